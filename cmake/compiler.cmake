@@ -1,0 +1,42 @@
+# Language level, warnings and sanitizers: one INTERFACE target that every target of ours links.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Every executable works straight from the build folder: bin/ holds what a user starts, lib/ what is preloaded.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(ddpscope_options INTERFACE)
+add_library(ddpscope::options ALIAS ddpscope_options)
+target_compile_options(ddpscope_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor $<$<BOOL:${DDPSCOPE_WERROR}>:-Werror>)
+target_include_directories(ddpscope_options INTERFACE ${PROJECT_SOURCE_DIR})
+
+# The injector and the stand-ins live inside other people's processes: they are never sanitized
+# (an ASan runtime must come first in the process, and TSan would see the guest's own races).
+set(DDPSCOPE_SANITIZE "" CACHE STRING "address, thread or empty: sanitizer of the collector and its tests")
+add_library(ddpscope_sanitized INTERFACE)
+add_library(ddpscope::sanitized ALIAS ddpscope_sanitized)
+target_link_libraries(ddpscope_sanitized INTERFACE ddpscope_options)
+if(DDPSCOPE_SANITIZE)
+  set(flags -fsanitize=${DDPSCOPE_SANITIZE} -fno-omit-frame-pointer)
+  if(DDPSCOPE_SANITIZE STREQUAL "address")
+    list(APPEND flags -fsanitize=undefined -fno-sanitize-recover=undefined)
+  endif()
+  target_compile_options(ddpscope_sanitized INTERFACE ${flags})
+  target_link_options(ddpscope_sanitized INTERFACE ${flags})
+endif()

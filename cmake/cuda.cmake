@@ -1,0 +1,40 @@
+# The CUDA toolkit and NCCL: an installed toolkit, or NVIDIA's wheels unpacked into DDPSCOPE_CUDA_ROOT.
+#   ddpscope::cuda_headers   cuda_runtime_api.h, cuda_fp16.h, nccl.h
+#   ddpscope::cudart         libcudart.so.13 to link against (at run time whichever library has that soname)
+#   ddpscope::nccl           libnccl.so.2, likewise
+#   add_cuda_object(NAME FILE.cu [OPTIONS ...])   compiles one .cu file with nvcc into NAME's object
+set(DDPSCOPE_CUDA_ROOT "" CACHE PATH "folder with bin/nvcc, include/cuda_runtime.h, include/nccl.h (empty: search)")
+
+set(cuda_hints ${DDPSCOPE_CUDA_ROOT} $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /opt/cuda)
+find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
+find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
+find_library(CUDART_LIBRARY NAMES cudart libcudart.so.13 HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+find_program(NVCC nvcc HINTS ${cuda_hints} PATH_SUFFIXES bin REQUIRED)
+
+add_library(ddpscope_cuda_headers INTERFACE)
+add_library(ddpscope::cuda_headers ALIAS ddpscope_cuda_headers)
+target_include_directories(ddpscope_cuda_headers SYSTEM INTERFACE ${CUDA_INCLUDE_DIR} ${NCCL_INCLUDE_DIR})
+
+add_library(ddpscope::cudart UNKNOWN IMPORTED)
+set_target_properties(ddpscope::cudart PROPERTIES IMPORTED_LOCATION ${CUDART_LIBRARY})
+add_library(ddpscope::nccl UNKNOWN IMPORTED)
+set_target_properties(ddpscope::nccl PROPERTIES IMPORTED_LOCATION ${NCCL_LIBRARY})
+
+function(add_cuda_object name source)
+  cmake_parse_arguments(arg "" "" "OPTIONS" ${ARGN})
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
+  get_filename_component(source ${source} ABSOLUTE)
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${NVCC} -c ${source} -o ${object} -std=c++20 -O2 -cudart shared -Xcompiler -fPIC
+            -I${NCCL_INCLUDE_DIR} -MD -MF ${object}.d ${arg_OPTIONS}
+    DEPENDS ${source}
+    DEPFILE ${object}.d
+    COMMENT "nvcc ${name}"
+    VERBATIM)
+  add_library(${name} OBJECT IMPORTED GLOBAL)
+  set_target_properties(${name} PROPERTIES IMPORTED_OBJECTS ${object})
+  add_custom_target(${name}_build DEPENDS ${object})
+  add_dependencies(${name} ${name}_build)
+endfunction()
