@@ -92,7 +92,7 @@ std::size_t TraceFile::read_chunk(std::size_t offset) {
   switch (chunk.kind) {
     case ChunkKind::kRecords:
     case ChunkKind::kBulk:
-      records_.push_back({chunk.thread, chunk.number, chunk.generation > 0, view<Record>(content)});
+      records_.push_back({chunk.kind, chunk.thread, chunk.number, chunk.generation > 0, view<Record>(content)});
       break;
     case ChunkKind::kItems:
       items_.push_back({chunk.thread, chunk.number, chunk.opened, view<ItemRead>(content)});

@@ -18,6 +18,7 @@ namespace ddpscope::trace {
 
 // The records of one chunk: one thread's, in the order in which they were begun.
 struct RecordSpan {
+  ChunkKind kind;  // kRecords or kBulk: a thread writes one chunk of each at a time
   std::uint16_t thread;
   std::uint64_t number;  // order of the chunk in the process
   bool recycled;         // the ring took the chunk anew: what this thread did earlier may be gone

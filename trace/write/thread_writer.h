@@ -2,6 +2,7 @@
 #pragma once
 #include <cstring>
 
+#include "trace/schema.h"
 #include "trace/write/file_writer.h"
 
 namespace ddpscope::trace {
@@ -72,10 +73,5 @@ class ThreadWriter {
   std::uint64_t last_key_ = 0;
   std::uint16_t number_ = 0;
 };
-
-// What this version knows of calls and payloads, as text: stored in each file, read by readers that know less
-// or more.
-extern const char kSchemaText[];
-extern const std::size_t kSchemaBytes;
 
 }  // namespace ddpscope::trace

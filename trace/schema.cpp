@@ -1,5 +1,5 @@
 // The schema that every file carries, made from the tables.
-#include "trace/write/thread_writer.h"
+#include "trace/schema.h"
 
 namespace ddpscope::trace {
 
