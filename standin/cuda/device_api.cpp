@@ -1,0 +1,226 @@
+// Entry points that count, choose, describe and wait for devices.
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+
+#include "standin/cuda/device.h"
+#include "standin/cuda/device_properties.h"
+#include "standin/cuda/entry.h"
+
+using namespace ddpscope::standin;
+
+namespace {
+
+constexpr int kLimits = 7;
+thread_local std::size_t limits[kLimits] = {1024, 1 << 20, 8 << 20, 2,
+                                            2048, 128,     0};  // in order of cudaLimit
+
+int pci_bus(const char* id) {
+  unsigned domain = 0, bus = 0, device = 0;
+  if (std::sscanf(id, "%x:%x:%x", &domain, &bus, &device) == 3) return static_cast<int>(bus);
+  require(std::sscanf(id, "%x:%x", &bus, &device) == 2, cudaErrorInvalidValue);
+  return static_cast<int>(bus);
+}
+
+void require_peer(int peer) { require(&device_at(peer) != &current_device(), cudaErrorInvalidDevice); }
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  const cudaError_t error = enter([&] {
+    require(count != nullptr, cudaErrorInvalidValue);
+    *count = static_cast<int>(visible_devices().size());
+    return cudaSuccess;
+  });
+  if (error == cudaErrorNoDevice && count) *count = 0;
+  return error;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return enter([&] {
+    make_current(device_at(device));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaInitDevice(int device, unsigned int, unsigned int) {
+  return enter([&] {
+    device_at(device);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  return enter([&] {
+    require(device != nullptr, cudaErrorInvalidValue);
+    *device = current_device().ordinal();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaSetValidDevices(int* devices, int count) {
+  return enter([&] {
+    require(devices != nullptr || count == 0, cudaErrorInvalidValue);
+    for (int i = 0; i < count; ++i) device_at(devices[i]);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+  return enter([&] {
+    require(device != nullptr && wanted != nullptr, cudaErrorInvalidValue);
+    *device = 0;  // all are alike
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return enter([&] {
+    require(properties != nullptr, cudaErrorInvalidValue);
+    *properties = device_at(device).properties();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) {
+  return enter([&] {
+    require(value != nullptr, cudaErrorInvalidValue);
+    *value = attribute(device_at(device).properties(), attr);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
+  return enter([&] {
+    require(id != nullptr && length > 0, cudaErrorInvalidValue);
+    const int bus = device_at(device).properties().pciBusID;
+    const int written = std::snprintf(id, length, "0000:%02X:00.0", bus);
+    require(written < length, cudaErrorInvalidValue);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* id) {
+  return enter([&] {
+    require(device != nullptr && id != nullptr, cudaErrorInvalidValue);
+    const int bus = pci_bus(id);
+    for (Device* candidate : visible_devices()) {
+      if (candidate->properties().pciBusID != bus) continue;
+      *device = candidate->ordinal();
+      return cudaSuccess;
+    }
+    return cudaErrorInvalidDevice;
+  });
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  return enter([&] {
+    current_device().synchronize();
+    return cudaSuccess;
+  });
+}
+
+// The work is waited for; memory, streams and events stay valid, unlike on a GPU.
+cudaError_t cudaDeviceReset() {
+  return enter([&] {
+    current_device().synchronize();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return enter([&] {
+    if (least) *least = 0;
+    if (greatest) *greatest = -5;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned int flags) {
+  return enter([&] {
+    current_device().flags = flags;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
+  return enter([&] {
+    require(flags != nullptr, cudaErrorInvalidValue);
+    *flags = current_device().flags | cudaDeviceMapHost;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  return enter([&] {
+    require(value != nullptr && limit >= 0 && limit < kLimits, cudaErrorInvalidValue);
+    *value = limits[limit];
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  return enter([&] {
+    require(limit >= 0 && limit < kLimits, cudaErrorInvalidValue);
+    limits[limit] = value;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  return enter([&] {
+    require(config != nullptr, cudaErrorInvalidValue);
+    *config = cudaFuncCachePreferNone;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
+  return enter([] { return cudaSuccess; });
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return enter([&] {
+    require(can != nullptr, cudaErrorInvalidValue);
+    *can = &device_at(device) != &device_at(peer);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return enter([&] {
+    require(flags == 0, cudaErrorInvalidValue);
+    require_peer(peer);
+    const unsigned before = current_device().peers_enabled.fetch_or(1u << peer);
+    return before >> peer & 1 ? cudaErrorPeerAccessAlreadyEnabled : cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return enter([&] {
+    require_peer(peer);
+    const unsigned before = current_device().peers_enabled.fetch_and(~(1u << peer));
+    return before >> peer & 1 ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
+  });
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attr, int source, int target) {
+  return enter([&] {
+    require(value != nullptr && &device_at(source) != &device_at(target), cudaErrorInvalidValue);
+    *value = attr == cudaDevP2PAttrAccessSupported;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
+  return enter([&] {
+    require(free_bytes != nullptr && total_bytes != nullptr, cudaErrorInvalidValue);
+    *total_bytes = kDeviceMemoryBytes;
+    *free_bytes = kDeviceMemoryBytes - current_device().bytes_allocated;
+    return cudaSuccess;
+  });
+}
+
+}  // extern "C"

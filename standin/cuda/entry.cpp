@@ -1,0 +1,50 @@
+// Admission to the runtime (first use, fork, host functions) and the thread's last error.
+#include "standin/cuda/entry.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "standin/cuda/device.h"
+
+namespace ddpscope::standin {
+namespace {
+
+std::atomic<bool> used{false};
+std::atomic<bool> forked{false};
+thread_local cudaError_t thread_error = cudaSuccess;
+thread_local bool inside_host_function = false;
+
+// Other threads of the parent may hold any of our locks at the fork, so a child never takes one.
+void after_fork_in_child() {
+  if (used.load(std::memory_order_relaxed)) forked.store(true, std::memory_order_relaxed);
+}
+
+[[gnu::constructor]] void watch_forks() { pthread_atfork(nullptr, nullptr, after_fork_in_child); }
+
+}  // namespace
+
+cudaError_t admit() {
+  if (forked.load(std::memory_order_relaxed)) return cudaErrorInitializationError;
+  if (inside_host_function) return cudaErrorNotPermitted;
+  if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
+  return visible_devices().empty() ? cudaErrorNoDevice : cudaSuccess;
+}
+
+cudaError_t record_error(cudaError_t error) {
+  if (error != cudaSuccess) thread_error = error;
+  return error;
+}
+
+cudaError_t last_error(bool clear) {
+  const cudaError_t error = thread_error;
+  if (clear) thread_error = cudaSuccess;
+  return error;
+}
+
+bool forked_from_user() { return forked.load(std::memory_order_relaxed); }
+
+HostFunctionScope::HostFunctionScope() { inside_host_function = true; }
+HostFunctionScope::~HostFunctionScope() { inside_host_function = false; }
+
+}  // namespace ddpscope::standin

@@ -1,0 +1,58 @@
+// What every entry point of the CUDA runtime does first and last: admission, the thread's last error.
+#pragma once
+
+#include <driver_types.h>
+
+#include <new>
+#include <system_error>
+
+namespace ddpscope::standin {
+
+/// Ends the current entry point with `code`; thrown and caught inside the library only.
+struct Failure {
+  cudaError_t code;
+};
+
+inline void require(bool condition, cudaError_t otherwise) {
+  if (!condition) throw Failure{otherwise};
+}
+
+/// Initialises the process on first use. Errors: cudaErrorInitializationError in a child forked after that,
+/// cudaErrorNotPermitted inside a host function, cudaErrorNoDevice when no device is visible.
+cudaError_t admit();
+
+/// Keeps an error for cudaGetLastError (cudaErrorNotReady too, as CUDA does) and hands it back.
+cudaError_t record_error(cudaError_t error);
+
+/// The calling thread's last error; `clear` resets it to cudaSuccess.
+cudaError_t last_error(bool clear);
+
+/// True in a child forked from a process that had used CUDA: no stream has a thread here.
+bool forked_from_user();
+
+/// Marks the calling thread as inside a host function, where CUDA calls are not permitted.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+};
+
+/// Runs an entry point's body, turns what it throws into a CUDA error and records it.
+template <class Body>
+cudaError_t enter(Body&& body) {
+  cudaError_t error = admit();
+  if (error == cudaSuccess) {
+    try {
+      error = body();
+    } catch (const Failure& failure) {
+      error = failure.code;
+    } catch (const std::bad_alloc&) {
+      error = cudaErrorMemoryAllocation;
+    } catch (const std::system_error&) {
+      error = cudaErrorOperatingSystem;  // no thread to be had
+    }
+  }
+  return record_error(error);
+}
+
+}  // namespace ddpscope::standin

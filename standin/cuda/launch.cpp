@@ -1,0 +1,97 @@
+// Entry points that launch kernels.
+#include <cuda_runtime_api.h>
+
+#include "standin/cuda/device.h"
+#include "standin/cuda/entry.h"
+#include "standin/cuda/kernel.h"
+#include "standin/cuda/stream.h"
+
+using namespace ddpscope::standin;
+
+namespace {
+
+// What <<<...>>> leaves for the launch stub. Nested where an argument of a launch launches itself.
+struct Configuration {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes;
+  cudaStream_t stream;
+};
+
+struct ConfigurationStack {
+  static constexpr int kDepth = 16;
+  alignas(
+      Configuration) unsigned char storage[kDepth * sizeof(Configuration)];  // no constructor, no destructor
+  int used = 0;
+
+  Configuration* at(int index) { return reinterpret_cast<Configuration*>(storage) + index; }
+};
+
+thread_local ConfigurationStack configurations;
+
+void check_configuration(const cudaDeviceProp& limits, dim3 grid, dim3 block, size_t shared_bytes) {
+  const auto fits = [](dim3 size, const int(&limit)[3]) {
+    return size.x > 0 && size.y > 0 && size.z > 0 && size.x <= static_cast<unsigned>(limit[0]) &&
+           size.y <= static_cast<unsigned>(limit[1]) && size.z <= static_cast<unsigned>(limit[2]);
+  };
+  const unsigned long long threads = 1ULL * block.x * block.y * block.z;
+  require(fits(grid, limits.maxGridSize) && fits(block, limits.maxThreadsDim) &&
+              threads <= static_cast<unsigned>(limits.maxThreadsPerBlock),
+          cudaErrorInvalidConfiguration);
+  require(shared_bytes <= limits.sharedMemPerBlockOptin, cudaErrorInvalidValue);
+}
+
+cudaError_t launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
+                   cudaStream_t stream) {
+  return enter([&] {
+    Kernel& kernel = find_kernel(function);
+    const StreamRef target = find_stream(stream);
+    Device& device = target->device();
+    require(&device == &current_device(), cudaErrorInvalidResourceHandle);
+    check_configuration(device.properties(), grid, block, shared_bytes);
+    submit(target, kernel.prepare(args, grid, block));
+    return cudaSuccess;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, CUstream_st* stream) {
+  if (configurations.used == ConfigurationStack::kDepth) return record_error(cudaErrorInvalidConfiguration);
+  *configurations.at(configurations.used++) = {grid, block, shared_bytes, stream};
+  return cudaSuccess;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
+  if (configurations.used == 0) return record_error(cudaErrorMissingConfiguration);
+  const Configuration& configuration = *configurations.at(--configurations.used);
+  *grid = configuration.grid;
+  *block = configuration.block;
+  *shared_bytes = configuration.shared_bytes;
+  *static_cast<cudaStream_t*>(stream) = configuration.stream;
+  return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes,
+                               cudaStream_t stream) {
+  return launch(kernel, grid, block, args, shared_bytes, stream);
+}
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
+                             cudaStream_t stream) {
+  return launch(function, grid, block, args, shared_bytes, stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
+                                        size_t shared_bytes, cudaStream_t stream) {
+  return launch(function, grid, block, args, shared_bytes, stream);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args) {
+  if (!config) return record_error(cudaErrorInvalidValue);
+  return launch(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream);
+}
+
+}  // extern "C"

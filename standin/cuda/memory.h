@@ -1,0 +1,50 @@
+// Device, managed and page-locked memory: all of it host memory, told apart by a table of pointers.
+#pragma once
+
+#include <driver_types.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace ddpscope::standin {
+
+class Device;
+
+enum class MemoryKind {
+  kDevice,         ///< cudaMalloc and its like
+  kManaged,        ///< cudaMallocManaged
+  kHost,           ///< cudaMallocHost, cudaHostAlloc
+  kRegistered,     ///< cudaHostRegister: the program's own memory
+  kSymbol,         ///< a __device__ or __constant__ variable: its host-side shadow
+  kManagedSymbol,  ///< a __managed__ variable
+};
+
+struct Allocation {
+  char* base = nullptr;
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::kDevice;
+  Device* device = nullptr;  ///< null for variables, which every device has
+  unsigned flags = 0;        ///< as given to cudaHostAlloc or cudaHostRegister
+
+  bool on_device() const { return kind == MemoryKind::kDevice || kind == MemoryKind::kSymbol; }
+  bool is_variable() const { return kind == MemoryKind::kSymbol || kind == MemoryKind::kManagedSymbol; }
+};
+
+/// Zeroed memory, 512-byte aligned at least; never null. Pages take room when they are first touched.
+/// Fails with cudaErrorMemoryAllocation.
+void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flags);
+
+/// Forgets and frees an allocation, whoever still uses it. False where `pointer` is not the base of one of
+/// `kind`.
+bool release(void* pointer, MemoryKind kind);
+
+/// Enters memory that is not ours to free; false where part of it is in the table already.
+bool register_range(void* base, std::size_t bytes, MemoryKind kind, Device* device, unsigned flags);
+
+/// The allocation that `pointer` lies in; none for pageable memory.
+std::optional<Allocation> find_allocation(const void* pointer);
+
+/// The device variable behind the address of its host-side shadow. Fails with cudaErrorInvalidSymbol.
+Allocation find_variable(const void* symbol);
+
+}  // namespace ddpscope::standin

@@ -1,0 +1,152 @@
+// Entry points for streams.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "standin/cuda/device.h"
+#include "standin/cuda/entry.h"
+#include "standin/cuda/handle_table.h"
+#include "standin/cuda/stream.h"
+
+using namespace ddpscope::standin;
+
+namespace ddpscope::standin {
+namespace {
+
+constexpr int kGreatestPriority = -5;
+
+HandleTable<cudaStream_t, Stream>& streams() {
+  static auto* table = new HandleTable<cudaStream_t, Stream>;
+  return *table;
+}
+
+// The calling thread's own default stream on each device; they end with the thread.
+class PerThreadStreams {
+ public:
+  ~PerThreadStreams() {
+    if (forked_from_user()) return;  // their locks may be held by a thread that is not here
+    for (auto& [device, stream] : streams_) stream->close();
+  }
+
+  const StreamRef& on(Device& device) {
+    StreamRef& stream = streams_[&device];
+    if (!stream) stream = device.create_stream(StreamKind::kBlocking, 0);
+    return stream;
+  }
+
+ private:
+  std::unordered_map<Device*, StreamRef> streams_;
+};
+
+thread_local PerThreadStreams per_thread_streams;
+
+}  // namespace
+
+StreamRef find_stream(cudaStream_t handle) {
+  if (handle == nullptr || handle == cudaStreamLegacy) return current_device().legacy_stream();
+  if (handle == cudaStreamPerThread) return per_thread_streams.on(current_device());
+  return streams().find(handle);
+}
+
+}  // namespace ddpscope::standin
+
+extern "C" {
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  return enter([&] {
+    require(stream != nullptr && (flags == cudaStreamDefault || flags == cudaStreamNonBlocking),
+            cudaErrorInvalidValue);
+    const StreamKind kind = flags == cudaStreamNonBlocking ? StreamKind::kNonBlocking : StreamKind::kBlocking;
+    const int clamped = std::clamp(priority, kGreatestPriority, 0);
+    *stream = streams().add(current_device().create_stream(kind, clamped));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+
+// Returns at once; what the stream still has to do is done.
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return enter([&] {
+    require(stream != nullptr && stream != cudaStreamLegacy && stream != cudaStreamPerThread,
+            cudaErrorInvalidResourceHandle);
+    streams().take(stream)->close();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return enter([&] {
+    synchronize(find_stream(stream));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return enter([&] { return finished(find_stream(stream)) ? cudaSuccess : cudaErrorNotReady; });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  return enter([&] {
+    require(priority != nullptr, cudaErrorInvalidValue);
+    *priority = find_stream(stream)->priority();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
+  return enter([&] {
+    require(flags != nullptr, cudaErrorInvalidValue);
+    const bool apart = find_stream(stream)->kind() == StreamKind::kNonBlocking;
+    *flags = apart ? cudaStreamNonBlocking : cudaStreamDefault;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+  return enter([&] {
+    require(id != nullptr, cudaErrorInvalidValue);
+    *id = find_stream(stream)->id();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  return enter([&] {
+    require(device != nullptr, cudaErrorInvalidValue);
+    *device = find_stream(stream)->device().ordinal();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return enter([&] {
+    require(function != nullptr, cudaErrorInvalidValue);
+    submit(find_stream(stream), [function, data] {
+      HostFunctionScope scope;
+      function(data);
+    });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned int flags) {
+  return enter([&] {
+    require(callback != nullptr && flags == 0, cudaErrorInvalidValue);
+    submit(find_stream(stream), [stream, callback, data] {
+      HostFunctionScope scope;
+      callback(stream, cudaSuccess, data);
+    });
+    return cudaSuccess;
+  });
+}
+
+}  // extern "C"
