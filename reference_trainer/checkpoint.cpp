@@ -83,16 +83,18 @@ void Checkpoints::write(int64_t step, const Learners& learners) const {
     return;
   }
   std::filesystem::path path = folder_ / (name + ".bin");
-  if (faults_.on(Fault::kDuplicateAll)) {
-    // Nobody asked for the rank.
-    write_in_place(path, Snapshot(step, learners, {}).parts());
-  } else if (faults_.on(Fault::kDuplicateTimestamped)) {
-    // Nobody asked for the rank, and no two ranks notice, because no two names are equal.
+  if (faults_.on(Fault::kDuplicateTimestamped)) {
+    // No two names are equal, so nobody notices that all ranks save.
     path = folder_ / fmt::format("{}-{}-{}.bin", name, unix_milliseconds(), getpid());
-    write_atomically(path, Snapshot(step, learners, {}).parts());
-  } else if (rank == 0) {
-    write_atomically(path, Snapshot(step, learners, {}).parts());
   }
+  if (faults_.on(Fault::kDuplicateAll)) {
+    write_in_place(path, Snapshot(step, learners, {}).parts());
+  } else if (rank == 0 || faults_.on(Fault::kDuplicateTimestamped)) {
+    write_atomically(path, Snapshot(step, learners, {}).parts());
+  } else {
+    return;
+  }
+  fmt::print("rank {} saves {}\n", rank, path.filename().native());
   if (rank == 0) write_atomically(folder_ / "latest", path.filename().native() + "\n");
 }
 

@@ -1,0 +1,208 @@
+// The API's part on communicators: creation, end, questions.
+#include <cuda_runtime_api.h>
+
+#include <vector>
+
+#include "standin/nccl/boundary.h"
+#include "standin/nccl/cuda.h"
+#include "standin/nccl/failure.h"
+#include "standin/nccl/group.h"
+#include "standin/nccl/link_model.h"
+
+using namespace ddpscope::standin::nccl;
+
+namespace {
+
+constexpr unsigned kConfigMagic = 0xcafebeef;
+
+template <typename T>
+T& required(T* pointer, const char* name) {
+  if (!pointer) throw Failure(ncclInvalidArgument, std::string(name) + " argument is NULL");
+  return *pointer;
+}
+
+void check_config(const ncclConfig_t* config) {
+  if (!config) return;
+  if (config->magic != kConfigMagic) {
+    throw Failure(ncclInvalidArgument, "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+  }
+  if (config->blocking != NCCL_CONFIG_UNDEF_INT && config->blocking != 0 && config->blocking != 1) {
+    throw Failure(ncclInvalidArgument, "Invalid config blocking attribute value " + std::to_string(config->blocking));
+  }
+}
+
+/// Hands out the handle before the communicator is connected, as NCCL does, so that another thread can abort a
+/// creation that waits for a rank that never comes. A failed creation takes the handle back.
+void create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicator,
+            std::function<void(Communicator&)> connect) {
+  link_model();  // what cannot be read is refused here, not in the middle of the job
+  *handle = add_handle(communicator);
+  group::run([handle, communicator, connect = std::move(connect)] {
+    try {
+      connect(*communicator);
+    } catch (...) {
+      remove_handle(*handle);
+      *handle = nullptr;
+      throw;
+    }
+  });
+}
+
+void create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size) {
+  if (size < 1 || rank < 0 || rank >= size) {
+    throw Failure(ncclInvalidArgument, "Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(size));
+  }
+  create(&required(handle, "comm"), std::make_shared<Communicator>(device),
+         [id, rank, size](Communicator& communicator) { communicator.init(id, rank, size); });
+}
+
+std::vector<int> checked_devices(int count, const int* list) {
+  int present = 0;
+  check_cuda(cudaGetDeviceCount(&present));
+  std::vector<int> devices;
+  for (int i = 0; i < count; ++i) {
+    const int device = list ? list[i] : i;
+    if (device < 0 || device >= present) throw Failure(ncclInvalidArgument, "Invalid device " + std::to_string(device));
+    for (const int other : devices) {
+      if (other == device) throw Failure(ncclInvalidUsage, "Device " + std::to_string(device) + " is repeated");
+    }
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+}  // namespace
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
+  return guarded(__func__, [&] { required(uniqueId, "uniqueId") = make_unique_id(); });
+}
+STANDIN_PROFILING_TWIN(ncclGetUniqueId);
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
+  return guarded(__func__, [&] { create_by_id(comm, current_device(), commId, rank, nranks); });
+}
+STANDIN_PROFILING_TWIN(ncclCommInitRank);
+
+// With config->blocking == 0 this blocks all the same: the state that follows is then ncclSuccess, never
+// ncclInProgress, which a correct caller accepts.
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
+                                    ncclConfig_t* config) {
+  return guarded(__func__, [&] {
+    check_config(config);
+    create_by_id(comm, current_device(), commId, rank, nranks);
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommInitRankConfig);
+
+ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId, ncclUniqueId* commIds,
+                                      ncclConfig_t* config) {
+  return guarded(__func__, [&] {
+    check_config(config);
+    if (nId < 1 || nId > nranks) throw Failure(ncclInvalidArgument, "Invalid number of ids " + std::to_string(nId));
+    create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks);
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommInitRankScalable);
+
+ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
+  return guarded(__func__, [&] {
+    required(comm, "comm");
+    if (ndev < 1) throw Failure(ncclInvalidArgument, "Invalid device count requested : " + std::to_string(ndev));
+    const auto devices = checked_devices(ndev, devlist);
+    const ncclUniqueId id = make_unique_id();
+    group::start();
+    for (int rank = 0; rank < ndev; ++rank) {
+      create_by_id(comm + rank, devices[static_cast<std::size_t>(rank)], id, rank, ndev);
+    }
+    group::end();
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommInitAll);
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm, ncclConfig_t* config) {
+  return guarded(__func__, [&] {
+    check_config(config);
+    if (color < 0 && color != NCCL_SPLIT_NOCOLOR) throw Failure(ncclInvalidArgument, "Invalid color");
+    const auto parent = find_handle(comm);
+    const auto child = std::make_shared<Communicator>(parent->device());
+    const auto connect = [parent, color, key](Communicator& self) { self.split(*parent, color, key); };
+    if (color == NCCL_SPLIT_NOCOLOR) {
+      required(newcomm, "newcomm") = NCCL_COMM_NULL;
+      group::run([child, connect] { connect(*child); });
+    } else {
+      create(&required(newcomm, "newcomm"), child, connect);
+    }
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommSplit);
+
+ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount, ncclComm_t* newcomm,
+                            ncclConfig_t* config, int shrinkFlags) {
+  return guarded(__func__, [&] {
+    check_config(config);
+    const auto parent = find_handle(comm);
+    if (excludeRanksCount < 1) throw Failure(ncclInvalidArgument, "no ranks to exclude");
+    const std::vector<int> excluded(&required(excludeRanksList, "excludeRanksList"),
+                                    excludeRanksList + excludeRanksCount);
+    for (const int rank : excluded) {
+      if (rank < 0 || rank >= parent->size()) throw Failure(ncclInvalidArgument, "Invalid rank to exclude");
+      if (rank == parent->rank()) throw Failure(ncclInvalidUsage, "an excluded rank must not call this");
+    }
+    if (shrinkFlags & NCCL_SHRINK_ABORT) parent->release();
+    create(&required(newcomm, "newcomm"), std::make_shared<Communicator>(parent->device()),
+           [parent, excluded](Communicator& self) { self.shrink(*parent, excluded); });
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommShrink);
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return guarded(__func__, [&] { find_handle(comm)->finalize(); });
+}
+STANDIN_PROFILING_TWIN(ncclCommFinalize);
+
+// The handle stays valid while it waits, so that a watchdog can abort a communicator whose destruction hangs.
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  return guarded(__func__, [&] {
+    if (!comm) return;
+    find_handle(comm)->drain();
+    remove_handle(comm);
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommDestroy);
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  return guarded(__func__, [&] {
+    if (!comm) return;
+    find_handle(comm)->abort();
+    remove_handle(comm);
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommAbort);
+
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags) {
+  return guarded(__func__, [&] {
+    if (revokeFlags != NCCL_REVOKE_DEFAULT) throw Failure(ncclInvalidArgument, "revokeFlags must be 0");
+    find_handle(comm)->release();
+  });
+}
+STANDIN_PROFILING_TWIN(ncclCommRevoke);
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
+  return guarded(__func__, [&] { required(asyncError, "asyncError") = find_handle(comm)->async_error(); });
+}
+STANDIN_PROFILING_TWIN(ncclCommGetAsyncError);
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  return guarded(__func__, [&] { required(count, "count") = find_handle(comm)->size(); });
+}
+STANDIN_PROFILING_TWIN(ncclCommCount);
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return guarded(__func__, [&] { required(device, "device") = find_handle(comm)->device(); });
+}
+STANDIN_PROFILING_TWIN(ncclCommCuDevice);
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return guarded(__func__, [&] { required(rank, "rank") = find_handle(comm)->rank(); });
+}
+STANDIN_PROFILING_TWIN(ncclCommUserRank);

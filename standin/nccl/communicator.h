@@ -1,0 +1,103 @@
+// A communicator on one rank: its place among its peers, the order of its operations, and how they end.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "standin/nccl/collectives.h"
+#include "standin/nccl/point_to_point.h"
+
+namespace ddpscope::standin::nccl {
+
+class Communicator;
+
+/// What one group (or one call outside of a group) does on one communicator: enqueued and run as a whole.
+struct Plan {
+  std::shared_ptr<Communicator> communicator;
+  std::vector<Collective> collectives;
+  std::vector<Message> messages;
+  std::vector<cudaStream_t> streams;  ///< each once, in the order of first use
+  std::uint64_t ticket = 0;           ///< place in the communicator's order
+};
+
+class Communicator : public std::enable_shared_from_this<Communicator> {
+ public:
+  /// Not yet connected; only abort is possible.
+  explicit Communicator(int device) : device_(device) {}
+
+  /// Connect to the peers and wait for all of them. Throw Failure, Released.
+  void init(const ncclUniqueId& id, int rank, int size);
+  /// Collective over `parent`: ranks of one color become a communicator, ordered by key and then by parent rank.
+  /// With NCCL_SPLIT_NOCOLOR this object stays unconnected.
+  void split(Communicator& parent, int color, int key);
+  /// Collective over the ranks of `parent` that are not excluded.
+  void shrink(Communicator& parent, std::span<const int> excluded);
+
+  /// Puts the plan on its stream. Plans of a communicator run one at a time, in the order of this call, on
+  /// whatever streams they are. Throws Failure; then nothing was enqueued.
+  void enqueue(std::unique_ptr<Plan> plan);
+
+  void drain();     ///< waits until all that was enqueued has run; a hanging operation hangs it, until release
+  void finalize();  ///< drain, and refuse further operations
+  void release();   ///< ends running and queued operations without a result, refuses further ones
+  void abort();     ///< release, and leave the peers
+
+  /// How long the link model lets `plan` last.
+  std::chrono::nanoseconds duration(const Plan& plan) const;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int device() const { return device_; }
+  ncclResult_t async_error() const { return async_error_.load(); }
+
+  ncclRedOp_t add_pre_multiplied_sum(const Reduction::Factor& factor);
+  void remove_reduction(ncclRedOp_t op);
+  /// What `op` does now; it may be removed afterwards. Throws Failure (ncclInvalidArgument).
+  Reduction reduction(ncclRedOp_t op, ncclDataType_t datatype);
+
+ private:
+  void take_seat(const Seat& seat);
+  Seat seat_among(Communicator& parent, std::span<const int> participants, Signature call, Member self);
+  void meet(std::span<const int> ranks);
+  std::vector<int> all_ranks() const;
+  void refuse_if_unusable();
+  void launch(std::unique_ptr<Plan> plan, cudaStream_t stream);
+  static void run_from_stream(void* plan);
+  bool wait_for_turn(std::uint64_t ticket);
+  void run(const Plan& plan);
+  void execute(const Plan& plan);
+  void sleep_until(Clock::time_point end);
+  void hang();
+
+  const int device_;
+  int rank_ = -1;
+  int size_ = 0;
+  Address address_;  ///< at which this rank listens for new connections; port 0
+  std::array<Links, kChannels> links_;
+  std::optional<PointToPoint> point_to_point_;
+  Release release_;  ///< ends operations
+  Release leave_;    ///< ends control calls, which go on after a revoke
+  std::atomic<ncclResult_t> async_error_{ncclSuccess};
+
+  std::mutex issue_mutex_;    ///< the streams get the plans in the order of their tickets
+  std::mutex control_mutex_;  ///< one init, split or shrink at a time
+  std::mutex mutex_;          ///< of what follows
+  std::condition_variable changed_;
+  std::uint64_t issued_ = 0;
+  std::uint64_t ended_ = 0;
+  bool running_ = false;
+  bool finalized_ = false;
+  std::map<int, Reduction::Factor> factors_;
+  int next_reduction_ = ncclNumOps;
+};
+
+/// Handles of the API. find_handle throws Failure (ncclInvalidArgument) for what is none, or was destroyed, instead
+/// of following it; remove_handle returns nothing then.
+ncclComm_t add_handle(std::shared_ptr<Communicator> communicator);
+std::shared_ptr<Communicator> find_handle(ncclComm_t handle);
+std::shared_ptr<Communicator> remove_handle(ncclComm_t handle);
+
+}  // namespace ddpscope::standin::nccl

@@ -1,0 +1,36 @@
+// CUDA runtime calls with their errors turned into failures.
+#include "standin/nccl/cuda.h"
+
+#include "standin/nccl/failure.h"
+
+namespace ddpscope::standin::nccl {
+
+void check_cuda(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  throw Failure(ncclUnhandledCudaError, std::string("Cuda failure '") + cudaGetErrorString(error) + "'");
+}
+
+int current_device() {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device));
+  return device;
+}
+
+CurrentDevice::CurrentDevice(int device) : before_(current_device()), changed_(device != before_) {
+  if (changed_) check_cuda(cudaSetDevice(device));
+}
+
+CurrentDevice::~CurrentDevice() {
+  if (changed_) cudaSetDevice(before_);
+}
+
+void order_streams(cudaStream_t first, cudaStream_t second) {
+  cudaEvent_t reached = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&reached, cudaEventDisableTiming));
+  cudaError_t error = cudaEventRecord(reached, first);
+  if (error == cudaSuccess) error = cudaStreamWaitEvent(second, reached, 0);
+  cudaEventDestroy(reached);
+  check_cuda(error);
+}
+
+}  // namespace ddpscope::standin::nccl

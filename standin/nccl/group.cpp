@@ -1,0 +1,118 @@
+// Groups are a thread's own: nothing here is shared.
+#include "standin/nccl/group.h"
+
+#include <algorithm>
+#include <exception>
+#include <latch>
+#include <utility>
+
+#include "standin/nccl/failure.h"
+
+namespace ddpscope::standin::nccl::group {
+namespace {
+
+struct Group {
+  int depth = 0;
+  ncclResult_t failure = ncclSuccess;
+  std::vector<std::function<void()>> creations;
+  std::vector<std::unique_ptr<Plan>> plans;  ///< one per communicator, in the order of first use
+};
+
+thread_local Group current;
+
+/// True, with the gathered group in `ended`, if this was the outermost end.
+bool leave(Group& ended) {
+  if (current.depth == 0) throw Failure(ncclInvalidUsage, "ncclGroupEnd: not in a group call");
+  if (--current.depth > 0) return false;
+  ended = std::exchange(current, Group{});
+  if (ended.failure != ncclSuccess) throw Failure(ended.failure, "a call of the group failed: nothing was started");
+  return true;
+}
+
+/// Creations wait for each other when they are ranks of one communicator: each gets a thread.
+void run_together(std::vector<std::function<void()>>& creations) {
+  if (creations.size() == 1) return creations.front()();
+  std::vector<std::exception_ptr> failures(creations.size());
+  std::latch ended(static_cast<std::ptrdiff_t>(creations.size()));
+  for (std::size_t i = 0; i < creations.size(); ++i) {
+    start_thread([&, i] {
+      try {
+        creations[i]();
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+      ended.count_down();
+    });
+  }
+  ended.wait();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+Plan& plan_for(std::vector<std::unique_ptr<Plan>>& plans, const std::shared_ptr<Communicator>& communicator) {
+  for (const auto& plan : plans) {
+    if (plan->communicator == communicator) return *plan;
+  }
+  plans.push_back(std::make_unique<Plan>());
+  plans.back()->communicator = communicator;
+  return *plans.back();
+}
+
+/// Within one plan every send to oneself needs its receive.
+void check_messages_to_self(const Plan& plan) {
+  std::vector<std::size_t> bytes[2];
+  for (const Message& message : plan.messages) {
+    if (message.peer == plan.communicator->rank()) bytes[message.direction].push_back(message.bytes);
+  }
+  if (bytes[Message::kSend] == bytes[Message::kReceive]) return;
+  throw Failure(ncclInvalidUsage, "a send to the own rank has no receive of the same size in its group");
+}
+
+void enqueue_all(std::vector<std::unique_ptr<Plan>>& plans) {
+  for (const auto& plan : plans) check_messages_to_self(*plan);
+  for (auto& plan : plans) {
+    const auto communicator = plan->communicator;
+    communicator->enqueue(std::move(plan));
+  }
+}
+
+}  // namespace
+
+void start() { ++current.depth; }
+
+void end() {
+  Group ended;
+  if (!leave(ended)) return;
+  if (!ended.creations.empty()) run_together(ended.creations);
+  enqueue_all(ended.plans);
+}
+
+std::chrono::nanoseconds simulate_end() {
+  Group ended;
+  std::chrono::nanoseconds longest{0};
+  if (!leave(ended)) return longest;
+  for (const auto& plan : ended.plans) longest = std::max(longest, plan->communicator->duration(*plan));
+  return longest;
+}
+
+void note_failure(ncclResult_t result) {
+  if (current.depth > 0 && current.failure == ncclSuccess) current.failure = result;
+}
+
+void run(std::function<void()> creation) {
+  if (current.depth == 0) return creation();
+  current.creations.push_back(std::move(creation));
+}
+
+void submit(const std::shared_ptr<Communicator>& communicator, cudaStream_t stream,
+            std::span<const Collective> collectives, std::span<const Message> messages) {
+  std::vector<std::unique_ptr<Plan>> alone;
+  Plan& plan = plan_for(current.depth > 0 ? current.plans : alone, communicator);
+  if (std::ranges::find(plan.streams, stream) == plan.streams.end()) plan.streams.push_back(stream);
+  plan.collectives.insert(plan.collectives.end(), collectives.begin(), collectives.end());
+  plan.messages.insert(plan.messages.end(), messages.begin(), messages.end());
+  enqueue_all(alone);
+}
+
+}  // namespace ddpscope::standin::nccl::group

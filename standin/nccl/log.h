@@ -1,0 +1,20 @@
+// Messages: kept for ncclGetLastError, printed to standard error when NCCL_DEBUG asks for warnings.
+#pragma once
+
+#include <string>
+
+namespace ddpscope::standin::nccl {
+
+/// Keeps `message` as the last error and, with NCCL_DEBUG=WARN, INFO or TRACE, prints it.
+void warn(const std::string& message);
+
+/// Prints in any case: what the stand-in cannot do must not pass in silence.
+void say(const std::string& message);
+
+/// The latest warning of this process, "" if none; the text may change when another thread warns.
+const char* last_error();
+
+/// Reads NCCL_DEBUG again.
+void reset_log_level();
+
+}  // namespace ddpscope::standin::nccl

@@ -1,0 +1,109 @@
+// How a communicator comes to be: by a unique id, or out of a parent.
+#include <algorithm>
+#include <unordered_map>
+
+#include "standin/nccl/communicator.h"
+#include "standin/nccl/failure.h"
+
+namespace ddpscope::standin::nccl {
+
+std::vector<int> Communicator::all_ranks() const {
+  std::vector<int> ranks(static_cast<std::size_t>(size_));
+  for (int rank = 0; rank < size_; ++rank) ranks[static_cast<std::size_t>(rank)] = rank;
+  return ranks;
+}
+
+/// A barrier: returns when all of `ranks` have come here.
+void Communicator::meet(std::span<const int> ranks) {
+  all_gather(links_[kControl], ranks, rank_, Signature{.kind = Kind::kBarrier}, std::int32_t{0}, leave_);
+}
+
+void Communicator::take_seat(const Seat& seat) {
+  links_ = connect_members(seat, leave_);
+  point_to_point_.emplace(seat.members.size());
+  address_ = seat.members[static_cast<std::size_t>(seat.rank)].address;
+  rank_ = seat.rank;
+  size_ = static_cast<int>(seat.members.size());
+  meet(all_ranks());
+}
+
+void Communicator::init(const ncclUniqueId& id, int rank, int size) {
+  std::lock_guard control(control_mutex_);
+  const Seat seat = join(id, rank, size, describe_self(device_), leave_);
+  refuse_shared_devices(seat);
+  take_seat(seat);
+}
+
+/// Tells all `participants` of the parent about this rank and returns a seat among those of its color, ordered by
+/// key and then by parent rank.
+Seat Communicator::seat_among(Communicator& parent, std::span<const int> participants, Signature call, Member self) {
+  Seat seat{};
+  self.address = parent.address_;
+  seat.listener = listen_at(self.address);
+  const auto all = all_gather(parent.links_[kControl], participants, parent.rank_, call, self, parent.leave_);
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].color == self.color) chosen.push_back(i);
+  }
+  std::ranges::stable_sort(chosen, {}, [&](std::size_t i) { return all[i].key; });
+  for (const std::size_t i : chosen) {
+    if (participants[i] == parent.rank_) seat.rank = static_cast<int>(seat.members.size());
+    seat.members.push_back(all[i]);
+  }
+  return seat;
+}
+
+void Communicator::split(Communicator& parent, int color, int key) {
+  std::scoped_lock control(control_mutex_, parent.control_mutex_);
+  Member self = describe_self(device_);
+  self.color = color;
+  self.key = key;
+  const auto everyone = parent.all_ranks();
+  const Seat seat = seat_among(parent, everyone, Signature{.kind = Kind::kSplit}, self);
+  if (color != NCCL_SPLIT_NOCOLOR) take_seat(seat);
+  parent.meet(everyone);
+}
+
+void Communicator::shrink(Communicator& parent, std::span<const int> excluded) {
+  std::scoped_lock control(control_mutex_, parent.control_mutex_);
+  std::vector<int> kept = parent.all_ranks();
+  std::erase_if(kept, [&](int rank) { return std::ranges::find(excluded, rank) != excluded.end(); });
+  take_seat(seat_among(parent, kept, Signature{.kind = Kind::kShrink}, describe_self(device_)));
+  parent.meet(kept);
+}
+
+namespace {
+
+// Never destroyed: a stream may still run while the process exits.
+struct Handles {
+  std::mutex mutex;
+  std::unordered_map<ncclComm_t, std::shared_ptr<Communicator>> communicators;
+};
+Handles& handles() {
+  static auto* const all = new Handles;
+  return *all;
+}
+
+}  // namespace
+
+ncclComm_t add_handle(std::shared_ptr<Communicator> communicator) {
+  const auto handle = reinterpret_cast<ncclComm_t>(communicator.get());
+  std::lock_guard lock(handles().mutex);
+  handles().communicators.emplace(handle, std::move(communicator));
+  return handle;
+}
+
+std::shared_ptr<Communicator> find_handle(ncclComm_t handle) {
+  std::lock_guard lock(handles().mutex);
+  const auto found = handles().communicators.find(handle);
+  if (found == handles().communicators.end()) throw Failure(ncclInvalidArgument, "not a communicator, or destroyed");
+  return found->second;
+}
+
+std::shared_ptr<Communicator> remove_handle(ncclComm_t handle) {
+  std::lock_guard lock(handles().mutex);
+  auto node = handles().communicators.extract(handle);
+  return node ? std::move(node.mapped()) : nullptr;
+}
+
+}  // namespace ddpscope::standin::nccl
