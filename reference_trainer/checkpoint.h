@@ -1,0 +1,37 @@
+// Saves and restores the state of training.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <vector>
+
+#include "learner.h"
+
+namespace reference_trainer {
+
+using Learners = std::list<Learner>;
+
+class Checkpoints {
+ public:
+  Checkpoints(std::filesystem::path folder, ProcessGroup& group, const Faults& faults)
+      : folder_(std::move(folder)), group_(group), faults_(faults) {}
+
+  // Collective. Rank 0 writes FOLDER/step_NNNNNN.bin and points FOLDER/latest at it; then a barrier.
+  void save(int64_t step, const Learners& learners);
+  // Restores what `latest` points at and returns its step; 0 if nothing has been saved. Throws std::runtime_error if
+  // it does not fit the learners.
+  int64_t load(Learners& learners) const;
+
+ private:
+  void write(int64_t step, const Learners& learners) const;
+  void wait_for_save();
+  int64_t load_file(const std::filesystem::path& path, Learners& learners) const;
+
+  std::filesystem::path folder_;
+  ProcessGroup& group_;
+  const Faults& faults_;
+  int64_t saves_ = 0;
+};
+
+}  // namespace reference_trainer

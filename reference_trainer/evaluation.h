@@ -1,0 +1,26 @@
+// The loss on the validation set: all of it on every rank, without gradients.
+#pragma once
+
+#include <filesystem>
+
+#include "batch_feed.h"
+#include "dataset.h"
+#include "model.h"
+
+namespace reference_trainer {
+
+class Evaluation {
+ public:
+  Evaluation(const Arguments& arguments, const std::filesystem::path& folder, const Shard& validation);
+
+  // The host waits. `feed` belongs to `stream`.
+  double run(Model& model, BatchFeed& feed, cudaStream_t stream);
+
+ private:
+  static constexpr int kBatches = 4;
+  int batch_, tokens_per_sample_;
+  ShardDataset samples_;
+  DeviceBuffer<double> total_{1};
+};
+
+}  // namespace reference_trainer

@@ -1,0 +1,64 @@
+// Averages gradients over the ranks while the backward pass still runs, a bucket of parameters at a time.
+#include "gradient_buckets.h"
+
+#include <algorithm>
+
+namespace reference_trainer {
+
+GradientBuckets::GradientBuckets(const Model& model, int64_t bucket_bytes, ProcessGroup& group, const Faults& faults)
+    : model_(model), group_(group), faults_(faults) {
+  const std::vector<Parameter>& parameters = model.parameters();
+  bool full = true;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (full) buckets_.emplace_back().offset = parameters[i].offset;
+    Bucket& bucket = buckets_.back();
+    bucket.count = parameters[i].offset + parameters[i].count - bucket.offset;
+    bucket.last_parameter = i;
+    full = static_cast<int64_t>(bucket.count * sizeof(float)) >= bucket_bytes;
+  }
+}
+
+void GradientBuckets::begin(int64_t step, bool reduce) {
+  step_ = step;
+  reduce_ = reduce;
+}
+
+void GradientBuckets::ready(size_t parameter, cudaStream_t compute) {
+  if (!reduce_) return;
+  const auto bucket = std::find_if(buckets_.begin(), buckets_.end(),
+                                   [&](const Bucket& b) { return b.last_parameter == parameter; });
+  if (bucket == buckets_.end()) return;
+  bucket->ready.record(compute);
+  bucket->ready.hold(group_.stream());
+  reduce(*bucket);
+}
+
+void GradientBuckets::finish(cudaStream_t compute) {
+  if (!reduce_) return;
+  reduced_.record(group_.stream());
+  reduced_.hold(compute);
+}
+
+void GradientBuckets::reduce(const Bucket& bucket) {
+  float* const gradients = model_.gradients().data() + bucket.offset;
+  if (goes_wrong(Fault::kMismatchedOperation, bucket)) {
+    group_.broadcast(gradients, bucket.count, ncclFloat32, 0);
+    return;
+  }
+  const Reduction reduction = reduction_of(bucket);
+  group_.all_reduce(gradients, reduction.count, reduction.type, reduction.operation);
+}
+
+// The average, unless this rank is the faulty one of mismatched-collective.
+GradientBuckets::Reduction GradientBuckets::reduction_of(const Bucket& bucket) const {
+  if (goes_wrong(Fault::kMismatchedCount, bucket)) return {bucket.count / 2, ncclFloat32, ncclAvg};
+  if (goes_wrong(Fault::kMismatchedType, bucket)) return {bucket.count, ncclFloat16, ncclAvg};
+  if (goes_wrong(Fault::kMismatchedReduction, bucket)) return {bucket.count, ncclFloat32, ncclMax};
+  return {bucket.count, ncclFloat32, ncclAvg};
+}
+
+bool GradientBuckets::goes_wrong(Fault fault, const Bucket& bucket) const {
+  return faults_.hits(fault, group_.rank(), step_) && &bucket == &buckets_.front();
+}
+
+}  // namespace reference_trainer

@@ -1,0 +1,49 @@
+// Averages gradients over the ranks while the backward pass still runs, a bucket of parameters at a time.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "faults.h"
+#include "model.h"
+#include "process_group.h"
+
+namespace reference_trainer {
+
+class GradientBuckets {
+ public:
+  // Puts neighbouring parameters into one bucket until it holds `bucket_bytes`.
+  GradientBuckets(const Model& model, int64_t bucket_bytes, ProcessGroup& group, const Faults& faults);
+
+  // A backward pass begins, a part of optimizer step `step` (from 1). Without `reduce` gradients only add up.
+  void begin(int64_t step, bool reduce);
+  // Parameter i of the model has its gradient on `compute`. The last one of a bucket starts the bucket's reduction.
+  void ready(size_t parameter, cudaStream_t compute);
+  // What follows on `compute` comes after all reductions.
+  void finish(cudaStream_t compute);
+
+ private:
+  struct Bucket {
+    size_t offset, count;   // in the gradient array
+    size_t last_parameter;  // completes the bucket
+    Event ready;
+  };
+  struct Reduction {
+    size_t count;
+    ncclDataType_t type;
+    ncclRedOp_t operation;
+  };
+  void reduce(const Bucket& bucket);
+  Reduction reduction_of(const Bucket& bucket) const;
+  bool goes_wrong(Fault fault, const Bucket& bucket) const;
+
+  const Model& model_;
+  ProcessGroup& group_;
+  const Faults& faults_;
+  std::deque<Bucket> buckets_;  // an event cannot move
+  Event reduced_;
+  int64_t step_ = 0;
+  bool reduce_ = false;
+};
+
+}  // namespace reference_trainer

@@ -1,0 +1,81 @@
+// Starts the ranks of a job on this machine.
+#include "launcher.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "check.h"
+#include "store.h"
+
+namespace reference_trainer {
+namespace {
+
+void set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
+
+// In the child: never returns.
+[[noreturn]] void become_rank(int rank, int ranks, const Listener& listener, const sigset_t& signals, char** argv) {
+  set("RANK", std::to_string(rank));
+  set("LOCAL_RANK", std::to_string(rank));
+  set("WORLD_SIZE", std::to_string(ranks));
+  set("LOCAL_WORLD_SIZE", std::to_string(ranks));
+  set("MASTER_ADDR", "127.0.0.1");
+  set("MASTER_PORT", std::to_string(listener.port()));
+  // Rank 0 takes the open socket over: no other program can get hold of the port in between.
+  if (rank == 0) set(kListenerVariable, std::to_string(listener.hand_over()));
+  sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  execv("/proc/self/exe", argv);
+  fmt::print(stderr, "error: cannot start rank {}: {}\n", rank, strerror(errno));
+  _exit(2);
+}
+
+int exit_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+// Takes note of the ranks that have ended; true once all have.
+bool reap(std::vector<pid_t>& ranks, int& worst) {
+  int status = 0;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    std::erase(ranks, pid);
+    worst = std::max(worst, exit_code(status));
+  }
+  return ranks.empty();
+}
+
+sigset_t handled_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&signals, signal);
+  return signals;
+}
+
+}  // namespace
+
+int launch_ranks(int ranks, char** argv) {
+  const sigset_t signals = handled_signals();
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  std::vector<pid_t> running;
+  {
+    const Listener listener("127.0.0.1", 0);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const pid_t pid = check_system(fork(), "fork");
+      if (pid == 0) become_rank(rank, ranks, listener, signals, argv);
+      running.push_back(pid);
+    }
+  }
+  int worst = 0;
+  for (;;) {
+    const int signal = sigwaitinfo(&signals, nullptr);
+    if (signal == SIGCHLD) {
+      if (reap(running, worst)) return worst;
+    } else if (signal > 0) {
+      for (pid_t pid : running) kill(pid, signal);
+    }
+  }
+}
+
+}  // namespace reference_trainer

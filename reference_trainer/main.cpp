@@ -1,0 +1,63 @@
+// A real, ordinary, data-parallel training program, in which bugs can be switched on.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "arguments.h"
+#include "launcher.h"
+#include "process_group.h"
+#include "training.h"
+#include "watchdog.h"
+
+namespace reference_trainer {
+namespace {
+
+// Exits without unwinding the stack: freeing device memory would wait for peers that may never come.
+[[noreturn]] void fail(int rank, const std::exception& error) {
+  fmt::print(stderr, "error: rank {}: {}\n", rank, error.what());
+  std::exit(1);
+}
+
+void run_rank(const Arguments& arguments) {
+  const Place place = place_from_environment();
+  const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments.timeout_seconds * 1000));
+  Watchdog watchdog(place.rank, timeout);
+  try {
+    watchdog.at("the creation of the communicator");
+    ProcessGroup group(place, timeout, watchdog);
+    Training training(arguments, group);
+    try {
+      training.run();
+      watchdog.stop();
+      group.close();
+    } catch (const std::exception& error) {
+      fail(place.rank, error);
+    }
+  } catch (const std::exception& error) {
+    fail(place.rank, error);
+  }
+}
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  if (parse_arguments(argc, argv, arguments) == Action::kExit) return 0;
+  // The launcher's children have the same arguments, and RANK set.
+  if (arguments.ranks > 0 && !std::getenv("RANK")) return launch_ranks(arguments.ranks, argv);
+  run_rank(arguments);
+  return 0;
+}
+
+}  // namespace
+}  // namespace reference_trainer
+
+int main(int argc, char** argv) {
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  try {
+    return reference_trainer::run(argc, argv);
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,68 @@
+// A small neural language model (after Bengio et al. 2003): the embeddings of the last few characters go through
+// fully connected tanh layers to a distribution over the next character.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "corpus.h"
+#include "device.h"
+#include "kernels.h"
+
+namespace reference_trainer {
+
+struct ModelShape {
+  int embedding;
+  int width;
+  int layers;
+};
+
+// A part of the flat parameter and gradient arrays.
+struct Parameter {
+  size_t offset, count;
+};
+
+class Model {
+ public:
+  // Different seeds give different initial values.
+  Model(const ModelShape& shape, const BatchShape& batch, uint64_t seed);
+
+  // In the order in which a backward pass finishes their gradients: last layer first.
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const DeviceBuffer<float>& values() const { return values_; }
+  const DeviceBuffer<float>& gradients() const { return gradients_; }
+
+  // Adds the mean loss over the batch's positions, times `share`, to *total (device memory).
+  void evaluate(const int32_t* tokens, double share, double* total, cudaStream_t stream);
+  // Likewise, and adds share × gradient of the mean loss to gradients(). ready(i) is called as soon as parameter i
+  // needs no more work on the stream.
+  void train(const int32_t* tokens, double share, double* total, cudaStream_t stream,
+             const std::function<void(size_t)>& ready);
+
+ private:
+  struct Layer {
+    int inputs, outputs;
+    Parameter weight, bias;
+    DeviceBuffer<float> output;           // [positions][outputs], after tanh but for the last layer
+    DeviceBuffer<float> output_gradient;  // likewise; the last layer's takes its output's place
+  };
+  Parameter add_parameter(size_t count);
+  void initialise(uint64_t seed);
+  void forward(const int32_t* tokens, float scale, double share, double* total, cudaStream_t stream);
+  void backward_layer(size_t index, cudaStream_t stream);
+  const float* input_of(size_t layer) const { return layer == 0 ? embedded_.data() : layers_[layer - 1].output.data(); }
+  float* input_gradient_of(size_t layer) const {
+    return layer == 0 ? embedded_gradient_.data() : layers_[layer - 1].output_gradient.data();
+  }
+
+  BatchShape batch_;
+  int embedding_;
+  std::vector<Parameter> parameters_;
+  std::vector<Layer> layers_;
+  Parameter table_{};
+  DeviceBuffer<float> embedded_, embedded_gradient_;  // [positions][context × embedding]
+  DeviceBuffer<float> losses_;                        // [positions]
+  DeviceBuffer<float> values_, gradients_;
+};
+
+}  // namespace reference_trainer

@@ -1,0 +1,38 @@
+// Which samples a rank trains on in an epoch, and in which order.
+#include "sampler.h"
+
+#include <numeric>
+#include <random>
+#include <utility>
+
+namespace reference_trainer {
+
+int64_t Sampler::steps_per_epoch() const {
+  const int64_t used_in_a_step = step_samples_ * shards_;
+  return (samples_ + used_in_a_step - 1) / used_in_a_step;
+}
+
+std::vector<int64_t> Sampler::indices() const {
+  std::vector<int64_t> order(samples_);
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 generator(seed_ * 1'000'003 + epoch_);
+  // Written out because std::shuffle may differ between standard libraries.
+  for (int64_t i = samples_ - 1; i > 0; --i) std::swap(order[i], order[generator() % (i + 1)]);
+  std::vector<int64_t> own;
+  const int64_t padded = steps_per_epoch() * step_samples_ * shards_;
+  for (int64_t i = shard_; i < padded; i += shards_) own.push_back(order[i % samples_]);
+  return own;
+}
+
+Sampler make_sampler(const Arguments& arguments, int rank, int world_size) {
+  const int64_t step_samples = static_cast<int64_t>(arguments.batch) * arguments.accumulate;
+  if (arguments.faults.on(Fault::kUnshardedNoSampler)) {
+    return Sampler(arguments.samples, step_samples, 0, 1, arguments.seed);
+  }
+  if (arguments.faults.on(Fault::kUnshardedShuffleEach)) {
+    return Sampler(arguments.samples, step_samples, 0, 1, arguments.seed + rank);
+  }
+  return Sampler(arguments.samples, step_samples, rank, world_size, arguments.seed);
+}
+
+}  // namespace reference_trainer

@@ -1,0 +1,33 @@
+// Which samples a rank trains on in an epoch, and in which order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "arguments.h"
+
+namespace reference_trainer {
+
+class Sampler {
+ public:
+  // Deals `samples` indices out to `shards` ranks after a shuffle that all do alike; repeats the first few so that
+  // every rank gets the same number, a multiple of `step_samples` (what a rank uses in one optimizer step).
+  Sampler(int64_t samples, int64_t step_samples, int shard, int shards, uint64_t seed)
+      : samples_(samples), step_samples_(step_samples), shard_(shard), shards_(shards), seed_(seed) {}
+
+  // Another order for each epoch; the same one again without it.
+  void set_epoch(int64_t epoch) { epoch_ = epoch; }
+  std::vector<int64_t> indices() const;
+  int64_t steps_per_epoch() const;
+
+ private:
+  int64_t samples_, step_samples_;
+  int shard_, shards_;
+  uint64_t seed_;
+  int64_t epoch_ = 0;
+};
+
+// The sampler of this rank; faults unsharded-sampler/no-sampler and /shuffle-each go wrong here.
+Sampler make_sampler(const Arguments& arguments, int rank, int world_size);
+
+}  // namespace reference_trainer

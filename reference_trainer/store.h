@@ -1,0 +1,50 @@
+// Hands one small value, NCCL's unique id, from rank 0 to all other ranks over TCP.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace reference_trainer {
+
+// Set for rank 0 by the launcher: the number of a descriptor that already listens on MASTER_PORT.
+inline constexpr const char* kListenerVariable = "REFERENCE_TRAINER_LISTENER";
+
+class Listener {
+ public:
+  // Port 0: any free one. Throws std::system_error.
+  Listener(const std::string& address, uint16_t port);
+  // Takes over a descriptor that listens already.
+  explicit Listener(int descriptor) : descriptor_(descriptor) {}
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener();
+
+  uint16_t port() const;
+  // A duplicate of the descriptor that stays open over exec.
+  int hand_over() const;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// This process's place in the job.
+struct Place {
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;
+  std::string master_address = "127.0.0.1";
+  uint16_t master_port = 29500;
+};
+
+// From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT; one process alone without them.
+// Throws std::invalid_argument.
+Place place_from_environment();
+
+// Rank 0 serves `value` to world_size - 1 peers, the others overwrite theirs with it. Throws std::runtime_error when
+// not everybody has come after `timeout`.
+void share_from_rank_0(const Place& place, std::span<char> value, std::chrono::milliseconds timeout);
+
+}  // namespace reference_trainer

@@ -1,0 +1,197 @@
+// The training loop of one rank.
+#include "training.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "data_preparation.h"
+#include "dataset_variants.h"
+
+namespace reference_trainer {
+namespace {
+
+constexpr uint64_t kHashStart = 14695981039346656037u;
+
+// FNV-1a, over words instead of bytes.
+template <typename Word>
+uint64_t hash(std::span<const Word> words, uint64_t seed) {
+  for (const Word word : words) seed = (seed ^ std::bit_cast<uint32_t>(word)) * 1099511628211u;
+  return seed;
+}
+
+}  // namespace
+
+Training::Training(const Arguments& arguments, ProcessGroup& group)
+    : arguments_(arguments),
+      group_(group),
+      data_folder_(std::filesystem::path(arguments.workdir) / "data"),
+      sampler_(make_sampler(arguments, group.rank(), group.size())),
+      feed_(static_cast<size_t>(arguments.batch) * arguments.tokens_per_sample(), compute_.get()),
+      checkpoints_(std::filesystem::path(arguments.workdir) / "checkpoints", group, arguments.faults) {}
+
+void Training::run() {
+  prepare_data(arguments_, data_folder_, group_);
+  create_learners();
+  if (arguments_.resume) step_ = checkpoints_.load(learners_);
+  broadcast_state();
+  const Manifest manifest = read_manifest(data_folder_);
+  dataset_ = open_dataset(arguments_, data_folder_, manifest, group_.rank(), group_.size());
+  evaluation_ = std::make_unique<Evaluation>(arguments_, data_folder_, manifest.validation);
+  if (arguments_.faults.on(Twin::kSplitGroups)) subgroup_ = group_.split(group_.rank() % 2);
+  const int64_t first_epoch = step_ / sampler_.steps_per_epoch() + 1;
+  for (int64_t epoch = first_epoch; epoch <= arguments_.epochs && !finished(); ++epoch) run_epoch(epoch);
+  compare_parameters();
+  if (subgroup_) subgroup_->close();
+}
+
+void Training::create_learners() {
+  learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, arguments_.width, arguments_.layers}, group_);
+  if (arguments_.faults.on(Twin::kTwoOptimizers)) {
+    learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, kLanes, 1}, group_);
+  }
+}
+
+void Training::broadcast_state() {
+  group_.watchdog().at("the broadcast of parameters");
+  for (Learner& learner : learners_) {
+    for (const DeviceBuffer<float>* state :
+         {&learner.model.values(), &learner.optimizer.first_moments(), &learner.optimizer.second_moments()}) {
+      group_.broadcast(state->data(), state->size(), ncclFloat32, 0);
+    }
+  }
+  group_.synchronize();
+}
+
+void Training::run_epoch(int64_t epoch) {
+  agree_on_epoch(epoch);
+  std::vector<int64_t> indices = sampler_.indices();
+  const int64_t done = step_ % sampler_.steps_per_epoch() * arguments_.batch * arguments_.accumulate;
+  indices.erase(indices.begin(), indices.begin() + done);
+  StuckDataset stuck(*dataset_, stuck_sample(indices));
+  Loader loader(stuck, std::move(indices), arguments_.batch, arguments_.tokens_per_sample(), arguments_.workers);
+  digest_ = kHashStart;
+  samples_ = 0;
+  double loss = 0;
+  const int64_t steps = loader.batches() / arguments_.accumulate;
+  int64_t step = 0;
+  for (; step < steps && !finished(); ++step) {
+    loss += run_step(loader);
+    if (arguments_.evaluate_every > 0 && step_ % arguments_.evaluate_every == 0) evaluate();
+    if (arguments_.checkpoint_every > 0 && step_ % arguments_.checkpoint_every == 0) save();
+  }
+  report_epoch(epoch, loss / static_cast<double>(step));
+  if (arguments_.evaluate_every == 0) evaluate();
+  if (arguments_.checkpoint_every == 0) save();
+}
+
+void Training::agree_on_epoch(int64_t epoch) {
+  group_.watchdog().at(fmt::format("the start of epoch {}", epoch));
+  const bool mistaken = arguments_.faults.hits(Fault::kMismatchedRoot, group_.rank(), epoch);
+  sampler_.set_epoch(group_.agree(epoch, mistaken ? group_.size() - 1 : 0));
+}
+
+double Training::run_step(Loader& loader) {
+  strike_before_step();
+  const auto start = std::chrono::steady_clock::now();
+  check(cudaMemsetAsync(losses_.data(), 0, losses_.bytes(), compute_.get()));
+  for (int index = 0; index < arguments_.accumulate; ++index) run_micro_batch(next_batch(loader), index);
+  ++step_;
+  for (Learner& learner : learners_) learner.optimizer.step(step_, compute_.get());
+  const double loss = read_loss();
+  if (subgroup_) exchange_in_subgroup(loss);
+  // The first step also pays for what is set up lazily.
+  if (step_ > 1) step_time_ += std::chrono::steady_clock::now() - start, ++timed_steps_;
+  return loss;
+}
+
+void Training::run_micro_batch(const int32_t* tokens, int index) {
+  // Gradients add up over the micro-batches; one reduction, after the last, is enough.
+  const bool reduce = index + 1 == arguments_.accumulate || arguments_.faults.on(Fault::kRedundantSyncAll);
+  double* loss = losses_.data();
+  for (Learner& learner : learners_) {
+    learner.backward(tokens, 1.0 / arguments_.accumulate, loss++, step_ + 1, reduce, compute_.get());
+  }
+}
+
+const int32_t* Training::next_batch(Loader& loader) {
+  group_.watchdog().at(fmt::format("the loader, for step {}", step_ + 1));
+  const std::span<int32_t> tokens = feed_.fill();
+  loader.next(tokens);
+  digest_ = hash(std::span<const int32_t>(tokens), digest_);
+  samples_ += arguments_.batch;
+  return feed_.copy();
+}
+
+double Training::read_loss() {
+  group_.watchdog().at(fmt::format("the loss of step {}", step_));
+  check(cudaMemcpyAsync(host_loss_.data(), losses_.data(), sizeof(double), cudaMemcpyDeviceToHost, compute_.get()));
+  compute_.synchronize();
+  return *host_loss_.data();
+}
+
+void Training::report_epoch(int64_t epoch, double mean_loss) {
+  group_.watchdog().at(fmt::format("the end of epoch {}", epoch));
+  fmt::print("rank {} epoch {}: {} samples, digest {:016x}\n", group_.rank(), epoch, samples_, digest_);
+  group_.average(std::span(&mean_loss, 1));
+  if (group_.rank() == 0) fmt::print("epoch {} step {}: training loss {:.9f}\n", epoch, step_, mean_loss);
+}
+
+void Training::evaluate() {
+  group_.watchdog().at(fmt::format("the evaluation after step {}", step_));
+  const double loss = evaluation_->run(learners_.front().model, feed_, compute_.get());
+  if (group_.rank() == 0) fmt::print("step {}: validation loss {:.9f}\n", step_, loss);
+}
+
+void Training::save() { checkpoints_.save(step_, learners_); }
+
+void Training::compare_parameters() {
+  group_.watchdog().at("the comparison of parameters");
+  uint64_t own = kHashStart;
+  for (const Learner& learner : learners_) {
+    std::vector<float> values(learner.model.values().size());
+    learner.model.values().download(values);
+    own = hash(std::span<const float>(values), own);
+  }
+  const std::vector<uint64_t> all = group_.gather(own);
+  fmt::print("rank {}: parameters {:016x} after step {}\n", group_.rank(), own, step_);
+  if (std::any_of(all.begin(), all.end(), [&](uint64_t other) { return other != all.front(); })) {
+    throw std::runtime_error("the ranks' parameters differ");
+  }
+  if (group_.rank() == 0 && timed_steps_ > 0) {
+    const double milliseconds = std::chrono::duration<double, std::milli>(step_time_).count();
+    fmt::print("mean step {:.3f} ms\n", milliseconds / static_cast<double>(timed_steps_));
+  }
+}
+
+void Training::strike_before_step() {
+  const int rank = group_.rank();
+  const int64_t next = step_ + 1;
+  if (arguments_.faults.hits(Fault::kHungExit, rank, next)) {
+    throw std::runtime_error(fmt::format("cannot go on before step {}", next));
+  }
+  if (arguments_.faults.hits(Fault::kHungKilled, rank, next)) kill(getpid(), SIGKILL);
+  if (arguments_.faults.hits(Twin::kSlowRank, rank, next)) std::this_thread::sleep_for(std::chrono::seconds(2));
+}
+
+int64_t Training::stuck_sample(const std::vector<int64_t>& indices) const {
+  const size_t step_samples = static_cast<size_t>(arguments_.batch) * arguments_.accumulate;
+  for (size_t first = 0, step = step_ + 1; first < indices.size(); first += step_samples, ++step) {
+    if (arguments_.faults.hits(Fault::kHungStuck, group_.rank(), static_cast<int64_t>(step))) return indices[first];
+  }
+  return -1;
+}
+
+// Even ranks average, odd ones agree: each operation on a communicator of its own.
+void Training::exchange_in_subgroup(double loss) {
+  if (group_.rank() % 2 == 0) {
+    subgroup_->average(std::span(&loss, 1));
+  } else {
+    subgroup_->agree(step_, 0);
+  }
+}
+
+}  // namespace reference_trainer

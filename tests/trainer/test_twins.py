@@ -1,0 +1,55 @@
+"""Healthy programs that look like a fault really are healthy."""
+
+import re
+import subprocess
+
+import pytest
+
+from trainer_job import TRAINER, environment, train
+
+
+def twins():
+    rows = subprocess.run([TRAINER, "--list-faults"], env=environment(), capture_output=True, text=True, check=True)
+    return [row.split("\t")[1] for row in rows.stdout.splitlines() if row.startswith("twin\t")]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("twin", twins())
+def test_twin_is_healthy(tmp_path, twin, ranks):
+    train(tmp_path, "--twin", twin, ranks=ranks).expect_healthy(ranks)
+
+
+def test_broadcast_guard_prepares_once(tmp_path):
+    train(tmp_path, "--twin", "broadcast-guard").expect_healthy(2)
+    manifest = tmp_path / "data" / "manifest.txt"
+    written = manifest.stat().st_mtime_ns
+    train(tmp_path, "--twin", "broadcast-guard").expect_healthy(2)
+    assert manifest.stat().st_mtime_ns == written
+
+
+def test_sharded_checkpoints_differ(tmp_path):
+    train(tmp_path, "--twin", "sharded-checkpoint").expect_healthy(2)
+    shards = sorted((tmp_path / "checkpoints").glob("step_000004.shard_*_of_2.bin"))
+    assert len(shards) == 2
+    assert shards[0].read_bytes() != shards[1].read_bytes()
+
+
+def test_padding_repeats_samples(tmp_path):
+    job = train(tmp_path, "--twin", "padded-sampler").expect_healthy(2)
+    assert sum(samples for (epoch, _), (samples, _) in job.batches.items() if epoch == 1) == 256 > 256 - 19
+
+
+def test_lines_are_dealt_out(tmp_path):
+    job = train(tmp_path, "--twin", "interleaved-lines").expect_healthy(2)
+    assert job.batches[1, 0] != job.batches[1, 1]
+
+
+def test_two_optimizers_train_two_models(tmp_path):
+    one, two = train(tmp_path / "one"), train(tmp_path / "two", "--twin", "two-optimizers")
+    assert two.training_losses == one.training_losses, "the first model is the same"
+    assert two.parameters != one.parameters
+
+
+def test_frequent_evaluation(tmp_path):
+    job = train(tmp_path, "--twin", "frequent-evaluation").expect_healthy(2)
+    assert re.findall(r"step (\d+): validation", job.out) == ["4", "8"]
