@@ -50,13 +50,14 @@ class ProcessGroup {
 
  private:
   ProcessGroup(int device, ncclComm_t communicator, Watchdog& watchdog);
+  void register_communicator();
 
   static constexpr size_t kScratchBytes = 4096;
-  int device_;
+  int device_;  // selected before the communicator is created
+  ncclComm_t communicator_;
+  Watchdog& watchdog_;
   int rank_ = 0;
   int size_ = 1;
-  Watchdog& watchdog_;
-  ncclComm_t communicator_ = nullptr;
   Stream stream_;
   DeviceBuffer<std::byte> scratch_{kScratchBytes};
   PinnedBuffer<std::byte> host_scratch_{kScratchBytes};
