@@ -48,7 +48,7 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path, stop):
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     train(tmp_path, "--steps", 2)
-    job = train(tmp_path, "--resume", "--width", "32")
+    job = train(tmp_path, "--resume", "--layers", "3")
     assert job.code == 1
     assert any("does not fit this model" in line for line in job.errors)
 
