@@ -1,15 +1,16 @@
-# The CUDA toolkit and NCCL: an installed toolkit, or NVIDIA's wheels unpacked into DDPSCOPE_CUDA_ROOT.
+# The CUDA toolkit and NCCL: DDPSCOPE_CUDA_ROOT, else NVIDIA's wheels if install_dependencies.sh unpacked them into
+# .venv/cuda (which it does only where no toolkit 13 is installed, or when told to), else an installed toolkit.
 #   ddpscope::cuda_headers   cuda_runtime_api.h, cuda_fp16.h, nccl.h
 #   ddpscope::cudart         libcudart.so.13 to link against (at run time whichever library has that soname)
 #   ddpscope::nccl           libnccl.so.2, likewise
 #   add_cuda_object(NAME FILE.cu [OPTIONS ...])   compiles one .cu file with nvcc into NAME's object
 set(DDPSCOPE_CUDA_ROOT "" CACHE PATH "folder with bin/nvcc, include/cuda_runtime.h, include/nccl.h (empty: search)")
 
-set(cuda_hints ${DDPSCOPE_CUDA_ROOT} $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /opt/cuda)
+set(cuda_hints ${DDPSCOPE_CUDA_ROOT} ${PROJECT_SOURCE_DIR}/.venv/cuda $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /opt/cuda)
 find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
-find_library(CUDART_LIBRARY NAMES cudart libcudart.so.13 HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
-find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+find_library(CUDART_LIBRARY NAMES cudart libcudart.so.13 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
 find_program(NVCC nvcc HINTS ${cuda_hints} PATH_SUFFIXES bin REQUIRED)
 
 add_library(ddpscope_cuda_headers INTERFACE)

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Installs what the build and the tests need on Debian 12; does nothing when all of it is there.
+#
+# Debian's packages come from apt. Where no CUDA toolkit 13 with NCCL is found, NVIDIA's wheels are unpacked into
+# .venv and .venv/cuda points at them; cmake/cuda.cmake looks there first. DDPSCOPE_FORCE_WHEELS=1 takes the wheels
+# although a toolkit is installed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+debian_packages=(
+  # build
+  g++ cmake ninja-build ccache pkgconf
+  libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libdw-dev libelf-dev
+  libglfw3-dev libimgui-dev
+  # tests
+  libgtest-dev libgmock-dev libbenchmark-dev python3 python3-numpy python3-pytest python3-torch
+  # fuzz preset
+  clang libclang-rt-dev
+)
+# Only for the wheels.
+wheel_packages=(python3-venv ca-certificates)
+
+# cuda-crt and nvvm are what nvcc needs beside itself, cccl what its headers include. The NCCL wheel (190 MB) is taken
+# whole: programs are linked against the library they would meet on a GPU machine, so a name that only a stand-in has
+# cannot slip in.
+nvidia_wheels=(
+  nvidia-cuda-runtime==13.0.96
+  nvidia-cuda-nvcc==13.0.88
+  nvidia-cuda-crt==13.0.88
+  nvidia-nvvm==13.0.88
+  nvidia-cuda-cccl==13.0.85
+  nvidia-cuda-cupti==13.0.85
+  nvidia-nccl-cu13==2.28.9
+)
+
+fail() {
+  printf 'error: %s\n' "$1" >&2
+  [ $# -lt 2 ] || printf 'hint: %s\n' "$2" >&2
+  exit 2
+}
+
+missing_packages() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+  done
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    env DEBIAN_FRONTEND=noninteractive "$@"
+  elif [ -t 0 ]; then
+    sudo env DEBIAN_FRONTEND=noninteractive "$@"
+  else
+    sudo -n env DEBIAN_FRONTEND=noninteractive "$@"
+  fi
+}
+
+install_debian_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local by_hand="as root: apt-get install ${missing[*]}"
+  command -v apt-get >/dev/null || fail "missing packages and no apt-get here: ${missing[*]}" \
+    "install their counterparts and build with cmake directly"
+  [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null || fail "missing packages, and neither root nor sudo" "$by_hand"
+  echo "installing Debian packages: ${missing[*]}"
+  # A mirror of somebody else's that cannot be reached must not stop us: the install below tells what is missing.
+  as_root apt-get update -qq || echo "warning: apt-get update failed, going on with the package lists at hand" >&2
+  as_root apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null ||
+    fail "apt-get could not install: ${missing[*]}" "$by_hand"
+}
+
+# The folder of an installed toolkit 13 beside which NCCL's header and library are found, or nothing.
+installed_toolkit() {
+  local root
+  for root in "${DDPSCOPE_CUDA_ROOT:-}" "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda; do
+    [ -n "$root" ] && [ -x "$root/bin/nvcc" ] || continue
+    "$root/bin/nvcc" --version | grep -q 'release 13\.' || continue
+    has_file "$root" include/nccl.h || continue
+    has_file "$root" lib/libnccl.so.2 lib64/libnccl.so.2 lib/x86_64-linux-gnu/libnccl.so.2 || continue
+    echo "$root"
+    return
+  done
+}
+
+# has_file ROOT PATH...: one of the paths exists under ROOT or where distributions put it.
+has_file() {
+  local prefix path
+  for prefix in "$1" /usr/local /usr; do
+    for path in "${@:2}"; do
+      [ ! -e "$prefix/$path" ] || return 0
+    done
+  done
+  return 1
+}
+
+# Lays the wheels out like a toolkit: .venv/cuda/{bin,include,lib,nvvm}, NCCL among the rest.
+install_nvidia_wheels() {
+  local stamp=.venv/nvidia-wheels
+  [ "$(cat $stamp 2>/dev/null)" != "${nvidia_wheels[*]}" ] || return 0
+  install_debian_packages "${wheel_packages[@]}"
+  echo "installing NVIDIA's wheels into .venv: ${nvidia_wheels[*]}"
+  /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "${nvidia_wheels[@]}" ||
+    fail "pip could not install NVIDIA's wheels" "install CUDA Toolkit 13 and NCCL, then set CUDA_HOME to its folder"
+  local site
+  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  site=${site#"$PWD/.venv/"}
+  ln -sfn "$site/nvidia/cu13" .venv/cuda
+  (cd .venv/cuda/include && ln -sf ../../nccl/include/* .)
+  (cd .venv/cuda/lib && ln -sf ../../nccl/lib/libnccl.so.2 .)
+  [ -x .venv/cuda/bin/nvcc ] && [ -e .venv/cuda/include/nccl.h ] && [ -e .venv/cuda/lib/libnccl.so.2 ] ||
+    fail "NVIDIA's wheels are not laid out as expected under .venv/$site/nvidia"
+  echo "${nvidia_wheels[*]}" > $stamp
+}
+
+install_debian_packages "${debian_packages[@]}"
+if [ "${DDPSCOPE_FORCE_WHEELS:-0}" = 1 ] || [ -z "$(installed_toolkit)" ]; then
+  install_nvidia_wheels
+fi

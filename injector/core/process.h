@@ -1,0 +1,49 @@
+// The guest's process: whether it is recorded, and where.
+#pragma once
+#include "injector/core/thread_state.h"
+#include "trace/write/file_writer.h"
+
+namespace ddpscope::injector {
+
+// What an event says about its process. Launchers, shells and compilers make neither collectives nor
+// connections nor written files worth a trace: a process gets a file at its first kOpens event; kFollows
+// events before that pass by.
+enum class Weight { kOpens, kFollows };
+
+// The file to record to, opened at the first event that weighs enough; nullptr: not recorded (disabled by
+// DDPSCOPE_DISABLE=1, no DDPSCOPE_TRACE, nothing of weight yet, or the folder cannot be written).
+trace::FileWriter* recorder(Weight weight);
+
+// The file if it is open already.
+trace::FileWriter* open_recorder();
+
+// Before the child of fork() returns to the guest: a process of its own, whose file opens at its first event.
+void start_child();
+
+// An exit path was reached: the header says so.
+void note_exit(int code);
+
+// Sets this_thread.busy for the injector's own work; false (counted) if it is set: the caller must only pass
+// by.
+class OwnWork {
+ public:
+  explicit OwnWork(trace::FileWriter* file) : entered_(file && !this_thread.busy) {
+    if (entered_)
+      this_thread.busy = true;
+    else if (file)
+      file->count(trace::Health::reentrant_calls);
+  }
+  ~OwnWork() {
+    if (entered_) this_thread.busy = false;
+  }
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+  explicit operator bool() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
+inline std::uint64_t now(const trace::FileWriter& file) { return trace::read_ticks(file.clock().kind); }
+
+}  // namespace ddpscope::injector

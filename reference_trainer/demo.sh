@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Shows ddpscope at work: trains healthy and with four planted bugs, and prints what ddpscope found in each run.
+#
+#   reference_trainer/demo.sh [--ranks N] [--out DIR]      4 ranks, ./ddpscope-demo
+#
+# Installs what is missing, builds preset release into build/release; no GPU needed. Keeps for each run NAME in DIR:
+# NAME.trace/, NAME.json, NAME.txt (the reports) and NAME.log (what the trainer printed). Exit 0 if the healthy run has
+# no finding and every bug is reported as exactly itself.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+faults=(skipped-barrier duplicate-checkpoint-write unsharded-sampler redundant-accumulation-sync)
+ranks=4
+out=$PWD/ddpscope-demo
+
+usage() { echo "error: $1" >&2; echo "hint: demo.sh [--ranks N] [--out DIR]" >&2; exit 2; }
+while [ $# -gt 0 ]; do
+  [ $# -ge 2 ] || usage "'$1' is unknown or needs a value"
+  case "$1" in
+    --ranks) [[ "$2" =~ ^[1-9][0-9]*$ ]] || usage "--ranks '$2' is not a number"; ranks=$2 ;;
+    --out) out=$(realpath -m -- "$2") ;;
+    *) usage "unknown option '$1'" ;;
+  esac
+  shift 2
+done
+mkdir -p "$out"
+
+cd "$root"
+bash cmake/install_dependencies.sh
+echo "building preset release (log: $out/build.log)"
+{ cmake --preset release && cmake --build --preset release --parallel "$(nproc)"; } >"$out/build.log" 2>&1 ||
+  { tail -n 30 "$out/build.log"; echo "error: the build failed, see $out/build.log" >&2; exit 2; }
+bin=$root/build/release/bin
+
+# The findings of one JSON report, short; exit 0 if their slugs are exactly the expected one (or none).
+show() {
+  /usr/bin/python3 - "$@" <<'PYTHON'
+import json, sys
+
+path, expected = sys.argv[1], sys.argv[2:]
+findings = json.load(open(path))["findings"]
+for finding in findings:
+    print(f"  {finding['severity']}: {finding['slug']} ({finding['confidence']}): {finding['title']}")
+    print(f"    rank   {', '.join(map(str, finding['ranks']))}")
+    for step in finding["evidence"][:4]:
+        place = step["stack"][0] if step.get("stack") else step.get("file", "")
+        print(f"    call   rank {step['rank']}: {step['call']} {step['detail']}" + (f", at {place}" if place else ""))
+    cost = finding.get("cost") or {}
+    if cost.get("ms_per_step") or cost.get("bytes_per_step"):
+        print(f"    cost   {cost.get('ms_per_step', 0):.3g} ms and {cost.get('bytes_per_step', 0)} bytes a step")
+    print(f"    fix    {finding['advice']}")
+    for slug in finding["consequences"]:
+        print(f"    causes {slug}")
+if not findings:
+    print("  no finding")
+sys.exit(sorted(finding["slug"] for finding in findings) != sorted(expected))
+PYTHON
+}
+
+# demo NAME [FAULT]: one run, both reports, what was found; fails unless the findings are as expected.
+demo() {
+  local name=$1 fault=("${@:2}") trace=$out/$1.trace job=0 report=0
+  printf '\n== %s, %d ranks\n' "$name" "$ranks"
+  rm -rf -- "$trace"
+  timeout 300 "$bin/ddpscope" run --cpu -o "$trace" -- \
+    "$bin/reference_trainer" --ranks "$ranks" ${fault[0]:+--fault "${fault[0]}"} >"$out/$name.log" 2>&1 || job=$?
+  if [ "$job" -ne 0 ]; then
+    echo "  the job itself ended with exit code $job (log: $out/$name.log)"
+    [ ${#fault[@]} -gt 0 ] || return 1
+  fi
+  "$bin/ddpscope" report "$trace" --format json -o "$out/$name.json" || report=$?
+  [ "$report" -le 1 ] || return 1
+  "$bin/ddpscope" report "$trace" --format text -o "$out/$name.txt" || report=$?
+  [ "$report" -le 1 ] || return 1
+  show "$out/$name.json" "${fault[@]}"
+}
+
+wrong=()
+demo healthy || wrong+=(healthy)
+for fault in "${faults[@]}"; do
+  demo "$fault" "$fault" || wrong+=("$fault")
+done
+
+printf '\ntraces, reports and logs: %s\n' "$out"
+if [ ${#wrong[@]} -gt 0 ]; then
+  echo "verdict: NOT as expected: ${wrong[*]}"
+  exit 1
+fi
+echo "verdict: nothing found on the healthy run, each of the ${#faults[@]} bugs found as exactly itself"

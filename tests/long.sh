@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# The tests that take hours: tests/long.sh [PART], PART one of the functions part_* below.
+#
+# Without PART every part that has no result yet for this commit runs, so an interrupted run goes on where it was;
+# a named part always runs. Results stand in docs/long-runs.md, a row a part.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+rounds=20
+fuzz_seconds=1800
+table=docs/long-runs.md
+commit=$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo '+')
+
+# Every test, over and over; the rounds that passed are remembered.
+part_repeat() {
+  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  local progress=build/long/repeat.$commit passed
+  mkdir -p build/long
+  while passed=$(wc -l 2>/dev/null <"$progress" || echo 0); [ "$passed" -lt "$rounds" ]; do
+    ctest --preset dev --parallel 2 --timeout 300 --quiet --output-log build/long/repeat.log || return 1
+    date -u +%FT%TZ >>"$progress"
+  done
+}
+
+part_asan() { sanitized asan; }
+part_tsan() { sanitized tsan; }
+part_fuzz() { bash tests/fuzz.sh "$fuzz_seconds"; }
+
+sanitized() {
+  cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$(nproc)" || return 1
+  ctest --preset "$1" --parallel 2 --timeout 900
+}
+
+record() {
+  mkdir -p docs
+  [ -e $table ] || printf '# Last results of tests/run.sh --long\n\n| part | result | commit | date | minutes |\n|---|---|---|---|---|\n' >$table
+  sed -i "/^| $1 |/d" $table
+  echo "| $1 | $2 | $commit | $(date -u +%F) | $3 |" >>$table
+}
+
+parts=$(declare -F | sed -n 's/^declare -f part_//p')
+if [ $# -gt 0 ]; then
+  grep -qx -- "$1" <<<"$parts" || { echo "error: no part '$1'; parts: ${parts//$'\n'/ }" >&2; exit 2; }
+  chosen=$1
+else
+  chosen=$parts
+fi
+
+bash cmake/install_dependencies.sh
+failed=0
+for part in $chosen; do
+  if [ $# -eq 0 ] && grep -q "^| $part | passed | $commit |" $table 2>/dev/null; then
+    echo "== $part: passed before at $commit"
+    continue
+  fi
+  echo "== $part"
+  started=$SECONDS result=passed
+  "part_$part" || { result=FAILED; failed=1; }
+  record "$part" "$result" $(((SECONDS - started + 59) / 60))
+  echo "== $part: $result"
+done
+exit "$failed"

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds and tests everything: what CI runs, made for 15 minutes on two cores.
+#
+#   tests/run.sh                  every test once, every fuzz target for half a minute
+#   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing; see tests/long.sh
+#
+# Ends with ctest's own summary; exit 1 if anything failed or no test ran. What could not run is listed as skipped.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fuzz_seconds=30
+
+case "${1:-}" in
+  '') ;;
+  --long) shift; exec bash tests/long.sh "$@" ;;
+  *) echo "error: unknown argument '$1'" >&2; echo "hint: tests/run.sh [--long [PART]]" >&2; exit 2 ;;
+esac
+
+step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
+
+step "dependencies"
+bash cmake/install_dependencies.sh
+
+step "build: preset dev"
+cmake --preset dev
+cmake --build --preset dev --parallel "$(nproc)"
+
+step "fuzz targets, $fuzz_seconds s each"
+failed=0
+bash tests/fuzz.sh "$fuzz_seconds" || failed=1
+
+step "tests"
+ctest --preset dev --parallel 2 --timeout 300 || failed=1
+
+# ctest names the tests that were skipped whole; what a Python test skips inside itself is only in its log.
+skipped=$(grep -ah '^SKIPPED' build/dev/Testing/Temporary/LastTest.log | sort | uniq -c || true)
+[ -z "$skipped" ] || printf '\nskipped:\n%s\n' "$skipped"
+[ "$failed" -eq 0 ] || echo "failed: see above" >&2
+exit "$failed"

@@ -1,0 +1,51 @@
+// What a text trace says, before it is written: hosts, processes and what they do.
+#pragma once
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tools/trace_scribe.h"
+#include "trace/calls.h"
+
+namespace ddpscope::tests {
+
+struct Text {
+  std::uint8_t offset;  // of the field in the payload that gets its id
+  std::string text;
+};
+
+struct Event {
+  int line;
+  std::uint16_t thread;
+  std::int64_t begin_ns;
+  std::int64_t end_ns;          // TraceScribe::kInside: never
+  const trace::CallInfo* call;  // nullptr: an item, whose ItemRead is the payload
+  std::array<unsigned char, trace::kPayloadBytes> payload;
+  std::uint64_t given;  // bit n: field n was written in the text
+  std::vector<Text> texts;
+  std::vector<PythonFrame> stack;
+};
+
+struct Process {
+  std::string name;
+  ScribeIdentity identity;
+  std::optional<std::int64_t> until_ns;  // its last sign of life, if later than its last event
+  std::map<std::uint8_t, std::uint64_t> health;
+  std::vector<Event> events;
+};
+
+struct Story {
+  std::vector<Process> processes;
+};
+
+// Throws Mistake.
+Story read_story(std::string_view text);
+
+// What a text leaves out because it follows from the rest, in the order of time: sequence numbers of
+// collectives, device and inode of paths. Sorts the events of each process.
+void complete_story(Story& story);
+
+}  // namespace ddpscope::tests

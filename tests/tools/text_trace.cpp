@@ -1,0 +1,83 @@
+// Writes a story down.
+#include "tests/tools/text_trace.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/tools/mistake.h"
+#include "tests/tools/text_story.h"
+
+namespace ddpscope::tests {
+namespace {
+
+bool holds_traces(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == trace::kFileSuffix) return true;
+  return false;
+}
+
+bool write_event(TraceScribe& scribe, Event event) {
+  for (const Text& text : event.texts) {
+    std::uint32_t id = scribe.intern(event.thread, text.text);
+    std::memcpy(event.payload.data() + text.offset, &id, sizeof(id));
+  }
+  if (!event.call) {
+    trace::ItemRead item;
+    std::memcpy(&item, event.payload.data(), sizeof(item));
+    return scribe.write_item(event.thread, item, event.begin_ns);
+  }
+  std::uint32_t stack = event.stack.empty() ? 0 : scribe.intern_stack(event.thread, event.stack);
+  return scribe.write(event.thread, event.call->call, event.payload.data(), event.begin_ns, event.end_ns,
+                      stack);
+}
+
+// What a recording process leaves in its header: how it ended, when it was last heard of, what it lost.
+void finish_header(TraceScribe& scribe, const Process& process) {
+  std::int64_t latest_ns = process.until_ns.value_or(process.identity.start_ns);
+  for (const Event& event : process.events) {
+    latest_ns = std::max({latest_ns, event.begin_ns, event.end_ns});
+    if (!event.call || event.call->operation != trace::Operation::kExit) continue;
+    trace::payload::Process exit;
+    std::memcpy(&exit, event.payload.data(), sizeof(exit));
+    scribe.header().ended = 1;
+    scribe.header().exit_code = exit.status;
+  }
+  scribe.set_latest(latest_ns);
+  for (auto [index, count] : process.health) scribe.header().health[index] = count;
+}
+
+Result<CompiledTrace> write_story(const Story& story, const std::filesystem::path& folder) {
+  CompiledTrace compiled{};
+  for (const Process& process : story.processes) {
+    auto scribe = TraceScribe::create(folder, process.identity);
+    if (!scribe) return scribe.error();
+    for (const Event& event : process.events)
+      if (!write_event(**scribe, event))
+        return Error{"no room for a record", "line " + std::to_string(event.line), "is the disk full?"};
+    finish_header(**scribe, process);
+    ++compiled.processes;
+    compiled.records += process.events.size();
+  }
+  return compiled;
+}
+
+}  // namespace
+
+Result<CompiledTrace> compile_text_trace(std::string_view text, const std::filesystem::path& folder) {
+  if (holds_traces(folder))
+    return Error{"the folder already holds traces", folder.string(), "name an empty folder"};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Error{"cannot make the folder: " + error.message(), folder.string(), {}};
+  try {
+    Story story = read_story(text);
+    if (story.processes.empty()) throw Mistake{"no process is declared", "write: process r0 rank=0 world=1"};
+    complete_story(story);
+    return write_story(story, folder);
+  } catch (const Mistake& mistake) {
+    return Error{mistake.what, mistake.line ? "line " + std::to_string(mistake.line) : "", mistake.hint};
+  }
+}
+
+}  // namespace ddpscope::tests

@@ -1,0 +1,20 @@
+// The text-trace compiler: one screen of text (README.md) becomes a folder of trace files.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+#include "trace/result.h"
+
+namespace ddpscope::tests {
+
+struct CompiledTrace {
+  std::size_t processes;
+  std::size_t records;  // and items
+};
+
+// Writes one file per process into `folder`, which is made if it is missing and must hold no trace yet.
+// Errors: a mistake in the text (where = "line 12"), a folder that cannot be written.
+Result<CompiledTrace> compile_text_trace(std::string_view text, const std::filesystem::path& folder);
+
+}  // namespace ddpscope::tests

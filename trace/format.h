@@ -1,0 +1,139 @@
+// The trace file, byte by byte: one file per process, a header page, then chunks. docs/trace-format.md
+// explains it. Little-endian, x86-64. Everything that is shared between the process that writes and one that
+// reads while it still runs is written in this order: content first, then the counter that makes it visible.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/payloads.h"
+
+namespace ddpscope::trace {
+
+constexpr char kMagic[8] = {'D', 'D', 'P', 'S', 'C', 'O', 'P', 'E'};
+constexpr std::uint32_t kVersion = 1;  // raised when an old reader would misread a new file
+constexpr char kFileSuffix[] = ".ddps";
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kHeaderBytes = kPageBytes;
+constexpr std::size_t kMaxChunkBytes = 256 * 1024;
+
+// One call. Written before the call is made, closed after: end == 0 means that it has not returned.
+struct Record {
+  std::uint64_t begin;   // ticks
+  std::uint64_t end;     // ticks, 0 while inside
+  std::uint16_t call;    // Call
+  std::uint16_t thread;  // ThreadNumber within the process, from 1
+  std::uint32_t stack;   // id in the stack table, 0 for none
+  unsigned char payload[kPayloadBytes];
+};
+static_assert(sizeof(Record) == 64);
+
+enum class ClockKind : std::uint32_t { kTsc = 1, kMonotonicNs = 2 };  // what a tick is
+
+// The same instant on the clocks of the host; ticks to nanoseconds is the line through two of them.
+struct ClockTuple {
+  std::uint64_t ticks;
+  std::uint64_t monotonic_ns;
+  std::uint64_t realtime_ns;
+};
+
+constexpr std::size_t kHealthCounters = 64;
+
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint32_t record_bytes;
+  ClockKind clock;
+  std::uint64_t tick_hz;  // what the processor says of its clock, 0 if it does not
+  std::uint64_t host_id;  // equal for all processes of one running kernel (hash of boot id)
+  char host[64];          // its name, zero-terminated
+  std::int32_t pid;
+  std::int32_t parent_pid;
+  std::uint64_t start_time;  // of the process, clock ticks since boot (/proc/PID/stat field 22)
+  std::uint64_t parent_start_time;
+  ClockTuple opened;         // when the file was opened
+  ClockTuple latest;         // when a chunk was last opened, or the process ended
+  std::uint64_t file_bytes;  // offset at which the next chunk will be reserved
+  std::uint64_t ring_bytes;  // cap of the bulk budget
+  std::uint64_t bulk_bytes;  // of it in use
+  std::uint64_t chunks;      // opened so far; numbers them
+  std::uint32_t threads;     // met so far; numbers them
+  std::uint32_t strings;     // ids given so far
+  std::uint32_t stacks;
+  std::uint32_t files;  // openings numbered so far
+  std::uint32_t ended;  // 1 once the process passed an exit path that was seen
+  std::int32_t exit_code;
+  std::uint64_t health[kHealthCounters];
+};
+static_assert(sizeof(FileHeader) <= kHeaderBytes);
+
+enum class ChunkKind : std::uint8_t {
+  kRecords = 1,  // Record after Record, the kept budget
+  kBulk = 2,     // the same, a ring: the chunk may have been used before
+  kTables = 3,   // TableEntry after TableEntry: strings, stacks, the schema
+  kItems = 4,    // ItemRead after ItemRead, capped
+  kFolded = 5,   // FoldedCalls: one record that stands for many alike, and their times
+};
+
+constexpr std::uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
+
+struct ChunkHeader {
+  std::uint32_t magic;
+  ChunkKind kind;
+  std::uint8_t unused;
+  std::uint16_t thread;      // its only writer
+  std::uint32_t bytes;       // with this header; a multiple of the page
+  std::uint32_t used;        // bytes after this header that are written
+  std::uint32_t generation;  // times the ring took the chunk anew
+  std::uint32_t open;        // records in it that have no end yet
+  std::uint64_t number;      // order of opening in the process
+  std::uint64_t offset;      // its own place in the file: tells a chunk from bytes that look like one
+  ClockTuple opened;
+};
+static_assert(sizeof(ChunkHeader) == 64);
+
+enum class TableKind : std::uint16_t {
+  kString = 1,  // bytes, not terminated
+  kStack = 2,   // StackFrame after StackFrame, innermost first
+  kSchema = 3,  // text: the calls and payloads that the writer knew
+};
+
+struct TableEntry {
+  std::uint32_t id;  // from 1, per kind
+  TableKind kind;
+  std::uint16_t unused;
+  std::uint32_t bytes;  // that follow; the next entry starts at the next multiple of 8
+  std::uint32_t unused2;
+};
+static_assert(sizeof(TableEntry) == 16);
+
+enum class FrameKind : std::uint32_t { kPython = 1, kNative = 2 };
+
+struct StackFrame {
+  FrameKind kind;
+  std::uint32_t file;      // string id: the source file, or the module
+  std::uint32_t function;  // string id, 0 for a native frame (symbols are found offline)
+  std::uint32_t line;      // Python line
+  std::uint64_t address;   // native: offset in the module
+};
+static_assert(sizeof(StackFrame) == 24);
+
+// A further read of a file that this process never writes, in little space. Order in the chunk is order in
+// the thread.
+struct ItemRead {
+  std::uint64_t offset;  // in the file
+  std::uint32_t bytes;
+  std::uint32_t file;  // number of its opening
+};
+static_assert(sizeof(ItemRead) == 16);
+
+// Regular calls that differ in nothing but their time. After a Record that says what they are come `count`
+// entries.
+struct FoldedCall {
+  std::uint32_t begin;     // ticks since the previous entry's begin, in units of 16
+  std::uint32_t duration;  // ticks, in units of 16
+};
+static_assert(sizeof(FoldedCall) == 8);
+
+}  // namespace ddpscope::trace

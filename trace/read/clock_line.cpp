@@ -1,0 +1,33 @@
+// The line between the first and the last clock tuple.
+#include "trace/read/clock_line.h"
+
+#include <algorithm>
+
+namespace ddpscope::trace {
+
+ClockLine::ClockLine(ClockKind kind, std::uint64_t tick_hz, std::vector<ClockTuple> tuples) {
+  if (tick_hz) ns_per_tick_ = 1e9 / static_cast<double>(tick_hz);
+  if (tuples.empty()) return;
+  auto earlier = [](const ClockTuple& a, const ClockTuple& b) { return a.ticks < b.ticks; };
+  auto [first, last] = std::minmax_element(tuples.begin(), tuples.end(), earlier);
+  origin_ticks_ = first->ticks;
+  origin_ns_ = static_cast<std::int64_t>(first->monotonic_ns);
+  realtime_offset_ns_ = static_cast<std::int64_t>(first->realtime_ns - first->monotonic_ns);
+  constexpr std::uint64_t kLongEnough = 10'000'000;  // 10 ms: a 100 ns reading error is 10 ppm of it
+  if (kind == ClockKind::kMonotonicNs) {
+    ns_per_tick_ = 1.0;
+  } else if (last->ticks > first->ticks && last->monotonic_ns > first->monotonic_ns &&
+             (!tick_hz || last->monotonic_ns - first->monotonic_ns >= kLongEnough)) {
+    ns_per_tick_ = static_cast<double>(last->monotonic_ns - first->monotonic_ns) /
+                   static_cast<double>(last->ticks - first->ticks);
+  }
+}
+
+std::int64_t ClockLine::monotonic_ns(std::uint64_t ticks) const {
+  auto distance = static_cast<std::int64_t>(ticks - origin_ticks_);
+  double ns = static_cast<double>(distance) * ns_per_tick_;
+  constexpr double kLimit = 4e18;  // a hostile tick count must not overflow the cast
+  return origin_ns_ + static_cast<std::int64_t>(std::clamp(ns, -kLimit, kLimit));
+}
+
+}  // namespace ddpscope::trace

@@ -1,0 +1,83 @@
+// One trace file in memory. Its bytes are taken for hostile: whatever they say, reading ends, stays inside
+// them and keeps what is sound; what is not is told in damage().
+#pragma once
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/calls.h"
+#include "trace/format.h"
+#include "trace/health.h"
+#include "trace/result.h"
+
+namespace ddpscope::trace {
+
+// The records of one chunk: one thread's, in the order in which they were begun.
+struct RecordSpan {
+  ChunkKind kind;  // kRecords or kBulk: a thread writes one chunk of each at a time
+  std::uint16_t thread;
+  std::uint64_t number;  // order of the chunk in the process
+  bool recycled;         // the ring took the chunk anew: what this thread did earlier may be gone
+  std::span<const Record> records;
+};
+
+struct ItemSpan {
+  std::uint16_t thread;
+  std::uint64_t number;
+  ClockTuple opened;  // no item is older
+  std::span<const ItemRead> items;
+};
+
+// The payload of a record whose call has this payload type (PayloadOf in calls.h).
+template <class Payload>
+Payload payload_of(const Record& record) {
+  Payload payload;
+  std::memcpy(&payload, record.payload, sizeof(payload));
+  return payload;
+}
+
+class TraceFile {
+ public:
+  // Errors: cannot be read; not a trace file; header cut off; written by a newer version.
+  static Result<TraceFile> open(const std::filesystem::path& path);
+  static Result<TraceFile> parse(std::vector<unsigned char> bytes, std::string name);
+
+  const FileHeader& header() const { return header_; }
+  const std::string& name() const { return name_; }
+  std::string_view host() const { return {header_.host, strnlen(header_.host, sizeof(header_.host))}; }
+
+  const std::vector<RecordSpan>& records() const { return records_; }
+  const std::vector<ItemSpan>& items() const { return items_; }
+  const std::vector<ClockTuple>& clock_tuples() const { return tuples_; }
+
+  std::string_view string(std::uint32_t id) const;            // empty for 0 and for what is missing
+  std::span<const StackFrame> stack(std::uint32_t id) const;  // likewise
+  std::string_view schema() const { return schema_; }
+  std::uint64_t health(Health counter) const { return header_.health[static_cast<std::size_t>(counter)]; }
+
+  // Sentences on what could not be read: cut off, overwritten with something else, inconsistent.
+  const std::vector<std::string>& damage() const { return damage_; }
+
+ private:
+  void read_chunks();
+  std::size_t read_chunk(std::size_t offset);  // bytes to go on by
+  void read_tables(std::span<const unsigned char> content);
+
+  std::string name_;
+  std::vector<unsigned char>
+      bytes_;  // Record and StackFrame are read in place: chunks lie at multiples of a page
+  FileHeader header_{};
+  std::vector<RecordSpan> records_;
+  std::vector<ItemSpan> items_;
+  std::vector<ClockTuple> tuples_;
+  std::unordered_map<std::uint32_t, std::string_view> strings_;
+  std::unordered_map<std::uint32_t, std::span<const StackFrame>> stacks_;
+  std::string_view schema_;
+  std::vector<std::string> damage_;
+};
+
+}  // namespace ddpscope::trace

@@ -1,0 +1,267 @@
+// Opens the file and its chunks with raw system calls; hands the bulk budget round as a ring.
+#include "trace/write/file_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#define XXH_NO_STREAM
+#define XXH_NO_STDLIB
+#include <xxhash.h>
+
+#include "trace/write/raw_syscall.h"
+
+namespace ddpscope::trace {
+namespace {
+
+constexpr std::uint32_t kKnownSlots =
+    1u << 17;  // strings and stacks a process can tell apart: three quarters of it
+constexpr int kMaxProbes = 64;
+
+bool failed(long result) { return result < 0 && result > -4096; }
+
+void* map(std::size_t bytes, int flags, int fd, std::uint64_t offset) {
+  long result = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags, fd,
+                            static_cast<long>(offset));
+  return failed(result) ? nullptr : reinterpret_cast<void*>(result);
+}
+
+// Pages are made now, in one system call, not by faults on the hot path. Kernels before 5.14 lack the advice:
+// there each page is touched, which is safe because its blocks are reserved.
+bool populate(void* address, std::size_t bytes) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
+  long result = raw_syscall(SYS_madvise, as_argument(address), static_cast<long>(bytes), kPopulateWrite);
+  if (result == 0) return true;
+  if (result != -EINVAL) return false;
+  for (std::size_t at = 0; at < bytes; at += kPageBytes) static_cast<volatile char*>(address)[at] = 0;
+  return true;
+}
+
+// fallocate beyond RLIMIT_FSIZE would send the guest SIGXFSZ.
+bool within_size_limit(std::uint64_t end) {
+  rlimit limit{};
+  long result = raw_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, as_argument(&limit));
+  return failed(result) || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+}
+
+// File systems without fallocate get zeros written, so that a full disk is met here and never as a SIGBUS.
+bool reserve(int fd, std::uint64_t offset, std::size_t bytes) {
+  if (!within_size_limit(offset + bytes)) return false;
+  long result = raw_syscall(SYS_fallocate, fd, 0, static_cast<long>(offset), static_cast<long>(bytes));
+  if (result == 0) return true;
+  if (result != -EOPNOTSUPP && result != -ENOSYS) return false;
+  static const char zeros[kPageBytes] = {};
+  for (std::size_t at = 0; at < bytes; at += kPageBytes) {
+    long written =
+        raw_syscall(SYS_pwrite64, fd, as_argument(zeros), kPageBytes, static_cast<long>(offset + at));
+    if (written != static_cast<long>(kPageBytes)) return false;
+  }
+  return true;
+}
+
+char* append(char* out, const char* end, const char* text) {
+  while (*text && out < end) *out++ = *text++;
+  return out;
+}
+
+char* append(char* out, const char* end, std::uint64_t number) {
+  char digits[24];
+  char* first = digits + sizeof(digits);
+  *--first = 0;
+  do *--first = static_cast<char>('0' + number % 10);
+  while (number /= 10);
+  return append(out, end, first);
+}
+
+// DIRECTORY/HOST.PID.START[.ATTEMPT].ddps; false if it is too long for a path.
+bool make_path(char* path, const char* directory, const Identity& identity, unsigned attempt) {
+  const char* end = path + kMaxPath - 1;
+  char* out = append(path, end, directory);
+  out = append(out, end, "/");
+  out = append(out, end, identity.host);
+  out = append(out, end, ".");
+  out = append(out, end, static_cast<std::uint64_t>(identity.pid));
+  out = append(out, end, ".");
+  out = append(out, end, identity.start_time);
+  if (attempt) out = append(append(out, end, "."), end, static_cast<std::uint64_t>(attempt));
+  out = append(out, end, kFileSuffix);
+  *out = 0;
+  return out < end;
+}
+
+long create_file(char* path, const char* directory, const Identity& identity) {
+  long fd = -EEXIST;
+  for (unsigned attempt = 0; fd == -EEXIST && attempt < 100; ++attempt) {
+    if (!make_path(path, directory, identity, attempt)) return -ENAMETOOLONG;
+    fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path),
+                     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  }
+  return fd;
+}
+
+}  // namespace
+
+std::uint64_t hash_bytes(const void* bytes, std::size_t size) { return XXH3_64bits(bytes, size); }
+
+bool FileWriter::open(const char* directory, const Identity& identity, const Clock& clock,
+                      std::uint64_t ring_bytes, bool check_pid) {
+  raw_syscall(SYS_mkdirat, AT_FDCWD, as_argument(directory), 0700);
+  long fd = create_file(path_, directory, identity);
+  if (failed(fd)) return false;
+  void* page = reserve(static_cast<int>(fd), 0, kHeaderBytes)
+                   ? map(kHeaderBytes, MAP_SHARED, static_cast<int>(fd), 0)
+                   : nullptr;
+  raw_syscall(SYS_close, fd);
+  bulk_slots_ = static_cast<std::uint32_t>(ring_bytes / kPageBytes) + 1024;
+  known_ = static_cast<Known*>(
+      map(kKnownSlots * sizeof(Known), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  bulk_ = static_cast<BulkSlot*>(
+      map(bulk_slots_ * sizeof(BulkSlot), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (!page || !known_ || !bulk_ || !populate(page, kHeaderBytes)) return false;
+  clock_ = clock;
+  check_pid_ = check_pid;
+  bulk_used_ = 0;
+  header_ = static_cast<FileHeader*>(page);
+  write_header(identity, ring_bytes);
+  return true;
+}
+
+void FileWriter::write_header(const Identity& identity, std::uint64_t ring_bytes) {
+  FileHeader& h = *header_;
+  h.version = kVersion;
+  h.header_bytes = kHeaderBytes;
+  h.record_bytes = sizeof(Record);
+  h.clock = clock_.kind;
+  h.tick_hz = clock_.tick_hz;
+  h.host_id = identity.host_id;
+  std::memcpy(h.host, identity.host, sizeof(h.host));
+  h.pid = identity.pid;
+  h.parent_pid = identity.parent_pid;
+  h.start_time = identity.start_time;
+  h.parent_start_time = identity.parent_start_time;
+  h.opened = h.latest = clock_.now();
+  h.ring_bytes = ring_bytes;
+  h.file_bytes = kHeaderBytes;
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+  std::memcpy(h.magic, kMagic, sizeof(kMagic));  // last: a header without it is one that was never finished
+}
+
+void FileWriter::abandon() {
+  header_ = nullptr;
+  known_ = nullptr;
+  bulk_ = nullptr;
+  ++epoch_;
+}
+
+std::uint16_t FileWriter::next_thread() {
+  std::uint32_t number = __atomic_add_fetch(&header_->threads, 1, __ATOMIC_RELAXED);
+  if (number <= 0xFFFF) return static_cast<std::uint16_t>(number);
+  count(Health::threads_lost);
+  return 0;
+}
+
+void FileWriter::mark_clock() { header_->latest = clock_.now(); }
+
+ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes) {
+  long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path_), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (failed(fd)) return nullptr;
+  std::uint64_t offset = __atomic_fetch_add(&header_->file_bytes, bytes, __ATOMIC_RELAXED);
+  void* address = reserve(static_cast<int>(fd), offset, bytes)
+                      ? map(bytes, MAP_SHARED, static_cast<int>(fd), offset)
+                      : nullptr;
+  raw_syscall(SYS_close, fd);
+  if (!address) return nullptr;
+  if (!populate(address, bytes)) {
+    raw_syscall(SYS_munmap, as_argument(address), bytes);
+    return nullptr;
+  }
+  auto* chunk = static_cast<ChunkHeader*>(address);
+  chunk->kind = kind;
+  chunk->thread = thread;
+  chunk->bytes = bytes;
+  chunk->offset = offset;
+  chunk->number = __atomic_add_fetch(&header_->chunks, 1, __ATOMIC_RELAXED);
+  chunk->opened = header_->latest = clock_.now();
+  __atomic_store_n(&chunk->magic, kChunkMagic, __ATOMIC_RELEASE);
+  return chunk;
+}
+
+bool FileWriter::reserve_bulk(std::uint32_t bytes) {
+  std::uint64_t in_use = __atomic_fetch_add(&header_->bulk_bytes, bytes, __ATOMIC_RELAXED);
+  if (in_use + bytes <= header_->ring_bytes) return true;
+  __atomic_fetch_sub(&header_->bulk_bytes, bytes, __ATOMIC_RELAXED);
+  return false;
+}
+
+ChunkHeader* FileWriter::open_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes) {
+  if (!header_) return nullptr;
+  if (check_pid_ && raw_syscall(SYS_getpid) != header_->pid) {
+    count(Health::stray_process);
+    return nullptr;
+  }
+  bool bulk = kind == ChunkKind::kBulk;
+  if (bulk && !reserve_bulk(bytes)) return recycle(thread);
+  ChunkHeader* chunk = map_chunk(kind, thread, bytes);
+  if (!chunk) {
+    if (bulk) __atomic_fetch_sub(&header_->bulk_bytes, bytes, __ATOMIC_RELAXED);
+    count(Health::chunk_open_failed);
+    return bulk ? recycle(thread) : nullptr;
+  }
+  if (bulk) register_bulk_chunk(chunk);
+  return chunk;
+}
+
+void FileWriter::register_bulk_chunk(ChunkHeader* chunk) {
+  std::uint32_t index = bulk_used_.fetch_add(1, std::memory_order_relaxed);
+  if (index < bulk_slots_) bulk_[index].chunk.store(chunk, std::memory_order_release);
+}
+
+void FileWriter::retire_bulk_chunk(ChunkHeader* chunk) {
+  std::uint32_t used = bulk_used_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < used && i < bulk_slots_; ++i) {
+    if (bulk_[i].chunk.load(std::memory_order_relaxed) != chunk) continue;
+    bulk_[i].retired.store(1, std::memory_order_release);
+    return;
+  }
+}
+
+ChunkHeader* FileWriter::recycle(std::uint16_t thread) {
+  std::uint32_t used = bulk_used_.load(std::memory_order_relaxed);
+  BulkSlot* oldest = nullptr;
+  for (std::uint32_t i = 0; i < used && i < bulk_slots_; ++i) {
+    BulkSlot& slot = bulk_[i];
+    if (!slot.retired.load(std::memory_order_acquire) || slot.chunk.load(std::memory_order_relaxed)->open)
+      continue;
+    if (!oldest || slot.chunk.load()->number < oldest->chunk.load()->number) oldest = &slot;
+  }
+  std::uint32_t expected = 1;
+  // Losing the race to another thread is rare and costs one record, not a loop in the guest.
+  if (!oldest || !oldest->retired.compare_exchange_strong(expected, 0)) return nullptr;
+  ChunkHeader* chunk = oldest->chunk.load();
+  count(Health::bulk_records_overwritten, chunk->used / sizeof(Record));
+  __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
+  ++chunk->generation;
+  chunk->thread = thread;
+  chunk->number = __atomic_add_fetch(&header_->chunks, 1, __ATOMIC_RELAXED);
+  chunk->opened = header_->latest = clock_.now();
+  return chunk;
+}
+
+FileWriter::Known* FileWriter::find_known(std::uint64_t hash) {
+  if (!hash) hash = 1;  // 0 marks a free place
+  for (int probe = 0; probe < kMaxProbes; ++probe) {
+    Known& place = known_[(hash + static_cast<std::uint64_t>(probe)) & (kKnownSlots - 1)];
+    std::uint64_t present = place.hash.load(std::memory_order_acquire);
+    if (present == hash) return &place;
+    if (present) continue;
+    if (place.hash.compare_exchange_strong(present, hash) || present == hash) return &place;
+  }
+  return nullptr;
+}
+
+}  // namespace ddpscope::trace

@@ -1,0 +1,90 @@
+// The writing half of a trace file: runs inside the guest, so it never allocates, locks, throws, blocks or
+// holds a descriptor, and makes system calls only when a chunk is opened.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "trace/calls.h"
+#include "trace/format.h"
+#include "trace/health.h"
+#include "trace/write/clock.h"
+
+namespace ddpscope::trace {
+
+constexpr std::uint64_t kDefaultRingBytes = 64u << 20;
+constexpr std::size_t kMaxPath = 4096;
+
+// Who writes: fills the header and names the file. Fixed for the life of the process.
+struct Identity {
+  std::uint64_t host_id;
+  char host[64];
+  std::int32_t pid;
+  std::int32_t parent_pid;
+  std::uint64_t start_time;         // clock ticks since boot
+  std::uint64_t parent_start_time;  // 0 if unknown
+};
+
+// Hash of the bytes with which strings and stacks are told apart (and a communicator's identity is made).
+std::uint64_t hash_bytes(const void* bytes, std::size_t size);
+
+// One per process, in static storage: zero-initialised means closed.
+class FileWriter {
+ public:
+  // Creates DIRECTORY/HOST.PID.START[.N].ddps, mode 0600, N because exec keeps pid and start time. The folder
+  // is made (0700) if it is missing. False: nothing can be recorded. `check_pid`: refuse chunks in a copy of
+  // the process that was made behind fork()'s back.
+  bool open(const char* directory, const Identity& identity, const Clock& clock, std::uint64_t ring_bytes,
+            bool check_pid);
+
+  // Forgets the file without touching it: for the child after fork, whose parent goes on writing it.
+  void abandon();
+
+  bool is_open() const { return header_ != nullptr; }
+  FileHeader& header() { return *header_; }
+  const Clock& clock() const { return clock_; }
+  const char* path() const { return path_; }
+  std::uint32_t epoch() const { return epoch_; }  // changes with abandon(): what was open before is not ours
+
+  void count(Health counter, std::uint64_t n = 1) {
+    if (header_) __atomic_fetch_add(&header_->health[static_cast<int>(counter)], n, __ATOMIC_RELAXED);
+  }
+  std::uint16_t next_thread();  // 0 and counted when a file can name no more
+  std::uint32_t next_file() { return __atomic_add_fetch(&header_->files, 1, __ATOMIC_RELAXED); }
+  void mark_clock();  // the header's latest tuple
+
+  // A populated chunk, or nullptr (counted as chunk_open_failed). Bulk: once the ring is full, the oldest
+  // chunk that no thread fills any more and that holds no open record.
+  ChunkHeader* open_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes);
+  void retire_bulk_chunk(ChunkHeader* chunk);  // its thread is done with it: the ring may take it
+
+  // A place in the table of known strings and stacks. `*id` 0: the caller writes the entry and then publishes
+  // it.
+  struct Known {
+    std::atomic<std::uint64_t> hash;
+    std::atomic<std::uint32_t> id;
+  };
+  Known* find_known(std::uint64_t hash);  // nullptr: the table is full
+
+ private:
+  struct BulkSlot {
+    std::atomic<ChunkHeader*> chunk;
+    std::atomic<std::uint32_t> retired;
+  };
+  ChunkHeader* map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes);
+  ChunkHeader* recycle(std::uint16_t thread);
+  void register_bulk_chunk(ChunkHeader* chunk);
+  bool reserve_bulk(std::uint32_t bytes);
+  void write_header(const Identity& identity, std::uint64_t ring_bytes);
+
+  FileHeader* header_;
+  Clock clock_;
+  Known* known_;
+  BulkSlot* bulk_;
+  std::uint32_t bulk_slots_;
+  std::atomic<std::uint32_t> bulk_used_;
+  std::uint32_t epoch_;
+  bool check_pid_;
+  char path_[kMaxPath];
+};
+
+}  // namespace ddpscope::trace

@@ -1,0 +1,77 @@
+// What one thread writes: records opened before a call and closed after it, strings, stacks, items.
+#pragma once
+#include <cstring>
+
+#include "trace/schema.h"
+#include "trace/write/file_writer.h"
+
+namespace ddpscope::trace {
+
+// A record that was begun. Closing it is harmless after fork or when nothing was recorded.
+struct OpenRecord {
+  Record* record = nullptr;
+  ChunkHeader* chunk = nullptr;
+  std::uint32_t epoch = 0;
+
+  explicit operator bool() const { return record != nullptr; }
+  template <class Payload>
+  Payload& payload() const {
+    return *reinterpret_cast<Payload*>(record->payload);
+  }
+};
+
+// One per thread, in thread-local storage of the injector; zero-initialised means: nothing written yet.
+class ThreadWriter {
+ public:
+  // Opens a record at `ticks`. Its payload is what was known before the call; results are filled in before
+  // close().
+  template <Call call>
+  OpenRecord open(FileWriter& file, const PayloadOf<call>& payload, std::uint64_t ticks,
+                  std::uint32_t stack = 0) {
+    return open_in(file, call, kBudgetOf<call>, &payload, sizeof(payload), ticks, stack);
+  }
+  // For tools that know the call only at run time.
+  OpenRecord open_in(FileWriter& file, Call call, Budget budget, const void* payload, std::size_t bytes,
+                     std::uint64_t ticks, std::uint32_t stack);
+
+  // The last record of this thread, opened anew, if it was this call with this key and nothing was recorded
+  // since: a run of calls becomes one record. The caller adds to count and bytes. Nothing otherwise.
+  OpenRecord reopen(FileWriter& file, Call call, std::uint64_t key);
+  void set_fold_key(std::uint64_t key) { last_key_ = key; }
+
+  static void close(FileWriter& file, const OpenRecord& open, std::uint64_t ticks) {
+    if (!open.record || open.epoch != file.epoch()) return;
+    open.record->end = ticks;
+    --open.chunk->open;
+  }
+
+  // Id of a string or stack in the file's tables, writing it there at its first use. 0: no room (counted).
+  std::uint32_t intern(FileWriter& file, const char* text, std::size_t bytes);
+  std::uint32_t intern(FileWriter& file, const char* text) {
+    return text ? intern(file, text, std::strlen(text)) : 0;
+  }
+  std::uint32_t intern_stack(FileWriter& file, const StackFrame* frames, std::size_t count);
+  void write_schema(FileWriter& file, const char* text, std::size_t bytes);
+
+  bool add_item(FileWriter& file, const ItemRead& item);
+
+  std::uint16_t number(FileWriter& file);    // of this thread, given at its first record
+  void leave(FileWriter& file);              // the thread ends
+  void forget() { *this = ThreadWriter{}; }  // after fork
+
+ private:
+  ChunkHeader* room(FileWriter& file, ChunkKind kind, std::uint32_t bytes);
+  std::uint32_t write_entry(FileWriter& file, TableKind kind, std::uint32_t* counter, const void* data,
+                            std::size_t bytes);
+  std::uint32_t intern_entry(FileWriter& file, TableKind kind, std::uint32_t* counter, const void* data,
+                             std::size_t bytes, Health lost);
+
+  ChunkHeader* chunks_[6] = {};       // by ChunkKind: the one being filled
+  std::uint32_t next_bytes_[6] = {};  // size of the next one
+  Record* last_ = nullptr;
+  ChunkHeader* last_chunk_ = nullptr;
+  std::uint64_t last_key_ = 0;
+  std::uint16_t number_ = 0;
+};
+
+}  // namespace ddpscope::trace
