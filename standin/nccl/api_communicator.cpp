@@ -27,12 +27,13 @@ void check_config(const ncclConfig_t* config) {
     throw Failure(ncclInvalidArgument, "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
   }
   if (config->blocking != NCCL_CONFIG_UNDEF_INT && config->blocking != 0 && config->blocking != 1) {
-    throw Failure(ncclInvalidArgument, "Invalid config blocking attribute value " + std::to_string(config->blocking));
+    throw Failure(ncclInvalidArgument,
+                  "Invalid config blocking attribute value " + std::to_string(config->blocking));
   }
 }
 
-/// Hands out the handle before the communicator is connected, as NCCL does, so that another thread can abort a
-/// creation that waits for a rank that never comes. A failed creation takes the handle back.
+/// Hands out the handle before the communicator is connected, as NCCL does, so that another thread can abort
+/// a creation that waits for a rank that never comes. A failed creation takes the handle back.
 void create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicator,
             std::function<void(Communicator&)> connect) {
   link_model();  // what cannot be read is refused here, not in the middle of the job
@@ -50,7 +51,8 @@ void create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicato
 
 void create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size) {
   if (size < 1 || rank < 0 || rank >= size) {
-    throw Failure(ncclInvalidArgument, "Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(size));
+    throw Failure(ncclInvalidArgument,
+                  "Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(size));
   }
   create(&required(handle, "comm"), std::make_shared<Communicator>(device),
          [id, rank, size](Communicator& communicator) { communicator.init(id, rank, size); });
@@ -62,9 +64,11 @@ std::vector<int> checked_devices(int count, const int* list) {
   std::vector<int> devices;
   for (int i = 0; i < count; ++i) {
     const int device = list ? list[i] : i;
-    if (device < 0 || device >= present) throw Failure(ncclInvalidArgument, "Invalid device " + std::to_string(device));
+    if (device < 0 || device >= present)
+      throw Failure(ncclInvalidArgument, "Invalid device " + std::to_string(device));
     for (const int other : devices) {
-      if (other == device) throw Failure(ncclInvalidUsage, "Device " + std::to_string(device) + " is repeated");
+      if (other == device)
+        throw Failure(ncclInvalidUsage, "Device " + std::to_string(device) + " is repeated");
     }
     devices.push_back(device);
   }
@@ -94,11 +98,12 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId c
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRankConfig);
 
-ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId, ncclUniqueId* commIds,
-                                      ncclConfig_t* config) {
+ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
+                                      ncclUniqueId* commIds, ncclConfig_t* config) {
   return guarded(__func__, [&] {
     check_config(config);
-    if (nId < 1 || nId > nranks) throw Failure(ncclInvalidArgument, "Invalid number of ids " + std::to_string(nId));
+    if (nId < 1 || nId > nranks)
+      throw Failure(ncclInvalidArgument, "Invalid number of ids " + std::to_string(nId));
     create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks);
   });
 }
@@ -107,7 +112,8 @@ STANDIN_PROFILING_TWIN(ncclCommInitRankScalable);
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
   return guarded(__func__, [&] {
     required(comm, "comm");
-    if (ndev < 1) throw Failure(ncclInvalidArgument, "Invalid device count requested : " + std::to_string(ndev));
+    if (ndev < 1)
+      throw Failure(ncclInvalidArgument, "Invalid device count requested : " + std::to_string(ndev));
     const auto devices = checked_devices(ndev, devlist);
     const ncclUniqueId id = make_unique_id();
     group::start();
@@ -136,8 +142,8 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
 }
 STANDIN_PROFILING_TWIN(ncclCommSplit);
 
-ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount, ncclComm_t* newcomm,
-                            ncclConfig_t* config, int shrinkFlags) {
+ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
+                            ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags) {
   return guarded(__func__, [&] {
     check_config(config);
     const auto parent = find_handle(comm);

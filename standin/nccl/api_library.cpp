@@ -27,15 +27,24 @@ STANDIN_PROFILING_TWIN(ncclGetVersion);
 
 const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {
-    case ncclSuccess: return "no error";
-    case ncclUnhandledCudaError: return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
-    case ncclSystemError: return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
-    case ncclInternalError: return "internal error - please report this issue to the NCCL developers";
-    case ncclInvalidArgument: return "invalid argument (run with NCCL_DEBUG=WARN for details)";
-    case ncclInvalidUsage: return "invalid usage (run with NCCL_DEBUG=WARN for details)";
-    case ncclRemoteError: return "remote process exited or there was a network error";
-    case ncclInProgress: return "NCCL operation in progress";
-    default: return "unknown result code";
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+    case ncclSystemError:
+      return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+    case ncclInternalError:
+      return "internal error - please report this issue to the NCCL developers";
+    case ncclInvalidArgument:
+      return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+    case ncclInvalidUsage:
+      return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    case ncclInProgress:
+      return "NCCL operation in progress";
+    default:
+      return "unknown result code";
   }
 }
 STANDIN_PROFILING_TWIN(ncclGetErrorString);
@@ -64,7 +73,8 @@ ncclResult_t ncclMemFree(void* ptr) {
 }
 STANDIN_PROFILING_TWIN(ncclMemFree);
 
-// Registration makes zero-copy possible; there is nothing to copy less of here, so the buffer is its own handle.
+// Registration makes zero-copy possible; there is nothing to copy less of here, so the buffer is its own
+// handle.
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t, void** handle) {
   return guarded(__func__, [&] {
     find_handle(comm);

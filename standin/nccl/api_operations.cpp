@@ -23,19 +23,21 @@ std::size_t checked_element_size(ncclDataType_t datatype) {
 
 void check_rank(const Communicator& communicator, int rank, const char* role) {
   if (rank < 0 || rank >= communicator.size()) {
-    invalid(std::string("invalid ") + role + " " + std::to_string(rank) + " (comm nRanks = " +
-            std::to_string(communicator.size()) + ")");
+    invalid(std::string("invalid ") + role + " " + std::to_string(rank) +
+            " (comm nRanks = " + std::to_string(communicator.size()) + ")");
   }
 }
 
 std::uint32_t reduction_code(ncclRedOp_t op) { return static_cast<std::uint32_t>(std::min(op, ncclNumOps)); }
 
-/// `op` is ncclSum and unused where nothing is reduced; a buffer is nullptr only where this rank does not use it.
+/// `op` is ncclSum and unused where nothing is reduced; a buffer is nullptr only where this rank does not use
+/// it.
 void submit_collective(ncclComm_t comm, cudaStream_t stream, Kind kind, const void* send, void* recv,
                        std::size_t count, ncclDataType_t datatype, ncclRedOp_t op, int root) {
   const auto communicator = find_handle(comm);
   checked_element_size(datatype);
-  if (root != kNoRoot || kind == Kind::kBroadcast || kind == Kind::kReduce) check_rank(*communicator, root, "root");
+  if (root != kNoRoot || kind == Kind::kBroadcast || kind == Kind::kReduce)
+    check_rank(*communicator, root, "root");
   const Reduction reduction = communicator->reduction(op, datatype);
   const bool at_root = root == kNoRoot || root == communicator->rank();
   const bool sends = kind != Kind::kBroadcast || at_root;
@@ -57,13 +59,16 @@ void submit_message(ncclComm_t comm, cudaStream_t stream, Message::Direction dir
   group::submit(communicator, stream, {}, {&message, 1});
 }
 
-/// AlltoAll, Gather and Scatter are groups of messages, as in NCCL 2.28: block r of the send buffer goes to rank
-/// `to` (every rank if kNoRoot), block r of the receive buffer comes from rank r, for the ranks that take part.
+/// AlltoAll, Gather and Scatter are groups of messages, as in NCCL 2.28: block r of the send buffer goes to
+/// rank `to` (every rank if kNoRoot), block r of the receive buffer comes from rank r, for the ranks that
+/// take part.
 class Blocks {
  public:
   Blocks(ncclComm_t comm, const void* send, void* recv, std::size_t count, ncclDataType_t datatype)
-      : communicator_(find_handle(comm)), bytes_(count * checked_element_size(datatype)),
-        send_(static_cast<std::byte*>(const_cast<void*>(send))), recv_(static_cast<std::byte*>(recv)) {}
+      : communicator_(find_handle(comm)),
+        bytes_(count * checked_element_size(datatype)),
+        send_(static_cast<std::byte*>(const_cast<void*>(send))),
+        recv_(static_cast<std::byte*>(recv)) {}
 
   Communicator& communicator() const { return *communicator_; }
   void send(int peer, int block) { add(Message::kSend, peer, send_, block); }
@@ -98,21 +103,24 @@ STANDIN_PROFILING_TWIN(ncclAllReduce);
 ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
                            ncclComm_t comm, cudaStream_t stream) {
   return guarded(__func__, [&] {
-    submit_collective(comm, stream, Kind::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum, kNoRoot);
+    submit_collective(comm, stream, Kind::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum,
+                      kNoRoot);
   });
 }
 STANDIN_PROFILING_TWIN(ncclAllGather);
 
-ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount, ncclDataType_t datatype,
-                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                               ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream) {
   return guarded(__func__, [&] {
-    submit_collective(comm, stream, Kind::kReduceScatter, sendbuff, recvbuff, recvcount, datatype, op, kNoRoot);
+    submit_collective(comm, stream, Kind::kReduceScatter, sendbuff, recvbuff, recvcount, datatype, op,
+                      kNoRoot);
   });
 }
 STANDIN_PROFILING_TWIN(ncclReduceScatter);
 
-ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
-                           ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
   return guarded(__func__, [&] {
     submit_collective(comm, stream, Kind::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum, root);
   });
@@ -127,8 +135,8 @@ ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int ro
 }
 STANDIN_PROFILING_TWIN(ncclBcast);
 
-ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
-                        int root, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
   return guarded(__func__, [&] {
     submit_collective(comm, stream, Kind::kReduce, sendbuff, recvbuff, count, datatype, op, root);
   });
@@ -162,8 +170,8 @@ ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, nccl
 }
 STANDIN_PROFILING_TWIN(ncclGather);
 
-ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
-                         ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                         int root, ncclComm_t comm, cudaStream_t stream) {
   return guarded(__func__, [&] {
     Blocks blocks(comm, sendbuff, recvbuff, count, datatype);
     check_rank(blocks.communicator(), root, "root");
@@ -204,7 +212,8 @@ STANDIN_PROFILING_TWIN(ncclGroupEnd);
 // The estimate is the link model's; 0 without one.
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
   return guarded(__func__, [&] {
-    if (!simInfo || simInfo->magic != kSimInfoMagic) invalid("simInfo is not set up by NCCL_SIM_INFO_INITIALIZER");
+    if (!simInfo || simInfo->magic != kSimInfoMagic)
+      invalid("simInfo is not set up by NCCL_SIM_INFO_INITIALIZER");
     simInfo->estimatedTime = std::chrono::duration<float, std::micro>(group::simulate_end()).count();
   });
 }

@@ -28,8 +28,8 @@ ncclResult_t refuse(const char* function, std::atomic<bool>& said, void* caller)
 
 }  // namespace
 
-#define REFUSE()                                                \
-  static constinit std::atomic<bool> said{false};               \
+#define REFUSE()                                  \
+  static constinit std::atomic<bool> said{false}; \
   [[maybe_unused]] const ncclResult_t refusal = refuse(__func__, said, __builtin_return_address(0))
 
 ncclResult_t ncclCommWindowRegister(ncclComm_t, void*, size_t, ncclWindow_t*, int) {
@@ -59,19 +59,22 @@ ncclResult_t ncclDevCommDestroy(ncclComm_t, const void* /*devComm*/) {
 }
 STANDIN_PROFILING_TWIN(ncclDevCommDestroy);
 
-ncclResult_t ncclLsaBarrierCreateRequirement(ncclTeam, int /*nBarriers*/, void* /*outHandle*/, void* /*outReq*/) {
+ncclResult_t ncclLsaBarrierCreateRequirement(ncclTeam, int /*nBarriers*/, void* /*outHandle*/,
+                                             void* /*outReq*/) {
   REFUSE();
   return refusal;
 }
 STANDIN_PROFILING_TWIN(ncclLsaBarrierCreateRequirement);
 
-ncclResult_t ncclGinBarrierCreateRequirement(ncclComm_t, ncclTeam, int, void* /*outHandle*/, void* /*outReq*/) {
+ncclResult_t ncclGinBarrierCreateRequirement(ncclComm_t, ncclTeam, int, void* /*outHandle*/,
+                                             void* /*outReq*/) {
   REFUSE();
   return refusal;
 }
 STANDIN_PROFILING_TWIN(ncclGinBarrierCreateRequirement);
 
-ncclResult_t ncclLLA2ACreateRequirement(int /*nBlocks*/, int /*nSlots*/, void* /*outHandle*/, void* /*outReq*/) {
+ncclResult_t ncclLLA2ACreateRequirement(int /*nBlocks*/, int /*nSlots*/, void* /*outHandle*/,
+                                        void* /*outReq*/) {
   REFUSE();
   return refusal;
 }

@@ -30,7 +30,8 @@ ncclResult_t result_of_current_exception(const char* function) noexcept {
   } catch (const Failure& failure) {
     return failed(function, failure.result(), failure.what());
   } catch (const PeerLost& lost) {
-    return failed(function, ncclRemoteError, "the connection to rank " + std::to_string(lost.rank) + " is gone");
+    return failed(function, ncclRemoteError,
+                  "the connection to rank " + std::to_string(lost.rank) + " is gone");
   } catch (const Mismatch& found) {
     return failed(function, ncclInvalidUsage,
                   "rank " + std::to_string(found.rank) + " is in " + describe(found.theirs) + " instead");

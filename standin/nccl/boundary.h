@@ -7,10 +7,12 @@
 
 namespace ddpscope::standin::nccl {
 
-/// ncclUnhandledCudaError in a forked child, where neither CUDA nor this library can be used; else ncclSuccess.
+/// ncclUnhandledCudaError in a forked child, where neither CUDA nor this library can be used; else
+/// ncclSuccess.
 ncclResult_t refuse_in_forked_child(const char* function) noexcept;
 
-/// The result code of the exception being handled; its message becomes the last error and the open group fails.
+/// The result code of the exception being handled; its message becomes the last error and the open group
+/// fails.
 ncclResult_t result_of_current_exception(const char* function) noexcept;
 
 template <typename Body>

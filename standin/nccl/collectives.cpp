@@ -9,15 +9,22 @@
 namespace ddpscope::standin::nccl {
 namespace {
 
-/// Up to here an AllReduce goes through rank 0: two hops and 2 (n-1) messages are faster than 2 n (n-1) messages.
+/// Up to here an AllReduce goes through rank 0: two hops and 2 (n-1) messages are faster than 2 n (n-1)
+/// messages.
 constexpr std::size_t kHubBytes = 64 << 10;
 
 class Run {
  public:
   Run(const Collective& collective, const Links& links, int rank, const Release& release)
-      : op_(collective), links_(links), rank_(rank), size_(static_cast<int>(links.size())), release_(release),
-        element_(element_size(op_.datatype())), bytes_(op_.bytes()),
-        send_(static_cast<const std::byte*>(op_.send)), recv_(static_cast<std::byte*>(op_.recv)) {
+      : op_(collective),
+        links_(links),
+        rank_(rank),
+        size_(static_cast<int>(links.size())),
+        release_(release),
+        element_(element_size(op_.datatype())),
+        bytes_(op_.bytes()),
+        send_(static_cast<const std::byte*>(op_.send)),
+        recv_(static_cast<std::byte*>(op_.recv)) {
     if (op_.reduction.factor) multiply_input();
   }
 
@@ -78,7 +85,8 @@ class Run {
   /// Rank r owns the r-th part: it gets everyone's share of it, folds, and sends the result to all.
   Clock::time_point all_reduce_directly() {
     const auto begin = [&](int rank) {
-      return op_.signature.count * static_cast<std::size_t>(rank) / static_cast<std::size_t>(size_) * element_;
+      return op_.signature.count * static_cast<std::size_t>(rank) / static_cast<std::size_t>(size_) *
+             element_;
     };
     const auto part_bytes = [&](int rank) { return begin(rank + 1) - begin(rank); };
     make_slices(part_bytes(rank_));
@@ -88,7 +96,8 @@ class Run {
     std::byte* const own = recv_ + begin(rank_);
     fold_into(own, send_ + begin(rank_), part_bytes(rank_) / element_);
     round(legs([&](int peer) {
-      return Leg{.peer = peer, .out = {own, part_bytes(rank_)}, .in = {recv_ + begin(peer), part_bytes(peer)}};
+      return Leg{
+          .peer = peer, .out = {own, part_bytes(rank_)}, .in = {recv_ + begin(peer), part_bytes(peer)}};
     }));
     return joined;
   }
@@ -103,12 +112,15 @@ class Run {
     return all;
   }
 
-  Clock::time_point round(std::span<const Leg> legs) const { return exchange(links_, op_.signature, legs, release_); }
+  Clock::time_point round(std::span<const Leg> legs) const {
+    return exchange(links_, op_.signature, legs, release_);
+  }
 
   void multiply_input() {
     const auto ranks = op_.signature.kind == Kind::kReduceScatter ? static_cast<std::size_t>(size_) : 1;
     multiplied_ = std::make_unique_for_overwrite<std::byte[]>(ranks * bytes_);
-    multiply(op_.datatype(), op_.reduction.factor->data(), send_, multiplied_.get(), ranks * op_.signature.count);
+    multiply(op_.datatype(), op_.reduction.factor->data(), send_, multiplied_.get(),
+             ranks * op_.signature.count);
     send_ = multiplied_.get();
   }
 
@@ -155,12 +167,18 @@ class Run {
 Clock::time_point run(const Collective& collective, const Links& links, int rank, const Release& release) {
   Run run(collective, links, rank, release);
   switch (collective.signature.kind) {
-    case Kind::kAllReduce: return run.all_reduce();
-    case Kind::kAllGather: return run.all_gather();
-    case Kind::kReduceScatter: return run.reduce_scatter();
-    case Kind::kBroadcast: return run.broadcast();
-    case Kind::kReduce: return run.reduce();
-    default: throw Failure(ncclInternalError, "not a collective");
+    case Kind::kAllReduce:
+      return run.all_reduce();
+    case Kind::kAllGather:
+      return run.all_gather();
+    case Kind::kReduceScatter:
+      return run.reduce_scatter();
+    case Kind::kBroadcast:
+      return run.broadcast();
+    case Kind::kReduce:
+      return run.reduce();
+    default:
+      throw Failure(ncclInternalError, "not a collective");
   }
 }
 
@@ -168,10 +186,13 @@ std::size_t moved_bytes(const Collective& collective, int size) {
   if (size == 1) return 0;
   const auto ranks = static_cast<std::size_t>(size);
   switch (collective.signature.kind) {
-    case Kind::kAllReduce: return 2 * collective.bytes() * (ranks - 1) / ranks;
+    case Kind::kAllReduce:
+      return 2 * collective.bytes() * (ranks - 1) / ranks;
     case Kind::kAllGather:
-    case Kind::kReduceScatter: return collective.bytes() * (ranks - 1);
-    default: return collective.bytes();
+    case Kind::kReduceScatter:
+      return collective.bytes() * (ranks - 1);
+    default:
+      return collective.bytes();
   }
 }
 

@@ -19,7 +19,8 @@ void Communicator::refuse_if_unusable() {
   if (size_ == 0) throw Failure(ncclInvalidArgument, "the communicator is not initialized");
   if (finalized_) throw Failure(ncclInvalidUsage, "the communicator is finalized");
   if (release_.raised()) throw Failure(ncclInvalidUsage, "the communicator is revoked");
-  if (async_error() != ncclSuccess) throw Failure(async_error(), "an earlier operation of the communicator failed");
+  if (async_error() != ncclSuccess)
+    throw Failure(async_error(), "an earlier operation of the communicator failed");
 }
 
 void Communicator::enqueue(std::unique_ptr<Plan> plan) {
@@ -65,7 +66,8 @@ void Communicator::run(const Plan& plan) {
       execute(plan);
     } catch (const Released&) {
     } catch (const PeerLost& lost) {
-      warn("rank " + std::to_string(rank_) + ": the connection to rank " + std::to_string(lost.rank) + " is gone");
+      warn("rank " + std::to_string(rank_) + ": the connection to rank " + std::to_string(lost.rank) +
+           " is gone");
       async_error_ = ncclRemoteError;
       hang();
     } catch (const Mismatch& found) {

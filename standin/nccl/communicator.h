@@ -30,8 +30,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   /// Connect to the peers and wait for all of them. Throw Failure, Released.
   void init(const ncclUniqueId& id, int rank, int size);
-  /// Collective over `parent`: ranks of one color become a communicator, ordered by key and then by parent rank.
-  /// With NCCL_SPLIT_NOCOLOR this object stays unconnected.
+  /// Collective over `parent`: ranks of one color become a communicator, ordered by key and then by parent
+  /// rank. With NCCL_SPLIT_NOCOLOR this object stays unconnected.
   void split(Communicator& parent, int color, int key);
   /// Collective over the ranks of `parent` that are not excluded.
   void shrink(Communicator& parent, std::span<const int> excluded);
@@ -40,7 +40,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// whatever streams they are. Throws Failure; then nothing was enqueued.
   void enqueue(std::unique_ptr<Plan> plan);
 
-  void drain();     ///< waits until all that was enqueued has run; a hanging operation hangs it, until release
+  void drain();  ///< waits until all that was enqueued has run; a hanging operation hangs it, until release
   void finalize();  ///< drain, and refuse further operations
   void release();   ///< ends running and queued operations without a result, refuses further ones
   void abort();     ///< release, and leave the peers
@@ -94,8 +94,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int next_reduction_ = ncclNumOps;
 };
 
-/// Handles of the API. find_handle throws Failure (ncclInvalidArgument) for what is none, or was destroyed, instead
-/// of following it; remove_handle returns nothing then.
+/// Handles of the API. find_handle throws Failure (ncclInvalidArgument) for what is none, or was destroyed,
+/// instead of following it; remove_handle returns nothing then.
 ncclComm_t add_handle(std::shared_ptr<Communicator> communicator);
 std::shared_ptr<Communicator> find_handle(ncclComm_t handle);
 std::shared_ptr<Communicator> remove_handle(ncclComm_t handle);

@@ -25,7 +25,8 @@ bool leave(Group& ended) {
   if (current.depth == 0) throw Failure(ncclInvalidUsage, "ncclGroupEnd: not in a group call");
   if (--current.depth > 0) return false;
   ended = std::exchange(current, Group{});
-  if (ended.failure != ncclSuccess) throw Failure(ended.failure, "a call of the group failed: nothing was started");
+  if (ended.failure != ncclSuccess)
+    throw Failure(ended.failure, "a call of the group failed: nothing was started");
   return true;
 }
 

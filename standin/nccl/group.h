@@ -10,8 +10,9 @@ namespace ddpscope::standin::nccl::group {
 
 void start();
 
-/// At the outermost level: creates the communicators that were asked for, all at once, then enqueues one plan for
-/// each communicator that got operations. Throws Failure if anything in the group failed; then nothing started.
+/// At the outermost level: creates the communicators that were asked for, all at once, then enqueues one plan
+/// for each communicator that got operations. Throws Failure if anything in the group failed; then nothing
+/// started.
 void end();
 
 /// Ends the group without starting anything; how long the link model would let it last.

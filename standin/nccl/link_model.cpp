@@ -19,7 +19,8 @@ constexpr Unit kRates[] = {{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e
 template <std::size_t N>
 std::optional<double> parse_quantity(std::string_view text, const Unit (&units)[N]) {
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || !(number >= 0)) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   for (const auto& [name, factor] : units) {
@@ -31,7 +32,8 @@ std::optional<double> parse_quantity(std::string_view text, const Unit (&units)[
 }  // namespace
 
 std::chrono::nanoseconds LinkModel::duration(std::size_t moved_bytes) const {
-  const double transfer_ns = bytes_per_second > 0 ? 1e9 * static_cast<double>(moved_bytes) / bytes_per_second : 0;
+  const double transfer_ns =
+      bytes_per_second > 0 ? 1e9 * static_cast<double>(moved_bytes) / bytes_per_second : 0;
   return latency + std::chrono::nanoseconds(static_cast<std::int64_t>(transfer_ns));
 }
 
@@ -49,8 +51,9 @@ const LinkModel& link_model() {
     const char* text = std::getenv("STANDIN_LINK");
     if (!text) return LinkModel{};
     if (const auto parsed = parse_link_model(text)) return *parsed;
-    throw Failure(ncclInvalidArgument,
-                  std::string("STANDIN_LINK is latency and bandwidth, as in 20us,1GB/s; cannot read \"") + text + "\"");
+    throw Failure(
+        ncclInvalidArgument,
+        std::string("STANDIN_LINK is latency and bandwidth, as in 20us,1GB/s; cannot read \"") + text + "\"");
   }();
   return model;
 }

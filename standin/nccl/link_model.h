@@ -1,4 +1,5 @@
-// The link between the ranks, as the environment describes it, so that communication costs what it would cost.
+// The link between the ranks, as the environment describes it, so that communication costs what it would
+// cost.
 #pragma once
 
 #include <chrono>

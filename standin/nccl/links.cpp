@@ -20,7 +20,8 @@ struct Hello {
   std::uint32_t channel;
 };
 
-void accept_one(const Seat& seat, std::array<Links, kChannels>& channels, int& missing, const Release& release) {
+void accept_one(const Seat& seat, std::array<Links, kChannels>& channels, int& missing,
+                const Release& release) {
   Descriptor socket = accept_from(seat.listener, release);
   Hello hello;
   try {
@@ -51,7 +52,8 @@ bool add_moved(ssize_t bytes, int peer, std::size_t& moved) {
 class Progress {
  public:
   Progress(const Leg& leg, int fd)
-      : leg_(leg), fd_(fd),
+      : leg_(leg),
+        fd_(fd),
         to_send_(leg.announce ? sizeof(Signature) + leg.out.size() : 0),
         to_receive_(leg.expect ? sizeof(Signature) + leg.in.size() : 0) {}
 
@@ -82,7 +84,8 @@ class Progress {
       received_ = sizeof theirs_ + payload;
       return moved;
     }
-    if (!receive_rest(fd_, leg_.peer, std::as_writable_bytes(std::span(&theirs_, 1)), received_)) return false;
+    if (!receive_rest(fd_, leg_.peer, std::as_writable_bytes(std::span(&theirs_, 1)), received_))
+      return false;
     if (received_ == sizeof theirs_ && theirs_ != ours) throw Mismatch{leg_.peer, theirs_, ours};
     return true;
   }

@@ -10,8 +10,8 @@
 
 namespace ddpscope::standin::nccl {
 
-/// Each channel has its own connections. Control calls (split, shrink) must work while an operation hangs, and
-/// point-to-point messages must not queue behind collectives.
+/// Each channel has its own connections. Control calls (split, shrink) must work while an operation hangs,
+/// and point-to-point messages must not queue behind collectives.
 enum Channel : std::uint32_t { kControl, kCollective, kPointToPoint, kChannels };
 
 /// One connection to every other rank, by rank; the own entry is empty.
@@ -20,8 +20,9 @@ using Links = std::vector<Descriptor>;
 /// Connects every pair of members three times. Throws Failure, Released.
 std::array<Links, kChannels> connect_members(const Seat& seat, const Release& release);
 
-/// Send the rest of `head` followed by `payload`, of which `moved` bytes have gone; receive the rest of `into`, of
-/// which `moved` bytes have come. Add what could be moved now; false if nothing could. Throw PeerLost{peer}.
+/// Send the rest of `head` followed by `payload`, of which `moved` bytes have gone; receive the rest of
+/// `into`, of which `moved` bytes have come. Add what could be moved now; false if nothing could. Throw
+/// PeerLost{peer}.
 bool send_rest(int fd, int peer, std::span<const std::byte> head, std::span<const std::byte> payload,
                std::size_t& moved);
 bool receive_rest(int fd, int peer, std::span<std::byte> into, std::size_t& moved);
@@ -35,15 +36,15 @@ struct Leg {
   std::span<std::byte> in = {};         ///< not empty only if expected
 };
 
-/// Sends and receives all legs at once and returns when the last expected signature came, that is when the last
-/// peer had joined. Throws PeerLost, Mismatch, Released.
+/// Sends and receives all legs at once and returns when the last expected signature came, that is when the
+/// last peer had joined. Throws PeerLost, Mismatch, Released.
 Clock::time_point exchange(const Links& links, const Signature& signature, std::span<const Leg> legs,
                            const Release& release);
 
 /// Everyone's `mine`, by position in `ranks`, which must hold `rank` and be equal on all of them.
 template <typename T>
-std::vector<T> all_gather(const Links& links, std::span<const int> ranks, int rank, const Signature& signature,
-                          const T& mine, const Release& release) {
+std::vector<T> all_gather(const Links& links, std::span<const int> ranks, int rank,
+                          const Signature& signature, const T& mine, const Release& release) {
   std::vector<T> all(ranks.size());
   std::vector<Leg> legs;
   for (std::size_t i = 0; i < ranks.size(); ++i) {

@@ -31,8 +31,8 @@ Level read_level() {
 void print(const std::string& message) {
   char host[64] = "";
   gethostname(host, sizeof host - 1);
-  const std::string line = std::string(host) + ":" + std::to_string(getpid()) + ":" + std::to_string(gettid()) +
-                           " NCCL WARN " + message + "\n";
+  const std::string line = std::string(host) + ":" + std::to_string(getpid()) + ":" +
+                           std::to_string(gettid()) + " NCCL WARN " + message + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -34,9 +34,10 @@ void Communicator::init(const ncclUniqueId& id, int rank, int size) {
   take_seat(seat);
 }
 
-/// Tells all `participants` of the parent about this rank and returns a seat among those of its color, ordered by
-/// key and then by parent rank.
-Seat Communicator::seat_among(Communicator& parent, std::span<const int> participants, Signature call, Member self) {
+/// Tells all `participants` of the parent about this rank and returns a seat among those of its color,
+/// ordered by key and then by parent rank.
+Seat Communicator::seat_among(Communicator& parent, std::span<const int> participants, Signature call,
+                              Member self) {
   Seat seat{};
   self.address = parent.address_;
   seat.listener = listen_at(self.address);
@@ -96,7 +97,8 @@ ncclComm_t add_handle(std::shared_ptr<Communicator> communicator) {
 std::shared_ptr<Communicator> find_handle(ncclComm_t handle) {
   std::lock_guard lock(handles().mutex);
   const auto found = handles().communicators.find(handle);
-  if (found == handles().communicators.end()) throw Failure(ncclInvalidArgument, "not a communicator, or destroyed");
+  if (found == handles().communicators.end())
+    throw Failure(ncclInvalidArgument, "not a communicator, or destroyed");
   return found->second;
 }
 

@@ -65,7 +65,9 @@ class PointToPoint::Traffic {
   }
 
   void compare(std::uint64_t ours, std::uint64_t theirs) const {
-    const auto message = [](std::uint64_t bytes) { return Signature{.kind = Kind::kPointToPoint, .count = bytes}; };
+    const auto message = [](std::uint64_t bytes) {
+      return Signature{.kind = Kind::kPointToPoint, .count = bytes};
+    };
     if (ours != theirs) throw Mismatch{peer_, message(theirs), message(ours)};
   }
 
@@ -96,7 +98,8 @@ class PointToPoint::Traffic {
 
   bool read_payload() {
     const Message& message = receives_.front();
-    if (!receive_rest(fd_, peer_, {static_cast<std::byte*>(message.buffer), message.bytes}, received_)) return false;
+    if (!receive_rest(fd_, peer_, {static_cast<std::byte*>(message.buffer), message.bytes}, received_))
+      return false;
     return received_ == message.bytes ? finish_receive() : true;
   }
 

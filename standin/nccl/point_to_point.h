@@ -21,9 +21,10 @@ class PointToPoint {
  public:
   explicit PointToPoint(std::size_t size) : peers_(size) {}
 
-  /// Runs all messages to their end, those of one peer and direction in their order, and returns when the last
-  /// was matched. Messages to oneself come in pairs. Throws PeerLost, Mismatch, Released.
-  Clock::time_point run(std::span<const Message> messages, const Links& links, int rank, const Release& release);
+  /// Runs all messages to their end, those of one peer and direction in their order, and returns when the
+  /// last was matched. Messages to oneself come in pairs. Throws PeerLost, Mismatch, Released.
+  Clock::time_point run(std::span<const Message> messages, const Links& links, int rank,
+                        const Release& release);
 
  private:
   struct Frame {
@@ -42,7 +43,8 @@ class PointToPoint {
   std::vector<Peer> peers_;
 };
 
-/// Bytes that the link model charges: the larger of what goes out and what comes in, as a link is full duplex.
+/// Bytes that the link model charges: the larger of what goes out and what comes in, as a link is full
+/// duplex.
 std::size_t moved_bytes(std::span<const Message> messages, int rank);
 
 }  // namespace ddpscope::standin::nccl

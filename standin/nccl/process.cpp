@@ -58,7 +58,8 @@ void start_thread(std::function<void()> body) {
 }
 
 Descriptor::Descriptor(int fd) : fd_(fd) {
-  if (fd < 0) throw Failure(ncclSystemError, std::string("cannot open a descriptor: ") + std::strerror(errno));
+  if (fd < 0)
+    throw Failure(ncclSystemError, std::string("cannot open a descriptor: ") + std::strerror(errno));
   std::lock_guard lock(open_descriptors().mutex);
   open_descriptors().fds.insert(fd);
 }

@@ -1,4 +1,5 @@
-// What ties the library to its process: descriptors that a forked child must not keep, threads without signals.
+// What ties the library to its process: descriptors that a forked child must not keep, threads without
+// signals.
 #pragma once
 
 #include <atomic>
@@ -9,12 +10,12 @@ namespace ddpscope::standin::nccl {
 /// True in a child made by fork: its parent's sockets are closed there and it has none of its threads.
 bool in_forked_child();
 
-/// Runs `body` in a detached thread with all signals blocked: signals belong to the program's own threads, and
-/// a process may exit at any time without waiting for ours.
+/// Runs `body` in a detached thread with all signals blocked: signals belong to the program's own threads,
+/// and a process may exit at any time without waiting for ours.
 void start_thread(std::function<void()> body);
 
-/// An owned file descriptor; closed in the destructor and in a forked child, where an inherited copy would hide
-/// the death of this process from its peers.
+/// An owned file descriptor; closed in the destructor and in a forked child, where an inherited copy would
+/// hide the death of this process from its peers.
 class Descriptor {
  public:
   Descriptor() = default;

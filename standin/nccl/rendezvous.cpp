@@ -54,10 +54,12 @@ struct Gathering {
     }
     const auto rank = static_cast<std::size_t>(request.rank);
     if (static_cast<std::size_t>(request.size) != members.size() || rank >= members.size()) {
-      refuse("rank " + std::to_string(request.rank) + " expects " + std::to_string(request.size) + " ranks, others " +
-             std::to_string(members.size()), std::move(socket));
+      refuse("rank " + std::to_string(request.rank) + " expects " + std::to_string(request.size) +
+                 " ranks, others " + std::to_string(members.size()),
+             std::move(socket));
     } else if (sockets[rank].fd() >= 0) {
-      refuse("rank " + std::to_string(rank) + " of " + std::to_string(members.size()) + " has already checked in",
+      refuse("rank " + std::to_string(rank) + " of " + std::to_string(members.size()) +
+                 " has already checked in",
              std::move(socket));
     } else {
       members[rank] = request.self;
@@ -139,7 +141,8 @@ ncclUniqueId make_unique_id() {
 Seat join(const ncclUniqueId& id, int rank, int size, Member self, const Release& release) {
   RootId root;
   std::memcpy(&root, id.internal, sizeof root);
-  if (root.magic != kMagic) throw Failure(ncclInvalidArgument, "the unique id was not made by ncclGetUniqueId");
+  if (root.magic != kMagic)
+    throw Failure(ncclInvalidArgument, "the unique id was not made by ncclGetUniqueId");
   const Descriptor socket = connect_to(root.address, release);
   self.address = local_address(socket);
   Seat seat{rank, std::vector<Member>(static_cast<std::size_t>(size)), listen_at(self.address)};
@@ -158,7 +161,8 @@ void refuse_shared_devices(const Seat& seat) {
       if (a.may_share_device && b.may_share_device) continue;
       const std::string ranks = "rank " + std::to_string(low) + " and rank " + std::to_string(high);
       const auto self = static_cast<std::size_t>(seat.rank);
-      if (self != low && self != high) throw Failure(ncclRemoteError, ranks + " were refused: they share a device");
+      if (self != low && self != high)
+        throw Failure(ncclRemoteError, ranks + " were refused: they share a device");
       throw Failure(ncclInvalidUsage,
                     "Duplicate GPU detected : " + ranks + " both on CUDA device " + std::to_string(a.device));
     }

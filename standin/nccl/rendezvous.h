@@ -20,13 +20,14 @@ struct Member {
   Nonce nonce;
   std::uint64_t host;  ///< hash of NCCL_HOSTID, else of host name and boot id
   std::array<std::uint8_t, 16> device_uuid;
-  std::int32_t device;             ///< CUDA ordinal in its own process
-  std::int32_t may_share_device;   ///< NCCL_MULTI_RANK_GPU_ENABLE=1
-  std::int32_t color;              ///< of a split, else 0
-  std::int32_t key;                ///< of a split, else 0
+  std::int32_t device;            ///< CUDA ordinal in its own process
+  std::int32_t may_share_device;  ///< NCCL_MULTI_RANK_GPU_ENABLE=1
+  std::int32_t color;             ///< of a split, else 0
+  std::int32_t key;               ///< of a split, else 0
 };
 
-/// Starts the root thread, which ends once it has served one communicator, and returns the id that leads to it.
+/// Starts the root thread, which ends once it has served one communicator, and returns the id that leads to
+/// it.
 ncclUniqueId make_unique_id();
 
 /// A rank's seat among its peers, before they are connected.
@@ -36,8 +37,8 @@ struct Seat {
   Descriptor listener;          ///< where members[rank].address says
 };
 
-/// Goes to the root, waits until all `size` ranks have come, and returns with the list of them. `self` needs no
-/// address: it is the one by which the root is reached. Throws Failure, Released.
+/// Goes to the root, waits until all `size` ranks have come, and returns with the list of them. `self` needs
+/// no address: it is the one by which the root is reached. Throws Failure, Released.
 Seat join(const ncclUniqueId& id, int rank, int size, Member self, const Release& release);
 
 /// Throws Failure if two members are on one device and have not both allowed that: ncclInvalidUsage on those

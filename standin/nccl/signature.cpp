@@ -6,9 +6,11 @@ namespace {
 
 constexpr const char* kKinds[] = {"AllReduce",     "AllGather", "ReduceScatter", "Broadcast", "Reduce",
                                   "Send and Recv", "CommSplit", "CommShrink",    "barrier"};
-constexpr const char* kDatatypes[] = {"int8",    "uint8",   "int32",   "uint32",   "int64",      "uint64",
-                                      "float16", "float32", "float64", "bfloat16", "float8e4m3", "float8e5m2"};
-constexpr const char* kReductions[] = {"sum", "product", "maximum", "minimum", "average", "pre-multiplied sum"};
+constexpr const char* kDatatypes[] = {"int8",    "uint8",    "int32",      "uint32",
+                                      "int64",   "uint64",   "float16",    "float32",
+                                      "float64", "bfloat16", "float8e4m3", "float8e5m2"};
+constexpr const char* kReductions[] = {"sum",     "product", "maximum",
+                                       "minimum", "average", "pre-multiplied sum"};
 
 template <std::size_t N>
 const char* name(const char* const (&names)[N], std::uint32_t index) {
@@ -22,9 +24,12 @@ std::string describe(const Signature& signature) {
   switch (signature.kind) {
     case Kind::kSplit:
     case Kind::kShrink:
-    case Kind::kBarrier: return text;
-    case Kind::kPointToPoint: return text + " of " + std::to_string(signature.count) + " bytes";
-    default: break;
+    case Kind::kBarrier:
+      return text;
+    case Kind::kPointToPoint:
+      return text + " of " + std::to_string(signature.count) + " bytes";
+    default:
+      break;
   }
   text += " of " + std::to_string(signature.count) + " " + name(kDatatypes, signature.datatype);
   if (signature.kind == Kind::kAllReduce || signature.kind == Kind::kReduceScatter ||

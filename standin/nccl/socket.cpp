@@ -94,7 +94,8 @@ Address host_address() {
     std::memcpy(&best.storage, each->ifa_addr, best.length);
   }
   freeifaddrs(interfaces);
-  if (!best_preference) throw Failure(ncclInvalidUsage, "no network interface is up that NCCL_SOCKET_IFNAME allows");
+  if (!best_preference)
+    throw Failure(ncclInvalidUsage, "no network interface is up that NCCL_SOCKET_IFNAME allows");
   port_of(best) = 0;
   return best;
 }
@@ -116,7 +117,8 @@ Descriptor connect_to(const Address& address, const Release& release) {
     int error = 0;
     getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
     // Whoever published the address listened before it did: a refusal means that it is gone.
-    if (error) throw Failure(ncclRemoteError, std::string("cannot connect to a peer: ") + std::strerror(error));
+    if (error)
+      throw Failure(ncclRemoteError, std::string("cannot connect to a peer: ") + std::strerror(error));
   }
   set_no_delay(socket);
   return socket;

@@ -18,7 +18,8 @@ struct Address {
   socklen_t length = 0;
 };
 
-/// The address at which this host can be reached: NCCL_SOCKET_IFNAME if set ("eth,ib" prefixes, "=eth0" exact,
+/// The address at which this host can be reached: NCCL_SOCKET_IFNAME if set ("eth,ib" prefixes, "=eth0"
+/// exact,
 /// "^docker" all but), else the first interface that is up and not loopback, else loopback. Port 0.
 Address host_address();
 
@@ -29,8 +30,8 @@ Descriptor connect_to(const Address& address, const Release& release);
 Descriptor accept_from(const Descriptor& listener, const Release& release);
 Address local_address(const Descriptor& socket);  ///< with port 0
 
-/// Send or receive all bytes. Throw Failure (ncclRemoteError) when the peer closes, Failure (ncclSystemError) at
-/// `deadline`, Released on release.
+/// Send or receive all bytes. Throw Failure (ncclRemoteError) when the peer closes, Failure (ncclSystemError)
+/// at `deadline`, Released on release.
 void send_all(const Descriptor& socket, std::span<const std::byte> bytes, const Release& release);
 void receive_all(const Descriptor& socket, std::span<std::byte> bytes, const Release& release,
                  Clock::time_point deadline = Clock::time_point::max());
