@@ -1,4 +1,5 @@
-// The ranks of a job and what they do together: collectives on a communication stream, values shared between hosts.
+// The ranks of a job and what they do together: collectives on a communication stream, values shared between
+// hosts.
 #include "process_group.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// The ranks of a job and what they do together: collectives on a communication stream, values shared between hosts.
+// The ranks of a job and what they do together: collectives on a communication stream, values shared between
+// hosts.
 #pragma once
 
 #include <nccl.h>
@@ -44,8 +45,8 @@ class ProcessGroup {
   cudaStream_t stream() const { return stream_.get(); }
   // The host waits for all collectives enqueued so far.
   void synchronize();
-  // After the last collective, when nothing went wrong. A rank that failed leaves its communicator to the end of the
-  // process: destroying it would wait for peers.
+  // After the last collective, when nothing went wrong. A rank that failed leaves its communicator to the end
+  // of the process: destroying it would wait for peers.
   void close();
 
  private:
