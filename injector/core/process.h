@@ -29,18 +29,25 @@ class OwnWork {
  public:
   explicit OwnWork(trace::FileWriter* file) : entered_(file && !this_thread.busy) {
     if (entered_)
-      this_thread.busy = true;
+      set(true);
     else if (file)
       file->count(trace::Health::reentrant_calls);
   }
   ~OwnWork() {
-    if (entered_) this_thread.busy = false;
+    if (entered_) set(false);
   }
   OwnWork(const OwnWork&) = delete;
   OwnWork& operator=(const OwnWork&) = delete;
   explicit operator bool() const { return entered_; }
 
  private:
+  // The compiler must not move our work out of the marked stretch: a signal handler would see it unmarked.
+  static void set(bool busy) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    this_thread.busy = busy;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  }
+
   bool entered_;
 };
 
