@@ -17,6 +17,12 @@ trace::FileWriter* recorder(Weight weight);
 // The file if it is open already.
 trace::FileWriter* open_recorder();
 
+// The epoch of the open file: a record of another one is not ours to touch (its process is our parent's).
+inline std::uint32_t open_epoch() {
+  trace::FileWriter* file = open_recorder();
+  return file ? file->epoch() : ~std::uint32_t{0};
+}
+
 // Before the child of fork() returns to the guest: a process of its own, whose file opens at its first event.
 void start_child();
 

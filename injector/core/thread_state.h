@@ -16,7 +16,9 @@ struct ThreadState {
   bool registered = false;                // its end will be seen
   std::uint32_t group_depth = 0;          // open ncclGroupStart
   const char* outermost_frame = nullptr;  // stack address of the NCCL or CUDA hook it is in, see below
-  int device = 0;                         // current CUDA device as last set or asked, see cuda/
+  std::uintptr_t stack_low = 0;           // part of its stack that is known to be mapped, see stack.cpp
+  std::uintptr_t stack_high = 0;
+  int device = 0;  // current CUDA device as last set or asked, see cuda/
 };
 
 // initial-exec: no allocation at a thread's first access, one instruction afterwards.
