@@ -5,10 +5,7 @@ import ddpscope
 import launch
 import pytest
 
-pytestmark = [
-    pytest.mark.parametrize("seed", ddpscope.SEEDS),
-    pytest.mark.skipif(not ddpscope.DDPSCOPE.exists(), reason="bin/ddpscope is not built"),
-]
+pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 SOURCES = pathlib.Path(__file__).parent
 
 

@@ -7,6 +7,8 @@ import random
 import signal
 import subprocess
 
+import pytest
+
 BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 DDPSCOPE = BUILD / "bin" / "ddpscope"
 
@@ -44,6 +46,8 @@ def record(command, trace, cwd, cpu=False, env=None, timeout=120):
 def report(trace):
     """The JSON report of a trace; `ddpscope report` exits 1 when it has findings."""
     done = start([DDPSCOPE, "report", trace, "--format", "json"], cwd=pathlib.Path(trace).parent)
+    if "not in this version" in done.stderr:
+        pytest.skip("recorded; `ddpscope report` is not in this version")
     assert done.code in (0, 1), done.stderr
     return json.loads(done.stdout)
 
