@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -59,13 +60,19 @@ def test_checkpoints_are_whole_files_and_latest_names_the_newest(tmp_path):
     assert (folder / "latest").read_text() == "step_000008.bin\n"
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def test_ranks_can_be_started_by_any_launcher(tmp_path):
-    processes = []
-    for rank in range(2):
-        place = {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "localhost",
-                 "MASTER_PORT": "29507"}
-        processes.append(subprocess.Popen([TRAINER, "--workdir", tmp_path, *SMALL], env=environment() | place,
-                                          stdout=subprocess.PIPE, text=True))
+    job = environment() | {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port())}
+    processes = [
+        subprocess.Popen([TRAINER, "--workdir", tmp_path, *SMALL], env=job | {"RANK": rank, "LOCAL_RANK": rank},
+                         stdout=subprocess.PIPE, text=True)
+        for rank in ("0", "1")
+    ]
     outputs = [process.communicate(timeout=120)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     checksums = [line.split()[3] for out in outputs for line in out.splitlines() if ": parameters " in line]
