@@ -56,7 +56,8 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
 def test_checkpoints_are_whole_files_and_latest_names_the_newest(tmp_path):
     train(tmp_path, "--checkpoint-every", 2).expect_healthy(2)
     folder = tmp_path / "checkpoints"
-    assert sorted(path.name for path in folder.iterdir()) == ["latest"] + [f"step_{n:06}.bin" for n in (2, 4, 6, 8)]
+    states = [f"step_{step:06}.bin" for step in (2, 4, 6, 8)]
+    assert sorted(path.name for path in folder.iterdir()) == ["latest", *states]
     assert (folder / "latest").read_text() == "step_000008.bin\n"
 
 
@@ -69,8 +70,12 @@ def free_port():
 def test_ranks_can_be_started_by_any_launcher(tmp_path):
     job = environment() | {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port())}
     processes = [
-        subprocess.Popen([TRAINER, "--workdir", tmp_path, *SMALL], env=job | {"RANK": rank, "LOCAL_RANK": rank},
-                         stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [TRAINER, "--workdir", tmp_path, *SMALL],
+            env=job | {"RANK": rank, "LOCAL_RANK": rank},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for rank in ("0", "1")
     ]
     outputs = [process.communicate(timeout=120)[0] for process in processes]
@@ -80,8 +85,8 @@ def test_ranks_can_be_started_by_any_launcher(tmp_path):
 
 
 def test_the_launcher_hands_signals_on(tmp_path):
-    process = subprocess.Popen([TRAINER, "--ranks", "2", "--workdir", tmp_path, "--epochs", "10000"],
-                               env=environment(), stdout=subprocess.PIPE, text=True)
+    command = [TRAINER, "--ranks", "2", "--workdir", tmp_path, "--epochs", "10000"]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
     assert "epoch" in process.stdout.readline()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
@@ -92,7 +97,8 @@ def test_the_launcher_hands_signals_on(tmp_path):
 def processes_in(workdir):
     """Processes that were started with this folder; those that are ending get a moment."""
     for _ in range(100):
-        found = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if str(workdir).encode() in command_of(pid)]
+        pids = filter(str.isdigit, os.listdir("/proc"))
+        found = [pid for pid in pids if str(workdir).encode() in command_of(pid)]
         if not found:
             return []
         time.sleep(0.1)
