@@ -34,7 +34,6 @@ void run_rank(const Arguments& arguments) {
     Training training(arguments, group);
     try {
       training.run();
-      watchdog.stop();
       group.close();
     } catch (const std::exception& error) {
       fail(place.rank, error);

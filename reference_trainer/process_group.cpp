@@ -103,6 +103,8 @@ void ProcessGroup::synchronize() {
 }
 
 void ProcessGroup::close() {
+  watchdog_.at("the end of a communicator");
+  watchdog_.forget(communicator_);
   check(ncclCommDestroy(communicator_));
   communicator_ = nullptr;
 }

@@ -61,7 +61,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
  private:
   void take_seat(const Seat& seat);
   Seat seat_among(Communicator& parent, std::span<const int> participants, Signature call, Member self);
-  void meet(std::span<const int> ranks);
   std::vector<int> all_ranks() const;
   void refuse_if_unusable();
   void launch(std::unique_ptr<Plan> plan, cudaStream_t stream);
@@ -75,7 +74,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const int device_;
   int rank_ = -1;
   int size_ = 0;
-  Address address_;  ///< at which this rank listens for new connections; port 0
+  Address address_;  ///< at which this rank can be reached; the port means nothing any more
   std::array<Links, kChannels> links_;
   std::optional<PointToPoint> point_to_point_;
   Release release_;  ///< ends operations
@@ -83,7 +82,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<ncclResult_t> async_error_{ncclSuccess};
 
   std::mutex issue_mutex_;    ///< the streams get the plans in the order of their tickets
-  std::mutex control_mutex_;  ///< one init, split or shrink at a time
+  std::mutex control_mutex_;  ///< one call at a time that uses the control channel, or makes it
   std::mutex mutex_;          ///< of what follows
   std::condition_variable changed_;
   std::uint64_t issued_ = 0;

@@ -13,18 +13,15 @@ std::vector<int> Communicator::all_ranks() const {
   return ranks;
 }
 
-/// A barrier: returns when all of `ranks` have come here.
-void Communicator::meet(std::span<const int> ranks) {
-  all_gather(links_[kControl], ranks, rank_, Signature{.kind = Kind::kBarrier}, std::int32_t{0}, leave_);
-}
-
 void Communicator::take_seat(const Seat& seat) {
   links_ = connect_members(seat, leave_);
   point_to_point_.emplace(seat.members.size());
   address_ = seat.members[static_cast<std::size_t>(seat.rank)].address;
   rank_ = seat.rank;
   size_ = static_cast<int>(seat.members.size());
-  meet(all_ranks());
+  // A barrier: whoever runs the root must not leave before all ranks have got the list of members.
+  all_gather(links_[kControl], all_ranks(), rank_, Signature{.kind = Kind::kBarrier}, std::int32_t{0},
+             leave_);
 }
 
 void Communicator::init(const ncclUniqueId& id, int rank, int size) {
@@ -35,13 +32,16 @@ void Communicator::init(const ncclUniqueId& id, int rank, int size) {
 }
 
 /// Tells all `participants` of the parent about this rank and returns a seat among those of its color,
-/// ordered by key and then by parent rank.
+/// ordered by key and then by parent rank. Nobody serves anybody here: a rank that leaves afterwards is not
+/// missed.
 Seat Communicator::seat_among(Communicator& parent, std::span<const int> participants, Signature call,
                               Member self) {
   Seat seat{};
   self.address = parent.address_;
   seat.listener = listen_at(self.address);
+  std::unique_lock control(parent.control_mutex_);
   const auto all = all_gather(parent.links_[kControl], participants, parent.rank_, call, self, parent.leave_);
+  control.unlock();
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].color == self.color) chosen.push_back(i);
@@ -55,22 +55,19 @@ Seat Communicator::seat_among(Communicator& parent, std::span<const int> partici
 }
 
 void Communicator::split(Communicator& parent, int color, int key) {
-  std::scoped_lock control(control_mutex_, parent.control_mutex_);
+  std::lock_guard control(control_mutex_);
   Member self = describe_self(device_);
   self.color = color;
   self.key = key;
-  const auto everyone = parent.all_ranks();
-  const Seat seat = seat_among(parent, everyone, Signature{.kind = Kind::kSplit}, self);
+  const Seat seat = seat_among(parent, parent.all_ranks(), Signature{.kind = Kind::kSplit}, self);
   if (color != NCCL_SPLIT_NOCOLOR) take_seat(seat);
-  parent.meet(everyone);
 }
 
 void Communicator::shrink(Communicator& parent, std::span<const int> excluded) {
-  std::scoped_lock control(control_mutex_, parent.control_mutex_);
+  std::lock_guard control(control_mutex_);
   std::vector<int> kept = parent.all_ranks();
   std::erase_if(kept, [&](int rank) { return std::ranges::find(excluded, rank) != excluded.end(); });
   take_seat(seat_among(parent, kept, Signature{.kind = Kind::kShrink}, describe_self(device_)));
-  parent.meet(kept);
 }
 
 namespace {

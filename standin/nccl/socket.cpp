@@ -96,11 +96,11 @@ Address host_address() {
   freeifaddrs(interfaces);
   if (!best_preference)
     throw Failure(ncclInvalidUsage, "no network interface is up that NCCL_SOCKET_IFNAME allows");
-  port_of(best) = 0;
   return best;
 }
 
 Descriptor listen_at(Address& address) {
+  port_of(address) = 0;
   Descriptor socket(::socket(address.storage.sin6_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (bind(socket.fd(), raw(address), address.length) != 0) fail("bind");
   if (listen(socket.fd(), SOMAXCONN) != 0) fail("listen");
@@ -141,7 +141,6 @@ Address local_address(const Descriptor& socket) {
   Address address;
   address.length = sizeof address.storage;
   if (getsockname(socket.fd(), raw(address), &address.length) != 0) fail("getsockname");
-  port_of(address) = 0;
   return address;
 }
 

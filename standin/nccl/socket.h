@@ -20,15 +20,16 @@ struct Address {
 
 /// The address at which this host can be reached: NCCL_SOCKET_IFNAME if set ("eth,ib" prefixes, "=eth0"
 /// exact,
-/// "^docker" all but), else the first interface that is up and not loopback, else loopback. Port 0.
+/// "^docker" all but), else the first interface that is up and not loopback, else loopback. The port means
+/// nothing.
 Address host_address();
 
-/// Listens at `address` with a port of the kernel's choice and writes that port into it.
+/// Listens at `address` with a port of the kernel's choice, which it writes into it.
 Descriptor listen_at(Address& address);
 
 Descriptor connect_to(const Address& address, const Release& release);
 Descriptor accept_from(const Descriptor& listener, const Release& release);
-Address local_address(const Descriptor& socket);  ///< with port 0
+Address local_address(const Descriptor& socket);
 
 /// Send or receive all bytes. Throw Failure (ncclRemoteError) when the peer closes, Failure (ncclSystemError)
 /// at `deadline`, Released on release.

@@ -1,17 +1,12 @@
 # The stand-in NCCL: programs of several ranks, started by pytest with the stand-ins in front.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
-
-foreach(program nccl_numerics)
+foreach(program nccl_numerics nccl_mismatch nccl_endings nccl_order)
   add_executable(${program} ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp ${CMAKE_CURRENT_LIST_DIR}/nccl_rank.cpp)
   target_link_libraries(${program} PRIVATE
     ddpscope::options ddpscope::cuda_headers ddpscope::cudart ddpscope::nccl)
   add_dependencies(${program} standin_nccl standin_cudart)
 endforeach()
 
-add_test(NAME standin.nccl
-  COMMAND ${Python3_EXECUTABLE} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_LIST_DIR}/nccl_test.py)
-set_tests_properties(standin.nccl PROPERTIES
-  LABELS standin TIMEOUT 600 ENVIRONMENT "DDPSCOPE_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+add_python_test(standin.nccl nccl_test.py)
 
 add_executable(nccl_link_model_test
   ${CMAKE_CURRENT_LIST_DIR}/nccl_link_model_test.cpp ${PROJECT_SOURCE_DIR}/standin/nccl/link_model.cpp)

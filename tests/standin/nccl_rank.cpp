@@ -51,9 +51,9 @@ void await_notes_of_all(const std::string& name) {
   for (int rank = 0; rank < job().size; ++rank) await_note(name + std::to_string(rank));
 }
 
-ncclUniqueId shared_id(const std::string& name) {
+ncclUniqueId shared_id(const std::string& name, int maker) {
   ncclUniqueId id;
-  if (job().rank == 0) {
+  if (job().rank == maker) {
     REQUIRE_NCCL(ncclGetUniqueId(&id));
     publish(name, std::string(id.internal, sizeof id.internal));
   } else {
@@ -71,4 +71,13 @@ ncclComm_t make_communicator() {
   ncclComm_t comm = nullptr;
   REQUIRE_NCCL(ncclCommInitRank(&comm, job().size, shared_id("id"), job().rank));
   return comm;
+}
+
+int run_scenario(int argc, char** argv, std::initializer_list<Scenario> scenarios) {
+  for (const Scenario& scenario : scenarios) {
+    if (argc != 2 || std::string(argv[1]) != scenario.name) continue;
+    scenario.run();
+    return 0;
+  }
+  fail(__FILE__, __LINE__, "no such scenario");
 }

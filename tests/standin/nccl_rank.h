@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,11 @@
     if (!(condition)) fail(__FILE__, __LINE__, #condition); \
   } while (false)
 #define REQUIRE_CUDA(call) REQUIRE((call) == cudaSuccess)
-#define REQUIRE_NCCL(call)                                                                             \
-  do {                                                                                                 \
-    if (const ncclResult_t result = (call); result != ncclSuccess)                                     \
-      fail(__FILE__, __LINE__,                                                                         \
-           std::string(#call) + ": " + ncclGetErrorString(result) + ", " + ncclGetLastError(nullptr)); \
+#define REQUIRE_NCCL(call)                                                                               \
+  do {                                                                                                   \
+    if (const ncclResult_t required = (call); required != ncclSuccess)                                   \
+      fail(__FILE__, __LINE__,                                                                           \
+           std::string(#call) + ": " + ncclGetErrorString(required) + ", " + ncclGetLastError(nullptr)); \
   } while (false)
 
 [[noreturn]] void fail(const char* file, int line, const std::string& what);
@@ -33,15 +34,23 @@ struct Job {
 };
 const Job& job();
 
-/// rank 0 makes the id, the others read it from a file; each rank uses the device of its number. `name` tells
-/// apart several communicators of one job.
-ncclUniqueId shared_id(const std::string& name);
+/// Rank `maker` makes the id, the others read it from the file `name`.
+ncclUniqueId shared_id(const std::string& name, int maker = 0);
+
+/// All ranks of the job, each on the device of its number.
 ncclComm_t make_communicator();
 
 /// A note for the other ranks, and the wait for one; a wait fails after a minute.
 void leave_note(const std::string& name);
 void await_note(const std::string& name);
 void await_notes_of_all(const std::string& name);  ///< leaves one and waits for everyone's
+
+/// Runs the scenario that the first argument names.
+struct Scenario {
+  const char* name;
+  void (*run)();
+};
+int run_scenario(int argc, char** argv, std::initializer_list<Scenario> scenarios);
 
 /// Asks `done` again and again, for at most a minute.
 template <typename Done>
@@ -54,6 +63,13 @@ bool eventually(Done done) {
   }
   return true;
 }
+
+inline bool last_error_has(const std::string& text) {
+  return std::string(ncclGetLastError(nullptr)).find(text) != std::string::npos;
+}
+
+/// What a hanging operation does to its stream.
+inline bool pending(cudaStream_t stream) { return cudaStreamQuery(stream) == cudaErrorNotReady; }
 
 /// Device memory with the contents of a vector, and back. Synchronous.
 template <typename T>

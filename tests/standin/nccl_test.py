@@ -11,7 +11,10 @@ STANDINS = " ".join(str(BUILD / "lib/standin" / name) for name in ("libcudart.so
 
 
 class Job:
-    """Ranks of one program; `end` waits for all of them and gives their exit codes and standard errors."""
+    """Ranks of one program; `end` waits for all of them and gives their exit codes and standard errors.
+
+    "{rank}" in the value of an environment variable is the rank's number.
+    """
 
     def __init__(self, directory: Path, size: int, *command: str, **environment: str):
         program = BUILD / "bin" / command[0]
@@ -20,8 +23,9 @@ class Job:
                 [program, *command[1:]],
                 stderr=subprocess.PIPE,
                 text=True,
-                env={**os.environ, "LD_PRELOAD": STANDINS, "NCCL_DEBUG": "WARN", **environment,
-                     "RANK": str(rank), "WORLD_SIZE": str(size), "JOB_DIR": str(directory)},
+                env={**os.environ, "LD_PRELOAD": STANDINS, "NCCL_DEBUG": "WARN",
+                     "RANK": str(rank), "WORLD_SIZE": str(size), "JOB_DIR": str(directory),
+                     **{name: value.format(rank=rank) for name, value in environment.items()}},
             )
             for rank in range(size)
         ]
@@ -47,3 +51,109 @@ def run(tmp_path):
 def test_every_function_type_and_reduction_gives_the_right_numbers(run, size):
     codes, errors = run(size, "nccl_numerics")
     assert codes == [0] * size, "".join(errors)
+
+
+MISMATCHES = ["count", "count-over-the-hub-limit", "datatype", "reduction", "kind", "two-roots", "message-size"]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("mismatch", MISMATCHES)
+def test_mismatch_hangs_names_the_other_rank_and_is_released_by_abort(run, mismatch, size):
+    codes, errors = run(size, "nccl_mismatch", mismatch)
+    assert codes == [0] * size, "".join(errors)
+    said = [line for error in errors for line in error.splitlines() if "neither can complete" in line]
+    assert said and all(f"rank {size - 1}" in line for line in said), "".join(errors)
+
+
+def test_equal_calls_match_by_order_so_the_last_one_hangs(run):
+    codes, errors = run(3, "nccl_mismatch", "one-call-fewer")
+    assert codes == [0] * 3, "".join(errors)
+    assert "neither can complete" not in "".join(errors)
+
+
+# Scenario, ranks, and the exit code of the last rank if it is killed.
+ENDINGS = [
+    ("peer-dies", 2, -9),
+    ("peer-dies", 4, -9),
+    ("peer-dies-with-a-living-child", 2, -9),
+    ("fork-and-go-on", 2, 0),
+    ("exit-with-pending-operation", 3, 0),
+    ("revoke-releases-and-refuses", 3, 0),
+    ("shrink-around-a-dead-rank", 4, -9),
+    ("split-and-rank-0-leaves", 5, 0),
+    ("maker-of-the-id-leaves", 8, 0),
+    ("split-beside-a-hanging-operation", 2, 0),
+    ("abort-an-initialisation", 1, 0),
+    ("finalized-and-destroyed-are-refused", 2, 0),
+    ("waiting-sleeps", 2, 0),
+]
+
+
+@pytest.mark.parametrize("scenario,size,last", ENDINGS)
+def test_ending(run, scenario, size, last):
+    codes, errors = run(size, "nccl_endings", scenario)
+    assert codes == [0] * (size - 1) + [last], "".join(errors)
+
+
+@pytest.mark.parametrize("attempt", range(8))
+def test_data_arrives_although_its_sender_exits_at_once(run, attempt):
+    codes, errors = run(4, "nccl_endings", "exit-after-last-operation")
+    assert codes == [0] * 4, "".join(errors)
+
+
+ORDERS = [
+    ("ring-of-messages", 2),
+    ("ring-of-messages", 5),
+    ("messages-between-collectives", 4),
+    ("messages-to-oneself", 2),
+    ("group-starts-at-its-end", 3),
+    ("two-streams-keep-the-order-of-issue", 2),
+    ("group-over-two-streams", 2),
+    ("all-ranks-in-one-process", 1),
+    ("shared-device-refused", 2),
+    ("wrong-arguments-are-refused", 2),
+    ("threads-block-signals", 1),
+]
+
+
+@pytest.mark.parametrize("scenario,size", ORDERS)
+def test_order_and_arguments(run, scenario, size):
+    codes, errors = run(size, "nccl_order", scenario)
+    assert codes == [0] * size, "".join(errors)
+
+
+@pytest.mark.parametrize("switch", [{"NCCL_MULTI_RANK_GPU_ENABLE": "1"}, {"NCCL_HOSTID": "host {rank}"}])
+def test_switches_of_nccl_allow_a_shared_device(run, switch):
+    codes, errors = run(2, "nccl_order", "shared-device-allowed", **switch)
+    assert codes == [0, 0], "".join(errors)
+
+
+def test_link_model_sets_the_least_duration(run):
+    codes, errors = run(2, "nccl_order", "link-model-sets-the-least-duration", STANDIN_LINK="30ms,1GB/s")
+    assert codes == [0, 0], "".join(errors)
+
+
+def test_unreadable_link_model_is_refused(run):
+    codes, errors = run(1, "nccl_order", "unreadable-link-model-is-refused", STANDIN_LINK="fast")
+    assert codes == [0], "".join(errors)
+
+
+def test_what_is_not_provided_is_said_once_with_its_caller(run):
+    codes, errors = run(1, "nccl_order", "what-is-not-provided-says-so", NCCL_DEBUG="")
+    assert codes == [0], errors[0]
+    said = [line for line in errors[0].splitlines() if "ncclCommWindowRegister is not provided" in line]
+    assert len(said) == 1 and "nccl_order" in said[0], errors[0]
+
+
+def test_without_nccl_debug_nothing_is_printed(run):
+    _, errors = run(2, "nccl_mismatch", "count", NCCL_DEBUG="")
+    assert errors == ["", ""]
+
+
+def test_it_exports_what_nccl_2_28_9_exports():
+    listing = subprocess.run(["nm", "-D", "--defined-only", BUILD / "lib/standin/libnccl.so.2"],
+                             capture_output=True, text=True, check=True).stdout
+    exported = {line.split()[-1] for line in listing.splitlines()}
+    public = {name for name in exported if name.startswith("nccl")} - {"ncclResetDebugInitInternal"}
+    assert len(public) == 52
+    assert exported == public | {"p" + name for name in public} | {"ncclResetDebugInitInternal"}

@@ -1,0 +1,255 @@
+// How operations and communicators end when a rank dies, leaves, forks or gives up.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "nccl_rank.h"
+
+namespace {
+
+/// cudaFree waits for the device, here as on a GPU: a scenario that leaves an operation hanging must leak its
+/// Rank.
+struct Rank {
+  ncclComm_t comm = make_communicator();
+  cudaStream_t stream = new_stream();
+  DeviceBuffer<float> buffer{std::vector<float>(300'000, 1.0F)};
+
+  static cudaStream_t new_stream() {
+    cudaStream_t stream;
+    REQUIRE_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+  }
+  ncclResult_t all_reduce(std::size_t count = 100) { return all_reduce_on(comm, count); }
+  ncclResult_t all_reduce_on(ncclComm_t other, std::size_t count = 100) {
+    return ncclAllReduce(buffer.get(), buffer.get(), count, ncclFloat32, ncclSum, other, stream);
+  }
+  bool remote_error() const {
+    ncclResult_t error;
+    REQUIRE_NCCL(ncclCommGetAsyncError(comm, &error));
+    return error == ncclRemoteError;
+  }
+};
+
+bool last() { return job().rank == job().size - 1; }
+
+/// Rank 0 sees that the last one is gone, the others see that rank 0 gave up; nobody's operation completes.
+void peer_dies() {
+  Rank rank;
+  await_notes_of_all("connected");
+  if (last()) raise(SIGKILL);
+  REQUIRE_NCCL(rank.all_reduce());
+  REQUIRE(eventually([&] { return rank.remote_error(); }));
+  REQUIRE(pending(rank.stream));
+  REQUIRE(rank.all_reduce() == ncclRemoteError);
+  REQUIRE_NCCL(ncclCommAbort(rank.comm));
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+}
+
+/// A living child of a dead rank (a data loader's worker, say) must not keep its connections open.
+void peer_dies_with_a_living_child() {
+  Rank rank;
+  await_notes_of_all("connected");
+  if (last()) {
+    if (fork() == 0) {
+      await_note("noticed");
+      _exit(0);
+    }
+    raise(SIGKILL);
+  }
+  REQUIRE_NCCL(rank.all_reduce());
+  const bool noticed = eventually([&] { return rank.remote_error(); });
+  leave_note("noticed");
+  REQUIRE(noticed);
+  REQUIRE_NCCL(ncclCommAbort(rank.comm));
+}
+
+void fork_and_go_on() {
+  Rank rank;
+  REQUIRE_NCCL(rank.all_reduce());
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool refused = rank.all_reduce() == ncclUnhandledCudaError && last_error_has("forked child");
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  REQUIRE_NCCL(rank.all_reduce());
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+  REQUIRE(rank.buffer.values()[0] == static_cast<float>(job().size * job().size));
+}
+
+/// Leaves main while rank 0 is in an operation that nobody joins.
+void exit_with_pending_operation() {
+  Rank& rank = *new Rank;
+  if (job().rank == 0) {
+    REQUIRE_NCCL(rank.all_reduce());
+    REQUIRE(pending(rank.stream));
+  }
+  await_notes_of_all("enqueued");
+}
+
+/// Leaves main as soon as the own part is done, without destroying anything.
+void exit_after_last_operation() {
+  Rank rank;
+  REQUIRE_NCCL(rank.all_reduce(300'000));
+  REQUIRE_NCCL(
+      ncclBroadcast(rank.buffer.get(), rank.buffer.get(), 300'000, ncclFloat32, 0, rank.comm, rank.stream));
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+  for (const float value : rank.buffer.values()) REQUIRE(value == static_cast<float>(job().size));
+}
+
+void revoke_releases_and_refuses() {
+  Rank rank;
+  if (!last()) {
+    REQUIRE_NCCL(rank.all_reduce());
+    REQUIRE(pending(rank.stream));
+    REQUIRE_NCCL(ncclCommRevoke(rank.comm, NCCL_REVOKE_DEFAULT));
+    REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+    REQUIRE(rank.all_reduce() == ncclInvalidUsage);
+  }
+  await_notes_of_all("revoked");
+  REQUIRE_NCCL(ncclCommDestroy(rank.comm));
+}
+
+/// The last rank is dead and an operation hangs on it: the others go on without it.
+void shrink_around_a_dead_rank() {
+  Rank rank;
+  await_notes_of_all("connected");
+  if (last()) raise(SIGKILL);
+  REQUIRE_NCCL(rank.all_reduce());
+  int excluded = job().size - 1, count = 0;
+  ncclComm_t smaller;
+  REQUIRE_NCCL(ncclCommShrink(rank.comm, &excluded, 1, &smaller, nullptr, NCCL_SHRINK_ABORT));
+  REQUIRE_NCCL(ncclCommCount(smaller, &count));
+  REQUIRE(count == job().size - 1);
+  const DeviceBuffer<float> one(std::vector<float>{1.0F});
+  REQUIRE_NCCL(ncclAllReduce(one.get(), one.get(), 1, ncclFloat32, ncclSum, smaller, rank.stream));
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+  REQUIRE(one.values()[0] == static_cast<float>(count));
+  REQUIRE_NCCL(ncclCommAbort(rank.comm));
+  REQUIRE_NCCL(ncclCommDestroy(smaller));
+}
+
+/// The first rank splits off nothing and is gone before the others use what they split off.
+void split_and_rank_0_leaves() {
+  Rank rank;
+  ncclComm_t child = rank.comm;
+  // Keys against the ranks' order: the last rank becomes the first.
+  const bool joins = job().rank != 0;
+  REQUIRE_NCCL(ncclCommSplit(rank.comm, joins ? 7 : NCCL_SPLIT_NOCOLOR, -job().rank, &child, nullptr));
+  if (!joins) {
+    REQUIRE(child == nullptr);
+    _exit(0);
+  }
+  int child_rank = -1, count = 0;
+  REQUIRE_NCCL(ncclCommUserRank(child, &child_rank));
+  REQUIRE_NCCL(ncclCommCount(child, &count));
+  REQUIRE(count == job().size - 1 && child_rank == count - job().rank);
+  REQUIRE_NCCL(rank.all_reduce_on(child));
+  ncclComm_t grandchild;
+  REQUIRE_NCCL(ncclCommSplit(child, job().rank % 2, 0, &grandchild, nullptr));
+  REQUIRE_NCCL(rank.all_reduce_on(grandchild));
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+  int grandcount = 0;
+  REQUIRE_NCCL(ncclCommCount(grandchild, &grandcount));
+  REQUIRE(rank.buffer.values()[0] == static_cast<float>(count * grandcount));
+  REQUIRE_NCCL(ncclCommDestroy(grandchild));
+  REQUIRE_NCCL(ncclCommDestroy(child));
+  REQUIRE_NCCL(ncclCommDestroy(rank.comm));
+}
+
+/// The id is the last rank's, who has nothing to wait for and leaves at once.
+void maker_of_the_id_leaves() {
+  REQUIRE_CUDA(cudaSetDevice(job().rank));
+  ncclComm_t comm;
+  const bool maker = last();
+  REQUIRE_NCCL(ncclCommInitRank(&comm, job().size, shared_id("id", job().size - 1), job().rank));
+  if (maker) _exit(0);
+  REQUIRE_NCCL(ncclCommDestroy(comm));
+}
+
+/// A split works while an operation of the parent hangs: the two do not share connections.
+void split_beside_a_hanging_operation() {
+  Rank rank;
+  if (job().rank == 0) REQUIRE_NCCL(rank.all_reduce());
+  ncclComm_t child;
+  REQUIRE_NCCL(ncclCommSplit(rank.comm, 0, 0, &child, nullptr));
+  if (job().rank == 0) REQUIRE(pending(rank.stream));
+  await_notes_of_all("split");
+  REQUIRE_NCCL(ncclCommAbort(rank.comm));
+  REQUIRE_NCCL(rank.all_reduce_on(child));
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+}
+
+/// Started alone: the other rank never comes.
+void abort_an_initialisation() {
+  REQUIRE_CUDA(cudaSetDevice(0));
+  ncclUniqueId id;
+  REQUIRE_NCCL(ncclGetUniqueId(&id));
+  std::atomic<ncclResult_t> result{ncclInProgress};
+  static ncclComm_t comm = nullptr;
+  std::thread waiting([&] { result = ncclCommInitRank(&comm, 2, id, 0); });
+  REQUIRE(eventually([] { return static_cast<volatile ncclComm_t&>(comm) != nullptr; }));
+  REQUIRE(result == ncclInProgress);
+  REQUIRE_NCCL(ncclCommAbort(comm));
+  waiting.join();
+  REQUIRE(result == ncclInternalError && comm == nullptr);
+}
+
+void finalized_and_destroyed_are_refused() {
+  Rank rank;
+  REQUIRE_NCCL(rank.all_reduce());
+  REQUIRE_NCCL(ncclCommFinalize(rank.comm));
+  REQUIRE(!pending(rank.stream));
+  REQUIRE(rank.all_reduce() == ncclInvalidUsage);
+  REQUIRE(ncclCommFinalize(rank.comm) == ncclInvalidArgument);
+  REQUIRE_NCCL(ncclCommDestroy(rank.comm));
+  REQUIRE(rank.all_reduce() == ncclInvalidArgument);
+  REQUIRE(ncclCommDestroy(rank.comm) == ncclInvalidArgument);
+  REQUIRE_NCCL(ncclCommDestroy(nullptr));
+}
+
+/// Waiting must not take the processor: less than half of it would be far too much already.
+void waiting_sleeps() {
+  Rank& rank = *new Rank;
+  if (job().rank == 0) {
+    REQUIRE_NCCL(rank.all_reduce());
+    rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    const timespec wait{0, 400'000'000};
+    nanosleep(&wait, nullptr);
+    getrusage(RUSAGE_SELF, &after);
+    const auto used_us =
+        (after.ru_utime.tv_sec - before.ru_utime.tv_sec + after.ru_stime.tv_sec - before.ru_stime.tv_sec) *
+            1'000'000 +
+        after.ru_utime.tv_usec - before.ru_utime.tv_usec + after.ru_stime.tv_usec - before.ru_stime.tv_usec;
+    REQUIRE(pending(rank.stream));
+    REQUIRE(used_us < 200'000);
+  }
+  await_notes_of_all("waited");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_scenario(argc, argv,
+                      {{"peer-dies", peer_dies},
+                       {"peer-dies-with-a-living-child", peer_dies_with_a_living_child},
+                       {"fork-and-go-on", fork_and_go_on},
+                       {"exit-with-pending-operation", exit_with_pending_operation},
+                       {"exit-after-last-operation", exit_after_last_operation},
+                       {"revoke-releases-and-refuses", revoke_releases_and_refuses},
+                       {"shrink-around-a-dead-rank", shrink_around_a_dead_rank},
+                       {"split-and-rank-0-leaves", split_and_rank_0_leaves},
+                       {"maker-of-the-id-leaves", maker_of_the_id_leaves},
+                       {"split-beside-a-hanging-operation", split_beside_a_hanging_operation},
+                       {"abort-an-initialisation", abort_an_initialisation},
+                       {"finalized-and-destroyed-are-refused", finalized_and_destroyed_are_refused},
+                       {"waiting-sleeps", waiting_sleeps}});
+}

@@ -1,0 +1,297 @@
+// Groups, streams, several ranks in one process, and what a call refuses.
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "nccl_rank.h"
+
+namespace {
+
+cudaStream_t new_stream() {
+  cudaStream_t stream;
+  REQUIRE_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
+}
+
+int next() { return (job().rank + 1) % job().size; }
+int previous() { return (job().rank + job().size - 1) % job().size; }
+
+/// Everyone sends far more than a connection can hold, twice, before it receives.
+void ring_of_messages() {
+  const ncclComm_t comm = make_communicator();
+  const cudaStream_t stream = new_stream();
+  constexpr std::size_t kCount = 4 << 20;
+  const DeviceBuffer<std::int32_t> first(std::vector<std::int32_t>(kCount, job().rank));
+  const DeviceBuffer<std::int32_t> second(std::vector<std::int32_t>(100, 1000 + job().rank));
+  const DeviceBuffer<std::int32_t> large(kCount), small(100);
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(ncclSend(first.get(), kCount, ncclInt32, next(), comm, stream));
+  REQUIRE_NCCL(ncclSend(second.get(), 100, ncclInt32, next(), comm, stream));
+  REQUIRE_NCCL(ncclRecv(large.get(), kCount, ncclInt32, previous(), comm, stream));
+  REQUIRE_NCCL(ncclRecv(small.get(), 100, ncclInt32, previous(), comm, stream));
+  REQUIRE_NCCL(ncclGroupEnd());
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  for (const auto value : large.values()) REQUIRE(value == previous());
+  for (const auto value : small.values()) REQUIRE(value == 1000 + previous());
+}
+
+/// A send waits for its receive, in whatever groups the two are, and does not disturb a collective between
+/// them.
+void messages_between_collectives() {
+  const ncclComm_t comm = make_communicator();
+  const cudaStream_t stream = new_stream();
+  const DeviceBuffer<float> one(std::vector<float>{1.0F});
+  const DeviceBuffer<std::int32_t> mine(std::vector<std::int32_t>{job().rank}), got(1);
+  for (int round = 0; round < 20; ++round) {
+    REQUIRE_NCCL(ncclGroupStart());
+    if (job().rank % 2 == 0) REQUIRE_NCCL(ncclSend(mine.get(), 1, ncclInt32, job().rank + 1, comm, stream));
+    REQUIRE_NCCL(ncclAllReduce(one.get(), one.get(), 1, ncclFloat32, ncclMax, comm, stream));
+    REQUIRE_NCCL(ncclGroupEnd());
+    if (job().rank % 2 == 1) REQUIRE_NCCL(ncclRecv(got.get(), 1, ncclInt32, job().rank - 1, comm, stream));
+  }
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  if (job().rank % 2 == 1) REQUIRE(got.values()[0] == job().rank - 1);
+}
+
+void messages_to_oneself() {
+  const ncclComm_t comm = make_communicator();
+  const cudaStream_t stream = new_stream();
+  const DeviceBuffer<std::int32_t> from(std::vector<std::int32_t>{42}), to(1);
+  REQUIRE(ncclSend(from.get(), 1, ncclInt32, job().rank, comm, stream) == ncclInvalidUsage);
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(ncclRecv(to.get(), 1, ncclInt32, job().rank, comm, stream));
+  REQUIRE_NCCL(ncclSend(from.get(), 1, ncclInt32, job().rank, comm, stream));
+  REQUIRE_NCCL(ncclGroupEnd());
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(to.values()[0] == 42);
+}
+
+/// Nothing starts before the outermost end, and nothing at all if a call of the group failed.
+void group_starts_at_its_end() {
+  const ncclComm_t comm = make_communicator();
+  const cudaStream_t stream = new_stream();
+  const DeviceBuffer<float> one(std::vector<float>{1.0F});
+  const auto all_reduce = [&](int type) {
+    return ncclAllReduce(one.get(), one.get(), 1, static_cast<ncclDataType_t>(type), ncclSum, comm, stream);
+  };
+  REQUIRE(ncclGroupEnd() == ncclInvalidUsage);
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(all_reduce(ncclFloat32));
+  REQUIRE_NCCL(ncclGroupEnd());
+  await_notes_of_all("inner-end");
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(one.values()[0] == 1.0F);
+  REQUIRE_NCCL(ncclGroupEnd());
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(one.values()[0] == static_cast<float>(job().size));
+
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(all_reduce(ncclFloat32));
+  REQUIRE(all_reduce(99) == ncclInvalidArgument);
+  REQUIRE(ncclGroupEnd() == ncclInvalidArgument);
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(all_reduce(ncclFloat32));
+  ncclSimInfo_t simulation = NCCL_SIM_INFO_INITIALIZER;
+  REQUIRE_NCCL(ncclGroupSimulateEnd(&simulation));
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(one.values()[0] == static_cast<float>(job().size));
+}
+
+/// Holds a stream until it is told to let go.
+struct Gate {
+  std::atomic<bool> open{false};
+  explicit Gate(cudaStream_t stream) {
+    REQUIRE_CUDA(cudaLaunchHostFunc(
+        stream,
+        [](void* gate) { REQUIRE(eventually([&] { return static_cast<Gate*>(gate)->open.load(); })); },
+        this));
+  }
+};
+
+/// On rank 0 the first operation's stream is held while the second's is free: they must not change places.
+void two_streams_keep_the_order_of_issue() {
+  const ncclComm_t comm = make_communicator();
+  const cudaStream_t a = new_stream(), b = new_stream();
+  const DeviceBuffer<float> first(std::vector<float>{1.0F}), second(std::vector<float>{10.0F});
+  Gate gate(a);
+  if (job().rank != 0) gate.open = true;
+  REQUIRE_NCCL(ncclAllReduce(first.get(), first.get(), 1, ncclFloat32, ncclSum, comm, a));
+  REQUIRE_NCCL(ncclAllReduce(second.get(), second.get(), 1, ncclFloat32, ncclSum, comm, b));
+  if (job().rank == 0) {
+    const timespec chance{0, 50'000'000};
+    nanosleep(&chance, nullptr);
+    REQUIRE(pending(b));
+    gate.open = true;
+  }
+  REQUIRE_CUDA(cudaStreamSynchronize(b));
+  REQUIRE_CUDA(cudaStreamSynchronize(a));
+  REQUIRE(first.values()[0] == static_cast<float>(job().size));
+  REQUIRE(second.values()[0] == static_cast<float>(10 * job().size));
+}
+
+/// A group over two streams waits for both and holds both.
+void group_over_two_streams() {
+  const ncclComm_t comm = make_communicator();
+  const cudaStream_t a = new_stream(), b = new_stream();
+  const DeviceBuffer<float> first(std::vector<float>{1.0F}), second(std::vector<float>{10.0F});
+  Gate gate(b);
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(ncclAllReduce(first.get(), first.get(), 1, ncclFloat32, ncclSum, comm, a));
+  REQUIRE_NCCL(ncclAllReduce(second.get(), second.get(), 1, ncclFloat32, ncclSum, comm, b));
+  REQUIRE_NCCL(ncclGroupEnd());
+  const timespec chance{0, 50'000'000};
+  nanosleep(&chance, nullptr);
+  REQUIRE(pending(a));
+  gate.open = true;
+  REQUIRE_CUDA(cudaStreamSynchronize(b));
+  REQUIRE(second.values()[0] == static_cast<float>(10 * job().size));
+  REQUIRE(first.values()[0] == static_cast<float>(job().size));
+}
+
+/// Four ranks in one process, on the default stream of each device.
+void all_ranks_in_one_process() {
+  ncclComm_t comms[4];
+  const int repeated[] = {0, 1, 1, 2}, devices[] = {3, 1, 0, 2};
+  REQUIRE(ncclCommInitAll(comms, 4, repeated) == ncclInvalidUsage);
+  REQUIRE(ncclCommInitAll(comms, 1000, nullptr) == ncclInvalidArgument);
+  REQUIRE_NCCL(ncclCommInitAll(comms, 4, devices));
+  const DeviceBuffer<float> values(std::vector<float>{1, 2, 3, 4});
+  REQUIRE_NCCL(ncclGroupStart());
+  for (int rank = 0; rank < 4; ++rank) {
+    int device = -1;
+    REQUIRE_NCCL(ncclCommCuDevice(comms[rank], &device));
+    REQUIRE(device == devices[rank]);
+    float* value = values.get() + rank;
+    REQUIRE_NCCL(ncclAllReduce(value, value, 1, ncclFloat32, ncclSum, comms[rank], nullptr));
+  }
+  REQUIRE_NCCL(ncclGroupEnd());
+  for (const int device : devices) {
+    REQUIRE_CUDA(cudaSetDevice(device));
+    REQUIRE_CUDA(cudaDeviceSynchronize());
+  }
+  for (const float value : values.values()) REQUIRE(value == 10);
+  for (const ncclComm_t comm : comms) REQUIRE_NCCL(ncclCommDestroy(comm));
+}
+
+/// All ranks on device 0: refused, or not where NCCL's switches allow it (set by whoever starts this).
+void shared_device(bool allowed) {
+  REQUIRE_CUDA(cudaSetDevice(0));
+  ncclComm_t comm = nullptr;
+  const ncclResult_t result = ncclCommInitRank(&comm, job().size, shared_id("id"), job().rank);
+  if (!allowed) {
+    REQUIRE(result == ncclInvalidUsage && comm == nullptr);
+    REQUIRE(last_error_has("Duplicate GPU detected"));
+    return;
+  }
+  REQUIRE(result == ncclSuccess);
+  const DeviceBuffer<float> one(std::vector<float>{1.0F});
+  REQUIRE_NCCL(ncclAllReduce(one.get(), one.get(), 1, ncclFloat32, ncclSum, comm, nullptr));
+  REQUIRE(one.values()[0] == static_cast<float>(job().size));
+}
+void shared_device_refused() { shared_device(false); }
+void shared_device_allowed() { shared_device(true); }
+
+/// STANDIN_LINK=30ms,1GB/s.
+void link_model_sets_the_least_duration() {
+  const ncclComm_t comm = make_communicator();
+  const DeviceBuffer<float> buffer(1 << 20);
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE_NCCL(ncclAllReduce(buffer.get(), buffer.get(), 1 << 20, ncclFloat32, ncclSum, comm, nullptr));
+  REQUIRE_CUDA(cudaStreamSynchronize(nullptr));
+  // 2 (n-1)/n of 4 MiB at 1 GB/s, n = 2.
+  REQUIRE(std::chrono::steady_clock::now() - begin >= std::chrono::microseconds(30'000 + 4194));
+  ncclSimInfo_t simulation = NCCL_SIM_INFO_INITIALIZER;
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(ncclAllReduce(buffer.get(), buffer.get(), 1 << 20, ncclFloat32, ncclSum, comm, nullptr));
+  REQUIRE_NCCL(ncclGroupSimulateEnd(&simulation));
+  REQUIRE(std::abs(simulation.estimatedTime - 34'194.3F) < 1);
+}
+
+/// STANDIN_LINK is not what it should be.
+void unreadable_link_model_is_refused() {
+  ncclUniqueId id;
+  REQUIRE_NCCL(ncclGetUniqueId(&id));
+  ncclComm_t comm;
+  REQUIRE(ncclCommInitRank(&comm, 1, id, 0) == ncclInvalidArgument);
+  REQUIRE(last_error_has("STANDIN_LINK"));
+}
+
+void wrong_arguments_are_refused() {
+  const ncclComm_t comm = make_communicator();
+  const DeviceBuffer<float> b(4);
+  const auto all_reduce = [&](const void* in, void* out, ncclDataType_t type, int op, ncclComm_t on) {
+    return ncclAllReduce(in, out, 4, type, static_cast<ncclRedOp_t>(op), on, nullptr);
+  };
+  REQUIRE(all_reduce(b.get(), b.get(), ncclFloat32, ncclSum, nullptr) == ncclInvalidArgument);
+  REQUIRE(all_reduce(b.get(), b.get(), ncclNumTypes, ncclSum, comm) == ncclInvalidArgument);
+  REQUIRE(all_reduce(b.get(), b.get(), ncclFloat32, ncclNumOps, comm) == ncclInvalidArgument);
+  REQUIRE(all_reduce(nullptr, b.get(), ncclFloat32, ncclSum, comm) == ncclInvalidArgument);
+  REQUIRE(ncclBroadcast(b.get(), b.get(), 4, ncclFloat32, -1, comm, nullptr) == ncclInvalidArgument);
+  REQUIRE(ncclBcast(b.get(), 4, ncclFloat32, job().size, comm, nullptr) == ncclInvalidArgument);
+  REQUIRE(ncclSend(b.get(), 4, ncclFloat32, job().size, comm, nullptr) == ncclInvalidArgument);
+  REQUIRE_NCCL(
+      ncclAllReduce(nullptr, nullptr, 0, ncclFloat32, ncclSum, comm, nullptr));  // empty: nothing to do
+  ncclUniqueId foreign{};
+  ncclComm_t other = comm;
+  REQUIRE(ncclCommInitRank(&other, 1, foreign, 0) == ncclInvalidArgument && other == nullptr);
+  REQUIRE(ncclCommInitRank(&other, 2, shared_id("id"), 2) == ncclInvalidArgument);
+  ncclConfig_t config{};
+  REQUIRE(ncclCommInitRankConfig(&other, 1, foreign, 0, &config) == ncclInvalidArgument);
+  int version = 0;
+  REQUIRE_NCCL(ncclGetVersion(&version));
+  REQUIRE(version == 22809);
+}
+
+void what_is_not_provided_says_so() {
+  const ncclComm_t comm = make_communicator();
+  const DeviceBuffer<float> b(4);
+  ncclWindow_t window;
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(ncclCommWindowRegister(comm, b.get(), 16, &window, NCCL_WIN_DEFAULT) == ncclInvalidUsage);
+  }
+}
+
+/// The root of a communicator waits in a thread of the program: it must leave the program's signals alone.
+void threads_block_signals() {
+  ncclUniqueId id;
+  REQUIRE_NCCL(ncclGetUniqueId(&id));
+  int others = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  while (const dirent* task = readdir(tasks)) {
+    if (task->d_name[0] == '.' || std::stoi(task->d_name) == getpid()) continue;
+    std::ifstream status("/proc/self/task/" + std::string(task->d_name) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with("SigBlk:")) continue;
+      const auto blocked = std::stoull(line.substr(7), nullptr, 16);
+      for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGPROF})
+        REQUIRE(blocked >> (signal - 1) & 1);
+      ++others;
+    }
+  }
+  closedir(tasks);
+  REQUIRE(others == 1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_scenario(argc, argv,
+                      {{"ring-of-messages", ring_of_messages},
+                       {"messages-between-collectives", messages_between_collectives},
+                       {"messages-to-oneself", messages_to_oneself},
+                       {"group-starts-at-its-end", group_starts_at_its_end},
+                       {"two-streams-keep-the-order-of-issue", two_streams_keep_the_order_of_issue},
+                       {"group-over-two-streams", group_over_two_streams},
+                       {"all-ranks-in-one-process", all_ranks_in_one_process},
+                       {"shared-device-refused", shared_device_refused},
+                       {"shared-device-allowed", shared_device_allowed},
+                       {"link-model-sets-the-least-duration", link_model_sets_the_least_duration},
+                       {"unreadable-link-model-is-refused", unreadable_link_model_is_refused},
+                       {"wrong-arguments-are-refused", wrong_arguments_are_refused},
+                       {"what-is-not-provided-says-so", what_is_not_provided_says_so},
+                       {"threads-block-signals", threads_block_signals}});
+}
