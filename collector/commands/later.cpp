@@ -11,8 +11,6 @@ Action declare_later(CLI::App& app, const char* name) {
 
 }  // namespace
 
-Action declare_report(CLI::App& app) { return declare_later(app, "report"); }
-Action declare_explain(CLI::App& app) { return declare_later(app, "explain"); }
 Action declare_diff(CLI::App& app) { return declare_later(app, "diff"); }
 Action declare_status(CLI::App& app) { return declare_later(app, "status"); }
 Action declare_export(CLI::App& app) { return declare_later(app, "export"); }

@@ -6,6 +6,7 @@
 
 #include <charconv>
 
+#include "collector/model/nccl_types.h"
 #include "collector/reports/escape.h"
 #include "trace/schema.h"
 
@@ -52,18 +53,6 @@ std::string errno_name(std::uint64_t number) {
 }
 
 }  // namespace
-
-std::string datatype_name(std::uint8_t datatype) {  // ncclDataType_t of nccl.h 2.28
-  static constexpr const char* kNames[] = {"int8",    "uint8",    "int32",      "uint32",
-                                           "int64",   "uint64",   "float16",    "float32",
-                                           "float64", "bfloat16", "float8e4m3", "float8e5m2"};
-  return from_table(kNames, datatype);
-}
-
-std::string reduction_name(std::uint8_t reduction) {  // ncclRedOp_t of nccl.h 2.28
-  static constexpr const char* kNames[] = {"sum", "prod", "max", "min", "avg"};
-  return from_table(kNames, reduction);
-}
 
 RecordPrinter::RecordPrinter(const trace::TraceFile& file) : file_(file) {
   read_schema({trace::kSchemaText, trace::kSchemaBytes});
@@ -137,8 +126,8 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
     return raw ? fmt::format("\"{}\"", escape(file_.string(static_cast<std::uint32_t>(raw)))) : "-";
   if (field.format == "errno") return errno_name(raw);
   if (field.format == "openflags") return open_flags(raw);
-  if (field.format == "datatype") return datatype_name(static_cast<std::uint8_t>(raw));
-  if (field.format == "reduction") return reduction_name(static_cast<std::uint8_t>(raw));
+  if (field.format == "datatype") return model::datatype_name(static_cast<std::uint8_t>(raw));
+  if (field.format == "reduction") return model::reduction_name(static_cast<std::uint8_t>(raw));
   if (field.format == "copykind") return from_table(kCopyKinds, raw);
   return number < 0 || field.type == "i32" ? fmt::format("{}", number) : fmt::format("{}", raw);
 }

@@ -40,7 +40,4 @@ class RecordPrinter {
   std::map<std::uint16_t, CallRow> calls_;
 };
 
-std::string datatype_name(std::uint8_t datatype);    // ncclFloat32 is "float32"
-std::string reduction_name(std::uint8_t reduction);  // ncclSum is "sum"
-
 }  // namespace ddpscope::reports
