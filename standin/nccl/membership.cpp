@@ -19,7 +19,7 @@ void Communicator::take_seat(const Seat& seat) {
   address_ = seat.members[static_cast<std::size_t>(seat.rank)].address;
   rank_ = seat.rank;
   size_ = static_cast<int>(seat.members.size());
-  // A barrier: whoever runs the root must not leave before all ranks have got the list of members.
+  // A barrier: a rank that failed on its way here is noticed now, not in the first operation.
   all_gather(links_[kControl], all_ranks(), rank_, Signature{.kind = Kind::kBarrier}, std::int32_t{0},
              leave_);
 }

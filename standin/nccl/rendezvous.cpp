@@ -29,10 +29,17 @@ static_assert(sizeof(RootId) <= NCCL_UNIQUE_ID_BYTES);
 
 struct JoinRequest {
   Nonce nonce;
+  Nonce process;
   std::int32_t rank;
   std::int32_t size;
   Member self;
 };
+
+/// Tells this process from all others, also from those of other hosts and containers.
+const Nonce& this_process() {
+  static const Nonce nonce = make_nonce();
+  return nonce;
+}
 
 template <typename T>
 std::span<std::byte> bytes_of(T& value) {
@@ -43,6 +50,7 @@ std::span<std::byte> bytes_of(T& value) {
 struct Gathering {
   std::vector<Member> members;
   std::vector<Descriptor> sockets;
+  std::vector<bool> of_this_process;
   int present = 0;
 
   bool complete() const { return present > 0 && present == static_cast<int>(members.size()); }
@@ -51,6 +59,7 @@ struct Gathering {
     if (members.empty() && request.size > 0) {
       members.resize(static_cast<std::size_t>(request.size));
       sockets.resize(members.size());
+      of_this_process.resize(members.size());
     }
     const auto rank = static_cast<std::size_t>(request.rank);
     if (static_cast<std::size_t>(request.size) != members.size() || rank >= members.size()) {
@@ -64,6 +73,7 @@ struct Gathering {
     } else {
       members[rank] = request.self;
       sockets[rank] = std::move(socket);
+      of_this_process[rank] = request.process == this_process();
       ++present;
     }
   }
@@ -75,6 +85,14 @@ struct Gathering {
   }
   std::vector<Descriptor> refused_;
 };
+
+void send_list(const Gathering& gathering, std::size_t rank) {
+  try {
+    send_all(gathering.sockets[rank], std::as_bytes(std::span(gathering.members)), Release());
+  } catch (const Failure&) {
+    // That rank died; the others notice when they connect to it.
+  }
+}
 
 void serve(const Descriptor& listener, const Nonce& nonce) {
   const Release never;
@@ -89,11 +107,10 @@ void serve(const Descriptor& listener, const Nonce& nonce) {
     }
     if (request.nonce == nonce) gathering.admit(request, std::move(socket));
   }
-  for (const Descriptor& socket : gathering.sockets) {
-    try {
-      send_all(socket, std::as_bytes(std::span(gathering.members)), never);
-    } catch (const Failure&) {
-      // That rank died; the others notice when they connect to it.
+  // The ranks of this process last: having got the list they may fail and exit, and the root with them.
+  for (const bool of_this_process : {false, true}) {
+    for (std::size_t rank = 0; rank < gathering.members.size(); ++rank) {
+      if (gathering.of_this_process[rank] == of_this_process) send_list(gathering, rank);
     }
   }
 }
@@ -146,7 +163,7 @@ Seat join(const ncclUniqueId& id, int rank, int size, Member self, const Release
   const Descriptor socket = connect_to(root.address, release);
   self.address = local_address(socket);
   Seat seat{rank, std::vector<Member>(static_cast<std::size_t>(size)), listen_at(self.address)};
-  JoinRequest request{root.nonce, rank, size, self};
+  JoinRequest request{root.nonce, this_process(), rank, size, self};
   send_all(socket, bytes_of(request), release);
   receive_all(socket, std::as_writable_bytes(std::span(seat.members)), release);
   return seat;
