@@ -45,9 +45,14 @@ inline void end(const OpenRecord& open) {
 }
 
 // The fields that are known only after the call; nothing to fill in when nothing was recorded.
+template <class Payload>
+inline Payload* results_in(const OpenRecord& open) {
+  return open && open.epoch == open_epoch() ? &open.payload<Payload>() : nullptr;
+}
+
 template <Call call>
 inline PayloadOf<call>* result_of(const OpenRecord& open) {
-  return open && open.epoch == open_epoch() ? &open.payload<PayloadOf<call>>() : nullptr;
+  return results_in<PayloadOf<call>>(open);
 }
 
 }  // namespace ddpscope::injector

@@ -74,14 +74,25 @@ OpenRecord ThreadWriter::open_in(FileWriter& file, Call call, Budget budget, con
   last_ = record;
   last_chunk_ = chunk;
   last_key_ = 0;
-  return {record, chunk, file.epoch()};
+  ++opened_;
+  return {record, chunk, file.epoch(), chunk->generation};
 }
 
 OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key) {
   if (!last_ || last_key_ != key || last_->call != static_cast<std::uint16_t>(call) || !last_->end) return {};
   ++last_chunk_->open;
   __atomic_store_n(&last_->end, 0, __ATOMIC_RELEASE);
-  return {last_, last_chunk_, file.epoch()};
+  return {last_, last_chunk_, file.epoch(), last_chunk_->generation};
+}
+
+OpenRecord ThreadWriter::resume(FileWriter& file, const OpenRecord& earlier) {
+  ChunkHeader* chunk = earlier.chunk;
+  if (!earlier || earlier.epoch != file.epoch() || chunk->thread != number_ || !number_) return {};
+  if (earlier.generation != chunk->generation || !earlier.record->end) return {};
+  if (chunk->kind == ChunkKind::kBulk && chunk != chunks_[static_cast<std::size_t>(ChunkKind::kBulk)]) return {};
+  ++chunk->open;
+  __atomic_store_n(&earlier.record->end, 0, __ATOMIC_RELEASE);
+  return earlier;
 }
 
 std::uint32_t ThreadWriter::write_entry(FileWriter& file, TableKind kind, std::uint32_t* counter,

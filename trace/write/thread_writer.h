@@ -12,6 +12,7 @@ struct OpenRecord {
   Record* record = nullptr;
   ChunkHeader* chunk = nullptr;
   std::uint32_t epoch = 0;
+  std::uint32_t generation = 0;  // of the chunk
 
   explicit operator bool() const { return record != nullptr; }
   template <class Payload>
@@ -37,6 +38,11 @@ class ThreadWriter {
   // The last record of this thread, opened anew, if it was this call with this key and nothing was recorded
   // since: a run of calls becomes one record. The caller adds to count and bytes. Nothing otherwise.
   OpenRecord reopen(FileWriter& file, Call call, std::uint64_t key);
+  // An earlier record of this thread, opened anew whatever was recorded since. Nothing if it is still open, from before
+  // a fork, another thread's, or bulk in a chunk that this thread has left (the ring may have taken it).
+  OpenRecord resume(FileWriter& file, const OpenRecord& earlier);
+  std::uint32_t opened() const { return opened_; }  // records that this thread has begun, resumed ones not counted
+
   void set_fold_key(std::uint64_t key) { last_key_ = key; }
 
   static void close(FileWriter& file, const OpenRecord& open, std::uint64_t ticks) {
@@ -71,6 +77,7 @@ class ThreadWriter {
   Record* last_ = nullptr;
   ChunkHeader* last_chunk_ = nullptr;
   std::uint64_t last_key_ = 0;
+  std::uint32_t opened_ = 0;
   std::uint16_t number_ = 0;
 };
 

@@ -1,0 +1,1 @@
+target_sources(ddpscope_injector PRIVATE streams/stream_io.cpp)
