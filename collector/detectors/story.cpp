@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "collector/symbols/native_frames.h"
+
 namespace ddpscope::detectors {
 
 findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std::string detail) {
@@ -27,14 +29,16 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
 }
 
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) {
+  static symbols::NativeFrames native_frames;  // what a module's addresses mean depends on nothing else
   const trace::TraceFile& file = job.processes[event.process].file;
   std::vector<std::string> lines;
   for (const trace::StackFrame& frame : file.stack(job.record(event).stack)) {
     std::string_view name = file.string(frame.file);
-    if (frame.kind == trace::FrameKind::kPython)
+    if (frame.kind == trace::FrameKind::kPython) {
       lines.push_back(fmt::format("{}:{} {}", name, frame.line, file.string(frame.function)));
-    else
-      lines.push_back(fmt::format("{}+{:#x}", name, frame.address));
+      continue;
+    }
+    for (const std::string& native : native_frames.at(name, frame.address)) lines.push_back(native);
   }
   return lines;
 }
