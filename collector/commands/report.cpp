@@ -90,10 +90,13 @@ Action declare_report(CLI::App& app) {
   app.add_option("-o", options->output, "file to write to, instead of standard output");
   app.add_option("--fail-on", options->fail_on, "severity from which the exit code is 1")
       ->check(CLI::IsMember({"none", "info", "warning", "error"}));
-  app.add_option("--only", options->only, "findings to look for, separated by commas")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--only", options->only, "findings to look for, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   for (const char* name : {"--baseline", "--suppress", "--shard"})
     app.add_option(name, options->later, "not in this version")->expected(1);
-  app.add_flag_callback("--mpi", [options] { options->later.push_back("--mpi"); }, "not in this version");
+  app.add_flag_callback(
+      "--mpi", [options] { options->later.push_back("--mpi"); }, "not in this version");
   return [options] { return report(*options); };
 }
 

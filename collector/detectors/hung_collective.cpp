@@ -161,9 +161,8 @@ std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall&
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
                             absent = ranks_of(communicator, hang.absent);
-  std::string what =
-      fmt::format("{} {} for the {}{}", list_ranks(waiting), waiting.size() == 1 ? "waits" : "wait",
-                  matching::to_text(call.signature), at(code_place(facts.job, call.event)));
+  std::string what = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
+                                 matching::to_text(call.signature), at(code_place(facts.job, call.event)));
   if (absent.empty()) return what + ": every rank issued a call there, but it never completes";
   std::string how =
       absent.size() == 1 ? ": " + how_it_is(facts, communicator.members[hang.absent.front()]) : "";

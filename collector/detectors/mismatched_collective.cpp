@@ -59,7 +59,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   std::sort(finding.ranks.begin(), finding.ranks.end());
   std::string fields = difference(odd.signature, peer.signature);
   finding.title = fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
-                              sides.odd.size() == 1 ? "runs" : "run", matching::to_text(odd.signature),
+                              verb(sides.odd, "runs", "run"), matching::to_text(odd.signature),
                               at(code_place(facts.job, odd.event)), list_ranks(sides.others),
                               matching::to_text(peer.signature), fields);
   finding.advice =

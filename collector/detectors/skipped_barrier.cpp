@@ -34,13 +34,13 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   finding.slug = "skipped-barrier";
   finding.confidence = divergence.decided ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = sides.odd;
-  bool one = sides.odd.size() == 1;
+  std::string odd = list_ranks(sides.odd), others = list_ranks(sides.others);
   if (missing)
-    finding.title = fmt::format("{} {} not run the barrier that {} run{}", list_ranks(sides.odd),
-                                one ? "does" : "do", list_ranks(sides.others), at(place));
+    finding.title = fmt::format("{} {} not run the barrier that {} {}{}", odd, verb(sides.odd, "does", "do"),
+                                others, verb(sides.others, "runs", "run"), at(place));
   else
-    finding.title = fmt::format("{} {} a barrier once more than {}{}", list_ranks(sides.odd),
-                                one ? "runs" : "run", list_ranks(sides.others), at(place));
+    finding.title = fmt::format("{} {} a barrier once more than {}{}", odd, verb(sides.odd, "runs", "run"),
+                                others, at(place));
   finding.advice = missing ? "Let every rank run the barrier: take it out of the branch, early return or "
                              "exception path that these ranks "
                              "take, or let rank 0 decide and broadcast the decision."

@@ -56,6 +56,10 @@ std::string list_ranks(const std::vector<std::int32_t>& ranks) {
   return text;
 }
 
+const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many) {
+  return ranks.size() == 1 ? of_one : of_many;
+}
+
 std::string at(const std::string& code_place) { return code_place.empty() ? "" : " at " + code_place; }
 
 std::string seconds(std::int64_t ns) { return fmt::format("{:.3f} s", static_cast<double>(ns) * 1e-9); }

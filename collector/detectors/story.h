@@ -21,7 +21,8 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);
 std::string code_place(const model::Job& job, model::EventRef event);
 
 std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
-std::string at(const std::string& code_place);                   // " at FILE:LINE FUNCTION", or nothing
-std::string seconds(std::int64_t ns);                            // "1.250 s"
+const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many);
+std::string at(const std::string& code_place);  // " at FILE:LINE FUNCTION", or nothing
+std::string seconds(std::int64_t ns);           // "1.250 s"
 
 }  // namespace ddpscope::detectors

@@ -53,7 +53,8 @@ class Walk {
   void add(DivergenceKind kind, const Group& odd, const Group& others, bool decided);
   void tell_missing(const Group& without, const Group& with, bool tie);
   void tell_different(const Group& odd, const Group& others, bool tie);
-  bool looks_surplus(std::uint32_t member, std::uint32_t without) const;
+  enum class Surplus : std::uint8_t { kYes, kNo, kUnknown };
+  Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
   std::pair<std::size_t, std::size_t> kinship(const CollectiveCall& call) const;
 
   const Collectives& all_;
@@ -162,9 +163,10 @@ void Walk::add(DivergenceKind kind, const Group& odd, const Group& others, bool 
 
 // Two sides of one size: one leaves the call out, or the other makes it once too often.
 void Walk::tell_missing(const Group& without, const Group& with, bool tie) {
-  if (tie && looks_surplus(with.front(), without.front()))
-    return add(DivergenceKind::kSurplus, with, without, true);
-  add(DivergenceKind::kMissing, without, with, !tie);
+  if (!tie) return add(DivergenceKind::kMissing, without, with, true);
+  Surplus surplus = judge_surplus(with.front(), without.front());
+  if (surplus == Surplus::kYes) return add(DivergenceKind::kSurplus, with, without, true);
+  add(DivergenceKind::kMissing, without, with, surplus == Surplus::kNo);
 }
 
 // Between two sides of one size the odd one is that whose call is stranger to what this communicator has
@@ -182,21 +184,22 @@ void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
   add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, kin_odd != kin_others);
 }
 
-// The member's next call is one too many if what came before was, earlier in the job, followed by what the
-// other goes on with, or if it repeats the call right before it.
-bool Walk::looks_surplus(std::uint32_t member, std::uint32_t without) const {
+// Whether the member's next call is one too many. It is, if what came before was, earlier in the job,
+// followed by what the other goes on with; it is not, if it was followed by this call; and without such an
+// example it is taken for one if it repeats the call right before it.
+Walk::Surplus Walk::judge_surplus(std::uint32_t member, std::uint32_t without) const {
   std::size_t here = next_[member];
-  if (here == 0) return false;
+  if (here == 0) return Surplus::kUnknown;
   const CollectiveCall& before = all_.call_at(members_[member], here - 1);
-  std::size_t followed_by_it = 0, followed_by_other = 0;
+  std::size_t by_it = 0, by_other = 0;
   for (std::size_t i = 0; i + 1 < here; ++i) {
     if (!same(all_.call_at(members_[member], i), before)) continue;
     const CollectiveCall& next = all_.call_at(members_[member], i + 1);
-    followed_by_it += same(next, head(member));
-    followed_by_other += !ended(without) && same(next, head(without));
+    by_it += same(next, head(member));
+    by_other += !ended(without) && same(next, head(without));
   }
-  if (followed_by_it || followed_by_other) return followed_by_other > followed_by_it;
-  return before.signature == head(member).signature;
+  if (by_it || by_other) return by_other > by_it ? Surplus::kYes : Surplus::kNo;
+  return before.signature == head(member).signature ? Surplus::kYes : Surplus::kUnknown;
 }
 
 // How many of the communicator's calls come from the same place in the code, and, where that does not tell,

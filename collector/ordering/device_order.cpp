@@ -159,13 +159,15 @@ void Replay::mark(Track& track, std::uint32_t upto, const Entry& entry, std::uin
   bool waits =
       done || (entry.operation != Operation::kStreamQuery && entry.operation != Operation::kEventQuery);
   for (std::uint32_t i = std::min(track.done, by_thread); waits && i < upto; ++i) {
+    const auto& call = collectives_.calls[track.calls[i]];
     Completion& completion = out_.completions[track.calls[i]];
-    bool own = collectives_.calls[track.calls[i]].thread == entry.record->thread;
-    if (own && completion.own_wait == kNone) completion.own_wait = wait;
+    if (call.thread == entry.record->thread && completion.own_wait == kNone) completion.own_wait = wait;
     if (i < track.done) continue;
-    if (done)
+    // An abort releases those who wait: what they waited for is not complete.
+    std::int64_t aborted = collectives_.member_of(call).aborted_ns;
+    if (done && out_.waits[wait].end_ns < aborted)
       completion.wait = wait;
-    else if (completion.blocked == kNone)
+    else if (out_.waits[wait].begin_ns < aborted && completion.blocked == kNone)
       completion.blocked = wait;
   }
   if (!done) return;
