@@ -107,6 +107,8 @@ struct CudaTest : testing::Test {
       OK(cudaSetDevice(device));
       OK(cudaDeviceSynchronize());
     }
+    OK(cudaSetDevice(0));
+    cudaGetLastError();
   }
 
   Gate gate;

@@ -163,6 +163,10 @@ TEST_F(KernelTest, PerThreadDefaultStreamIsUsedWhereTheFileSaysSo) {
   int counted_there = 0;
   per_thread_count(&counted_there);
   EXPECT_EQ(counted_there, 64);
+  Gate legacy;
+  OK(legacy.put_into(nullptr));
+  EXPECT_EQ(per_thread_query(), cudaSuccess);  // not the legacy stream's state
+  legacy.open();
   Gate own;
   OK(own.put_into(cudaStreamPerThread));
   EXPECT_EQ(per_thread_query(), cudaErrorNotReady);

@@ -2,7 +2,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "tests/standin/cuda_gate.h"
@@ -97,7 +100,11 @@ TEST_F(ProcessTest, WhatIsNotProvidedSaysOnceWhoAsked) {
   EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
 }
 
-TEST_F(ProcessTest, ThreadsThatEndLeaveNoStreamBehind) {
+TEST_F(ProcessTest, ThreadsThatEndTakeTheirOwnStreamsAlong) {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  const auto before = threads();
   for (int i = 0; i < 50; ++i) {
     std::thread([] {
       OK(cudaLaunchHostFunc(
@@ -105,6 +112,9 @@ TEST_F(ProcessTest, ThreadsThatEndLeaveNoStreamBehind) {
     }).join();
   }
   OK(cudaDeviceSynchronize());
+  for (int i = 0; i < 1000 && threads() > before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(threads(), before);
 }
 
 }  // namespace
