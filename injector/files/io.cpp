@@ -37,6 +37,10 @@ bool continues(const trace::FileWriter& file, const Run& run, const Io& io, Call
          (run.record.record->call == static_cast<std::uint16_t>(call) || call == Call::fflush);
 }
 
+// 16 MiB a process, whatever it reads.
+constexpr std::uint32_t kMostItems = 1u << 20;
+std::atomic<std::uint32_t> items_written;
+
 // Samplers that pick places in one big file, and files beyond those whose opening is kept, show in items:
 // which bytes of which file, for as long as the job runs, when the bulk records of the same reads are long
 // overwritten.
@@ -46,6 +50,11 @@ void add_item_of(trace::FileWriter& file, const Opening& opening, const Run& run
   std::uint64_t bytes = run.next - run.start;
   constexpr std::uint32_t kMost = ~std::uint32_t{0};
   if (run.start == kUnknownOffset) return;
+  if (items_written.load(std::memory_order_relaxed) >= kMostItems) {
+    file.count(trace::Health::items_lost);
+    return;
+  }
+  items_written.fetch_add(1, std::memory_order_relaxed);
   trace::ItemRead item{run.start, bytes < kMost ? static_cast<std::uint32_t>(bytes) : kMost, opening.file};
   this_thread.writer.add_item(file, item);
 }
