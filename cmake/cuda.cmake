@@ -6,6 +6,13 @@
 #   add_cuda_object(NAME FILE.cu [OPTIONS ...])   compiles one .cu file with nvcc into NAME's object
 set(DDPSCOPE_CUDA_ROOT "" CACHE PATH "folder with bin/nvcc, include/cuda_runtime.h, include/nccl.h (empty: search)")
 
+# What an earlier run found may have been removed since (.venv, another toolkit).
+foreach(found CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUDART_LIBRARY NCCL_LIBRARY NVCC)
+  if(NOT EXISTS "${${found}}")
+    unset(${found} CACHE)
+  endif()
+endforeach()
+
 set(cuda_hints ${DDPSCOPE_CUDA_ROOT} ${PROJECT_SOURCE_DIR}/.venv/cuda $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /opt/cuda)
 find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)

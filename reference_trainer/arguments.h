@@ -17,9 +17,9 @@ struct Arguments {
 
   // data
   std::string data = "/usr/share/common-licenses";  // a text file, or a folder of them
-  int64_t samples = 1024;                            // in an epoch, over all ranks
-  int targets = 16;                                  // tokens to predict in a sample
-  int workers = 2;                                   // loader processes of a rank
+  int64_t samples = 1024;                           // in an epoch, over all ranks
+  int targets = 16;                                 // tokens to predict in a sample
+  int workers = 2;                                  // loader processes of a rank
 
   // model: a window of context tokens, embedded and fed through fully connected layers
   int context = 8;
@@ -29,15 +29,16 @@ struct Arguments {
 
   // training
   int64_t epochs = 3;
-  int64_t steps = 0;  // > 0: stop after so many optimizer steps
-  int batch = 16;     // samples in a micro-batch of one rank
-  int accumulate = 2; // micro-batches in an optimizer step
+  int64_t steps = 0;   // > 0: stop after so many optimizer steps
+  int batch = 16;      // samples in a micro-batch of one rank
+  int accumulate = 2;  // micro-batches in an optimizer step
   int64_t bucket_bytes = 64 << 10;
   double learning_rate = 3e-3;
   uint64_t seed = 1;
   int64_t evaluate_every = 0;    // steps; 0: at the end of each epoch
   int64_t checkpoint_every = 0;  // steps; 0: at the end of each epoch
 
+  int fault_rank = 1;  // the rank that goes wrong, if a fault makes one
   Faults faults;
 
   // Tokens that a sample occupies.

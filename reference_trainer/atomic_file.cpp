@@ -9,7 +9,8 @@
 namespace reference_trainer {
 
 void write_in_place(const std::filesystem::path& path, std::span<const Bytes> parts) {
-  const int file = check_system(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), path.native());
+  const int file =
+      check_system(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), path.native());
   for (Bytes rest : parts) {
     while (!rest.empty()) {
       const ssize_t written = check_system(write(file, rest.data(), rest.size()), path.native());
@@ -36,7 +37,8 @@ std::string read_text(const std::filesystem::path& path) {
   const int file = check_system(open(path.c_str(), O_RDONLY | O_CLOEXEC), path.native());
   std::string text;
   char block[1 << 16];
-  for (ssize_t got; (got = check_system(read(file, block, sizeof block), path.native())) > 0;) text.append(block, got);
+  for (ssize_t got; (got = check_system(read(file, block, sizeof block), path.native())) > 0;)
+    text.append(block, got);
   close(file);
   return text;
 }

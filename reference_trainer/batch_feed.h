@@ -23,7 +23,8 @@ class BatchFeed {
   // Starts the copy of what was filled; valid on the stream until fill() has been called twice.
   const int32_t* copy() {
     Slot& slot = slots_[next_];
-    check(cudaMemcpyAsync(slot.device.data(), slot.host.data(), slot.device.bytes(), cudaMemcpyHostToDevice, stream_));
+    check(cudaMemcpyAsync(slot.device.data(), slot.host.data(), slot.device.bytes(), cudaMemcpyHostToDevice,
+                          stream_));
     slot.copied.record(stream_);
     return slot.device.data();
   }

@@ -19,8 +19,8 @@ class Checkpoints {
 
   // Collective. Rank 0 writes FOLDER/step_NNNNNN.bin and points FOLDER/latest at it; then a barrier.
   void save(int64_t step, const Learners& learners);
-  // Restores what `latest` points at and returns its step; 0 if nothing has been saved. Throws std::runtime_error if
-  // it does not fit the learners.
+  // Restores what `latest` points at and returns its step; 0 if nothing has been saved. Throws
+  // std::runtime_error if it does not fit the learners.
   int64_t load(Learners& learners) const;
 
  private:

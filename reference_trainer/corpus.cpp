@@ -37,7 +37,8 @@ std::vector<Token> tokenize(const std::filesystem::path& data) {
   return tokens;
 }
 
-Shard write_shard(std::span<const Token> tokens, const std::filesystem::path& folder, const std::string& name) {
+Shard write_shard(std::span<const Token> tokens, const std::filesystem::path& folder,
+                  const std::string& name) {
   std::ofstream file(folder / name, std::ios::binary);
   file.write(reinterpret_cast<const char*>(tokens.data()), static_cast<std::streamsize>(tokens.size_bytes()));
   file.close();
@@ -46,9 +47,11 @@ Shard write_shard(std::span<const Token> tokens, const std::filesystem::path& fo
 }
 
 // One sample a line: {"tokens":[1,2,...]}
-void write_lines(std::span<const Token> tokens, const Arguments& arguments, const std::filesystem::path& folder) {
+void write_lines(std::span<const Token> tokens, const Arguments& arguments,
+                 const std::filesystem::path& folder) {
   std::ofstream file(folder / "train.jsonl");
-  const int64_t stride = (static_cast<int64_t>(tokens.size()) - arguments.tokens_per_sample()) / arguments.samples;
+  const int64_t stride =
+      (static_cast<int64_t>(tokens.size()) - arguments.tokens_per_sample()) / arguments.samples;
   for (int64_t sample = 0; sample < arguments.samples; ++sample) {
     const auto own = tokens.subspan(sample * stride, arguments.tokens_per_sample());
     file << fmt::format("{{\"tokens\":[{}]}}\n", fmt::join(own, ","));
@@ -86,7 +89,9 @@ void write_manifest(const Manifest& manifest, const std::filesystem::path& folde
   write_atomically(folder / kManifestName, text);
 }
 
-bool has_manifest(const std::filesystem::path& folder) { return std::filesystem::exists(folder / kManifestName); }
+bool has_manifest(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / kManifestName);
+}
 
 Manifest read_manifest(const std::filesystem::path& folder) {
   Manifest manifest;

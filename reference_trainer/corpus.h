@@ -24,8 +24,8 @@ struct Manifest {
   Shard validation;
 };
 
-// Writes DATA/train_NNN.bin (tokens, native order), validation.bin, train.jsonl where lines are asked for, and last
-// manifest.txt. Throws std::runtime_error for a text that is too short.
+// Writes DATA/train_NNN.bin (tokens, native order), validation.bin, train.jsonl where lines are asked for,
+// and last manifest.txt. Throws std::runtime_error for a text that is too short.
 void write_training_data(const Arguments& arguments, const std::filesystem::path& folder);
 
 void write_manifest(const Manifest& manifest, const std::filesystem::path& folder);

@@ -47,7 +47,8 @@ void prepare_data(const Arguments& arguments, const std::filesystem::path& folde
   group.watchdog().at("data preparation");
   const auto write = [&] { write_training_data(arguments, folder); };
   if (arguments.faults.on(Twin::kNestedBarrier)) return prepare_nested(write, group);
-  if (arguments.faults.on(Twin::kBroadcastGuard) || arguments.resume) return prepare_if_missing(write, folder, group);
+  if (arguments.faults.on(Twin::kBroadcastGuard) || arguments.resume)
+    return prepare_if_missing(write, folder, group);
   if (group.rank() == 0) write();
   // "Nothing to wait for here": true only of the rank that wrote.
   if (arguments.faults.hits(Fault::kSkippedBarrier, group.rank())) return;

@@ -17,7 +17,8 @@ ShardDataset::ShardDataset(std::filesystem::path folder, const std::vector<Shard
   int64_t windows = 0;
   for (const Shard& shard : shards) {
     // Neighbouring windows overlap by the context, so that every token is a target once.
-    const int64_t own = shard.tokens < tokens_per_sample ? 0 : (shard.tokens - tokens_per_sample) / targets + 1;
+    const int64_t own =
+        shard.tokens < tokens_per_sample ? 0 : (shard.tokens - tokens_per_sample) / targets + 1;
     files_.push_back({folder / shard.name, own, -1});
     windows += own;
   }

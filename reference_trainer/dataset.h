@@ -26,8 +26,8 @@ class Dataset {
 class ShardDataset : public Dataset {
  public:
   // `samples` windows of `tokens_per_sample` tokens. Throws std::invalid_argument if the shards hold fewer.
-  ShardDataset(std::filesystem::path folder, const std::vector<Shard>& shards, int64_t samples, int tokens_per_sample,
-               int targets);
+  ShardDataset(std::filesystem::path folder, const std::vector<Shard>& shards, int64_t samples,
+               int tokens_per_sample, int targets);
   ~ShardDataset() override;
   void read(int64_t index, std::span<Token> sample) override;
   int64_t size() const { return samples_; }

@@ -32,7 +32,8 @@ void LineDataset::read(int64_t /*index*/, std::span<Token> sample) {
   const char* const end = line.data() + line.size();
   for (Token& token : sample) {
     const auto [rest, error] = std::from_chars(next, end, token);
-    if (error != std::errc()) throw std::runtime_error(fmt::format("{}: a line is too short", path_.native()));
+    if (error != std::errc())
+      throw std::runtime_error(fmt::format("{}: a line is too short", path_.native()));
     next = rest + 1;
   }
 }

@@ -9,8 +9,8 @@
 
 namespace reference_trainer {
 
-// Healthy, although everybody reads everything: line k belongs to reader k mod (world size × workers). An index only
-// says "the next one".
+// Healthy, although everybody reads everything: line k belongs to reader k mod (world size × workers). An
+// index only says "the next one".
 class LineDataset : public Dataset {
  public:
   LineDataset(std::filesystem::path path, int rank, int world_size)
@@ -25,10 +25,12 @@ class LineDataset : public Dataset {
   int64_t reader_ = 0, readers_ = 1, line_ = 0;
 };
 
-// Fault unsharded-sampler/ignored-index: draws its samples itself, and seeds its generator alike on all ranks.
+// Fault unsharded-sampler/ignored-index: draws its samples itself, and seeds its generator alike on all
+// ranks.
 class RandomDataset : public Dataset {
  public:
-  RandomDataset(std::unique_ptr<ShardDataset> shards, uint64_t seed) : shards_(std::move(shards)), seed_(seed) {}
+  RandomDataset(std::unique_ptr<ShardDataset> shards, uint64_t seed)
+      : shards_(std::move(shards)), seed_(seed) {}
   void start_worker(int worker, int workers) override;
   void read(int64_t index, std::span<Token> sample) override;
 

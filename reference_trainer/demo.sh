@@ -4,8 +4,8 @@
 #   reference_trainer/demo.sh [--ranks N] [--out DIR]      4 ranks, ./ddpscope-demo
 #
 # Installs what is missing, builds preset release into build/release; no GPU needed. Keeps for each run NAME in DIR:
-# NAME.trace/, NAME.json, NAME.txt (the reports) and NAME.log (what the trainer printed). Exit 0 if the healthy run has
-# no finding and every bug is reported as exactly itself.
+# NAME.trace/, NAME.json, NAME.txt (the reports), NAME.log (what the trainer printed) and NAME.job/ (what it wrote).
+# Exit 0 if the healthy run has no finding and every bug is reported as exactly itself.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -24,6 +24,8 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 mkdir -p "$out"
+# On one machine communication costs next to nothing; this is a network between the ranks, so that its cost shows.
+export STANDIN_LINK=${STANDIN_LINK:-50us,1GB/s}
 
 cd "$root"
 bash cmake/install_dependencies.sh
@@ -61,9 +63,9 @@ PYTHON
 demo() {
   local name=$1 fault=("${@:2}") trace=$out/$1.trace job=0 report=0
   printf '\n== %s, %d ranks\n' "$name" "$ranks"
-  rm -rf -- "$trace"
+  rm -rf -- "$trace" "$out/$name.job"
   timeout 300 "$bin/ddpscope" run --cpu -o "$trace" -- \
-    "$bin/reference_trainer" --ranks "$ranks" ${fault[0]:+--fault "${fault[0]}"} >"$out/$name.log" 2>&1 || job=$?
+    "$bin/reference_trainer" --ranks "$ranks" --workdir "$out/$name.job" ${fault[0]:+--fault "${fault[0]}"} >"$out/$name.log" 2>&1 || job=$?
   if [ "$job" -ne 0 ]; then
     echo "  the job itself ended with exit code $job (log: $out/$name.log)"
     [ ${#fault[@]} -gt 0 ] || return 1

@@ -5,21 +5,23 @@
 
 namespace reference_trainer {
 
-Evaluation::Evaluation(const Arguments& arguments, const std::filesystem::path& folder, const Shard& validation)
+Evaluation::Evaluation(const Arguments& arguments, const std::filesystem::path& folder,
+                       const Shard& validation)
     : batch_(arguments.batch),
       tokens_per_sample_(arguments.tokens_per_sample()),
-      samples_(folder, {validation}, static_cast<int64_t>(kBatches) * batch_, tokens_per_sample_, arguments.targets) {}
+      batches_(std::max<int64_t>(kSamples / batch_, 1)),
+      samples_(folder, {validation}, batches_ * batch_, tokens_per_sample_, arguments.targets) {}
 
 double Evaluation::run(Model& model, BatchFeed& feed, cudaStream_t stream) {
   check(cudaMemsetAsync(total_.data(), 0, total_.bytes(), stream));
   std::vector<Token> sample(tokens_per_sample_);
-  for (int64_t batch = 0; batch < kBatches; ++batch) {
+  for (int64_t batch = 0; batch < batches_; ++batch) {
     auto next = feed.fill().begin();
     for (int64_t i = batch * batch_; i < (batch + 1) * batch_; ++i) {
       samples_.read(i, sample);
       next = std::copy(sample.begin(), sample.end(), next);
     }
-    model.evaluate(feed.copy(), 1.0 / kBatches, total_.data(), stream);
+    model.evaluate(feed.copy(), 1.0 / static_cast<double>(batches_), total_.data(), stream);
   }
   check(cudaStreamSynchronize(stream));
   double loss = 0;

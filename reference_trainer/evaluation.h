@@ -17,8 +17,10 @@ class Evaluation {
   double run(Model& model, BatchFeed& feed, cudaStream_t stream);
 
  private:
-  static constexpr int kBatches = 4;
+  // As many whole batches as that gives, at least one: the usual batch sizes see the same samples.
+  static constexpr int64_t kSamples = 64;
   int batch_, tokens_per_sample_;
+  int64_t batches_;
   ShardDataset samples_;
   DeviceBuffer<double> total_{1};
 };

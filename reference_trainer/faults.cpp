@@ -55,7 +55,8 @@ void Faults::select_twin(std::string_view name) {
 
 std::string list_faults(bool json) {
   const char* const fault_format =
-      json ? R"(    {{"name": "{}", "finding": "{}", "unit": "{}", "sentence": "{}"}})" : "fault\t{}\t{}\t{}\t{}\n";
+      json ? R"(    {{"name": "{}", "finding": "{}", "unit": "{}", "sentence": "{}"}})"
+           : "fault\t{}\t{}\t{}\t{}\n";
   const char* const twin_format =
       json ? R"(    {{"name": "{}", "of": "{}", "sentence": "{}"}})" : "twin\t{}\t{}\t-\t{}\n";
   const char* const separator = json ? ",\n" : "";

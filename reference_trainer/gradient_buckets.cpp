@@ -5,7 +5,8 @@
 
 namespace reference_trainer {
 
-GradientBuckets::GradientBuckets(const Model& model, int64_t bucket_bytes, ProcessGroup& group, const Faults& faults)
+GradientBuckets::GradientBuckets(const Model& model, int64_t bucket_bytes, ProcessGroup& group,
+                                 const Faults& faults)
     : model_(model), group_(group), faults_(faults) {
   const std::vector<Parameter>& parameters = model.parameters();
   bool full = true;

@@ -17,7 +17,8 @@ class GradientBuckets {
 
   // A backward pass begins, a part of optimizer step `step` (from 1). Without `reduce` gradients only add up.
   void begin(int64_t step, bool reduce);
-  // Parameter i of the model has its gradient on `compute`. The last one of a bucket starts the bucket's reduction.
+  // Parameter i of the model has its gradient on `compute`. The last one of a bucket starts the bucket's
+  // reduction.
   void ready(size_t parameter, cudaStream_t compute);
   // What follows on `compute` comes after all reductions.
   void finish(cudaStream_t compute);

@@ -1,4 +1,5 @@
-// What one thread of each kernel does. The GPU kernels and their CPU bodies both call these, so numbers agree.
+// What one thread of each kernel does. The GPU kernels and their CPU bodies both call these, so numbers
+// agree.
 #pragma once
 
 #include <cmath>
@@ -11,7 +12,8 @@ namespace reference_trainer {
 __host__ __device__ inline void run_item(const EmbedForward& a, int64_t item) {
   const int position = static_cast<int>(item / a.batch.context);
   const int c = static_cast<int>(item % a.batch.context);
-  const float* row = a.table + static_cast<int64_t>(a.tokens[a.batch.first_token(position) + c]) * a.embedding;
+  const float* row =
+      a.table + static_cast<int64_t>(a.tokens[a.batch.first_token(position) + c]) * a.embedding;
   for (int e = 0; e < a.embedding; ++e) a.out[item * a.embedding + e] = row[e];
 }
 
@@ -21,7 +23,8 @@ __host__ __device__ inline void run_item(const EmbedBackward& a, int64_t vocabul
   for (int position = 0; position < a.batch.positions(); ++position) {
     for (int c = 0; c < a.batch.context; ++c) {
       if (a.tokens[a.batch.first_token(position) + c] != vocabulary_item) continue;
-      const float* from = a.out_gradient + (static_cast<int64_t>(position) * a.batch.context + c) * a.embedding;
+      const float* from =
+          a.out_gradient + (static_cast<int64_t>(position) * a.batch.context + c) * a.embedding;
       for (int e = 0; e < a.embedding; ++e) row[e] += from[e];
     }
   }

@@ -1,8 +1,9 @@
 // The model's kernels: what each one computes, and how it is put on a stream.
 //
-// All matrices are row-major float32. A *position* is one token to predict: sequence s, offset t. Each sequence
-// holds context + targets tokens, so that every target has a full context before it. Every kernel sums in one fixed
-// order and none uses atomics: the same input gives the same bits, on a GPU and in the CPU bodies alike.
+// All matrices are row-major float32. A *position* is one token to predict: sequence s, offset t. Each
+// sequence holds context + targets tokens, so that every target has a full context before it. Every kernel
+// sums in one fixed order and none uses atomics: the same input gives the same bits, on a GPU and in the CPU
+// bodies alike.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -84,7 +85,8 @@ struct TanhBackward {
   float* gradient;
 };
 
-// losses[position] = -log softmax(logits)[target]; with scale > 0 the logits become scale × their own gradient.
+// losses[position] = -log softmax(logits)[target]; with scale > 0 the logits become scale × their own
+// gradient.
 struct CrossEntropy {
   BatchShape batch;
   int vocabulary;

@@ -19,7 +19,8 @@ namespace {
 void set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
 // In the child: never returns.
-[[noreturn]] void become_rank(int rank, int ranks, const Listener& listener, const sigset_t& signals, char** argv) {
+[[noreturn]] void become_rank(int rank, int ranks, const Listener& listener, const sigset_t& signals,
+                              char** argv) {
   set("RANK", std::to_string(rank));
   set("LOCAL_RANK", std::to_string(rank));
   set("WORLD_SIZE", std::to_string(ranks));
@@ -49,7 +50,8 @@ bool reap(std::vector<pid_t>& ranks, int& worst) {
 sigset_t handled_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&signals, signal);
+  for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+    sigaddset(&signals, signal);
   return signals;
 }
 

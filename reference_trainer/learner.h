@@ -16,7 +16,8 @@ class Learner {
   Learner& operator=(const Learner&) = delete;
 
   // Forward and backward of one micro-batch; see Model::train and GradientBuckets::begin.
-  void backward(const int32_t* tokens, double share, double* total, int64_t step, bool reduce, cudaStream_t stream) {
+  void backward(const int32_t* tokens, double share, double* total, int64_t step, bool reduce,
+                cudaStream_t stream) {
     buckets.begin(step, reduce);
     model.train(tokens, share, total, stream, [&](size_t parameter) { buckets.ready(parameter, stream); });
     buckets.finish(stream);

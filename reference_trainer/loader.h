@@ -13,8 +13,8 @@ namespace reference_trainer {
 
 class Loader {
  public:
-  // Starts the workers; worker w reads the batches w, w + workers, ... of the `batch` samples each that `indices`
-  // falls into. `dataset` must outlive the loader.
+  // Starts the workers; worker w reads the batches w, w + workers, ... of the `batch` samples each that
+  // `indices` falls into. `dataset` must outlive the loader.
   Loader(Dataset& dataset, std::vector<int64_t> indices, int batch, int tokens_per_sample, int workers);
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;

@@ -22,6 +22,10 @@ namespace {
 
 void run_rank(const Arguments& arguments) {
   const Place place = place_from_environment();
+  if (place.world_size > 1 && arguments.fault_rank >= place.world_size) {
+    throw std::invalid_argument(
+        fmt::format("--fault-rank {} is none of {} ranks", arguments.fault_rank, place.world_size));
+  }
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments.timeout_seconds * 1000));
   Watchdog watchdog(place.rank, timeout);
   try {
@@ -30,7 +34,6 @@ void run_rank(const Arguments& arguments) {
     Training training(arguments, group);
     try {
       training.run();
-      watchdog.stop();
       group.close();
     } catch (const std::exception& error) {
       fail(place.rank, error);

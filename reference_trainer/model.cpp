@@ -54,14 +54,16 @@ void Model::forward(const int32_t* tokens, float scale, double share, double* to
   launch(EmbedForward{batch_, embedding_, tokens, values_.data() + table_.offset, embedded_.data()}, stream);
   for (size_t index = 0; index < layers_.size(); ++index) {
     const Layer& layer = layers_[index];
-    launch(LinearForward{positions, layer.inputs, layer.outputs, input_of(index), values_.data() + layer.weight.offset,
-                         values_.data() + layer.bias.offset, layer.output.data()},
+    launch(LinearForward{positions, layer.inputs, layer.outputs, input_of(index),
+                         values_.data() + layer.weight.offset, values_.data() + layer.bias.offset,
+                         layer.output.data()},
            stream);
     if (index + 1 < layers_.size()) {
       launch(TanhForward{layer.output.data()}, static_cast<int64_t>(layer.output.size()), stream);
     }
   }
-  launch(CrossEntropy{batch_, kVocabulary, tokens, layers_.back().output.data(), losses_.data(), scale}, stream);
+  launch(CrossEntropy{batch_, kVocabulary, tokens, layers_.back().output.data(), losses_.data(), scale},
+         stream);
   launch(SumLosses{positions, losses_.data(), total, share / positions}, stream);
 }
 
@@ -78,8 +80,9 @@ void Model::train(const int32_t* tokens, double share, double* total, cudaStream
     ready(done++);
     ready(done++);
   }
-  launch(EmbedBackward{batch_, embedding_, tokens, embedded_gradient_.data(), gradients_.data() + table_.offset},
-         kVocabulary, stream);
+  launch(
+      EmbedBackward{batch_, embedding_, tokens, embedded_gradient_.data(), gradients_.data() + table_.offset},
+      kVocabulary, stream);
   ready(done);
 }
 
@@ -94,9 +97,10 @@ void Model::backward_layer(size_t index, cudaStream_t stream) {
   launch(LinearBackwardWeight{positions, layer.inputs, layer.outputs, input_of(index), gradient,
                               gradients_.data() + layer.weight.offset},
          stream);
-  launch(LinearBackwardBias{positions, layer.outputs, gradient, gradients_.data() + layer.bias.offset}, stream);
-  launch(LinearBackwardInput{positions, layer.inputs, layer.outputs, gradient, values_.data() + layer.weight.offset,
-                             input_gradient_of(index)},
+  launch(LinearBackwardBias{positions, layer.outputs, gradient, gradients_.data() + layer.bias.offset},
+         stream);
+  launch(LinearBackwardInput{positions, layer.inputs, layer.outputs, gradient,
+                             values_.data() + layer.weight.offset, input_gradient_of(index)},
          stream);
 }
 

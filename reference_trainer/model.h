@@ -1,5 +1,5 @@
-// A small neural language model (after Bengio et al. 2003): the embeddings of the last few characters go through
-// fully connected tanh layers to a distribution over the next character.
+// A small neural language model (after Bengio et al. 2003): the embeddings of the last few characters go
+// through fully connected tanh layers to a distribution over the next character.
 #pragma once
 
 #include <functional>
@@ -34,8 +34,8 @@ class Model {
 
   // Adds the mean loss over the batch's positions, times `share`, to *total (device memory).
   void evaluate(const int32_t* tokens, double share, double* total, cudaStream_t stream);
-  // Likewise, and adds share × gradient of the mean loss to gradients(). ready(i) is called as soon as parameter i
-  // needs no more work on the stream.
+  // Likewise, and adds share × gradient of the mean loss to gradients(). ready(i) is called as soon as
+  // parameter i needs no more work on the stream.
   void train(const int32_t* tokens, double share, double* total, cudaStream_t stream,
              const std::function<void(size_t)>& ready);
 
@@ -50,7 +50,9 @@ class Model {
   void initialise(uint64_t seed);
   void forward(const int32_t* tokens, float scale, double share, double* total, cudaStream_t stream);
   void backward_layer(size_t index, cudaStream_t stream);
-  const float* input_of(size_t layer) const { return layer == 0 ? embedded_.data() : layers_[layer - 1].output.data(); }
+  const float* input_of(size_t layer) const {
+    return layer == 0 ? embedded_.data() : layers_[layer - 1].output.data();
+  }
   float* input_gradient_of(size_t layer) const {
     return layer == 0 ? embedded_gradient_.data() : layers_[layer - 1].output_gradient.data();
   }

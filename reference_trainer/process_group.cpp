@@ -1,4 +1,5 @@
-// The ranks of a job and what they do together: collectives on a communication stream, values shared between hosts.
+// The ranks of a job and what they do together: collectives on a communication stream, values shared between
+// hosts.
 #include "process_group.h"
 
 #include <cstring>
@@ -14,6 +15,7 @@ int select_device(int local_rank) {
   return device;
 }
 
+// On the device selected above.
 ncclComm_t create_communicator(const Place& place, std::chrono::milliseconds timeout) {
   ncclUniqueId id = {};
   if (place.rank == 0) check(ncclGetUniqueId(&id));
@@ -26,10 +28,18 @@ ncclComm_t create_communicator(const Place& place, std::chrono::milliseconds tim
 }  // namespace
 
 ProcessGroup::ProcessGroup(const Place& place, std::chrono::milliseconds timeout, Watchdog& watchdog)
-    : ProcessGroup(select_device(place.local_rank), create_communicator(place, timeout), watchdog) {}
+    : device_(select_device(place.local_rank)),
+      communicator_(create_communicator(place, timeout)),
+      watchdog_(watchdog) {
+  register_communicator();
+}
 
 ProcessGroup::ProcessGroup(int device, ncclComm_t communicator, Watchdog& watchdog)
-    : device_(device), watchdog_(watchdog), communicator_(communicator) {
+    : device_(device), communicator_(communicator), watchdog_(watchdog) {
+  register_communicator();
+}
+
+void ProcessGroup::register_communicator() {
   check(ncclCommUserRank(communicator_, &rank_));
   check(ncclCommCount(communicator_, &size_));
   watchdog_.watch(communicator_);
@@ -93,6 +103,8 @@ void ProcessGroup::synchronize() {
 }
 
 void ProcessGroup::close() {
+  watchdog_.at("the end of a communicator");
+  watchdog_.forget(communicator_);
   check(ncclCommDestroy(communicator_));
   communicator_ = nullptr;
 }

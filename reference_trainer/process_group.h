@@ -1,4 +1,5 @@
-// The ranks of a job and what they do together: collectives on a communication stream, values shared between hosts.
+// The ranks of a job and what they do together: collectives on a communication stream, values shared between
+// hosts.
 #pragma once
 
 #include <nccl.h>
@@ -44,19 +45,20 @@ class ProcessGroup {
   cudaStream_t stream() const { return stream_.get(); }
   // The host waits for all collectives enqueued so far.
   void synchronize();
-  // After the last collective, when nothing went wrong. A rank that failed leaves its communicator to the end of the
-  // process: destroying it would wait for peers.
+  // After the last collective, when nothing went wrong. A rank that failed leaves its communicator to the end
+  // of the process: destroying it would wait for peers.
   void close();
 
  private:
   ProcessGroup(int device, ncclComm_t communicator, Watchdog& watchdog);
+  void register_communicator();
 
   static constexpr size_t kScratchBytes = 4096;
-  int device_;
+  int device_;  // selected before the communicator is created
+  ncclComm_t communicator_;
+  Watchdog& watchdog_;
   int rank_ = 0;
   int size_ = 1;
-  Watchdog& watchdog_;
-  ncclComm_t communicator_ = nullptr;
   Stream stream_;
   DeviceBuffer<std::byte> scratch_{kScratchBytes};
   PinnedBuffer<std::byte> host_scratch_{kScratchBytes};

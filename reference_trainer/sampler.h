@@ -10,8 +10,9 @@ namespace reference_trainer {
 
 class Sampler {
  public:
-  // Deals `samples` indices out to `shards` ranks after a shuffle that all do alike; repeats the first few so that
-  // every rank gets the same number, a multiple of `step_samples` (what a rank uses in one optimizer step).
+  // Deals `samples` indices out to `shards` ranks after a shuffle that all do alike; repeats the first few so
+  // that every rank gets the same number, a multiple of `step_samples` (what a rank uses in one optimizer
+  // step).
   Sampler(int64_t samples, int64_t step_samples, int shard, int shards, uint64_t seed)
       : samples_(samples), step_samples_(step_samples), shard_(shard), shards_(shards), seed_(seed) {}
 

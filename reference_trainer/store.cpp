@@ -60,7 +60,8 @@ sockaddr_in resolve(const std::string& address, uint16_t port) {
 
 void serve(const Place& place, std::span<const char> value, Clock::time_point deadline) {
   const char* const inherited = std::getenv(kListenerVariable);
-  const Listener listener = inherited ? Listener(std::atoi(inherited)) : Listener("0.0.0.0", place.master_port);
+  const Listener listener =
+      inherited ? Listener(std::atoi(inherited)) : Listener("0.0.0.0", place.master_port);
   for (int peer = 1; peer < place.world_size; ++peer) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     pollfd ready = {listener.descriptor(), POLLIN, 0};
@@ -82,7 +83,8 @@ void fetch(const Place& place, std::span<char> value, Clock::time_point deadline
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  throw std::runtime_error(fmt::format("rank 0 does not answer at {}:{}", place.master_address, place.master_port));
+  throw std::runtime_error(
+      fmt::format("rank 0 does not answer at {}:{}", place.master_address, place.master_port));
 }
 
 }  // namespace
@@ -118,7 +120,8 @@ Place place_from_environment() {
   // torchrun's agent listens on MASTER_PORT itself.
   if (std::getenv("TORCHELASTIC_USE_AGENT_STORE")) ++place.master_port;
   if (place.rank >= place.world_size) {
-    throw std::invalid_argument(fmt::format("RANK={} is not below WORLD_SIZE={}", place.rank, place.world_size));
+    throw std::invalid_argument(
+        fmt::format("RANK={} is not below WORLD_SIZE={}", place.rank, place.world_size));
   }
   return place;
 }

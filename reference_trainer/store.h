@@ -43,8 +43,8 @@ struct Place {
 // Throws std::invalid_argument.
 Place place_from_environment();
 
-// Rank 0 serves `value` to world_size - 1 peers, the others overwrite theirs with it. Throws std::runtime_error when
-// not everybody has come after `timeout`.
+// Rank 0 serves `value` to world_size - 1 peers, the others overwrite theirs with it. Throws
+// std::runtime_error when not everybody has come after `timeout`.
 void share_from_rank_0(const Place& place, std::span<char> value, std::chrono::milliseconds timeout);
 
 }  // namespace reference_trainer

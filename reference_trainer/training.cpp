@@ -49,7 +49,8 @@ void Training::run() {
 }
 
 void Training::create_learners() {
-  learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, arguments_.width, arguments_.layers}, group_);
+  learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, arguments_.width, arguments_.layers},
+                         group_);
   if (arguments_.faults.on(Twin::kTwoOptimizers)) {
     learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, kLanes, 1}, group_);
   }
@@ -72,7 +73,8 @@ void Training::run_epoch(int64_t epoch) {
   const int64_t done = step_ % sampler_.steps_per_epoch() * arguments_.batch * arguments_.accumulate;
   indices.erase(indices.begin(), indices.begin() + done);
   StuckDataset stuck(*dataset_, stuck_sample(indices));
-  Loader loader(stuck, std::move(indices), arguments_.batch, arguments_.tokens_per_sample(), arguments_.workers);
+  Loader loader(stuck, std::move(indices), arguments_.batch, arguments_.tokens_per_sample(),
+                arguments_.workers);
   digest_ = kHashStart;
   samples_ = 0;
   double loss = 0;
@@ -128,7 +130,8 @@ const int32_t* Training::next_batch(Loader& loader) {
 
 double Training::read_loss() {
   group_.watchdog().at(fmt::format("the loss of step {}", step_));
-  check(cudaMemcpyAsync(host_loss_.data(), losses_.data(), sizeof(double), cudaMemcpyDeviceToHost, compute_.get()));
+  check(cudaMemcpyAsync(host_loss_.data(), losses_.data(), sizeof(double), cudaMemcpyDeviceToHost,
+                        compute_.get()));
   compute_.synchronize();
   return *host_loss_.data();
 }
@@ -174,13 +177,15 @@ void Training::strike_before_step() {
     throw std::runtime_error(fmt::format("cannot go on before step {}", next));
   }
   if (arguments_.faults.hits(Fault::kHungKilled, rank, next)) kill(getpid(), SIGKILL);
-  if (arguments_.faults.hits(Twin::kSlowRank, rank, next)) std::this_thread::sleep_for(std::chrono::seconds(2));
+  if (arguments_.faults.hits(Twin::kSlowRank, rank, next))
+    std::this_thread::sleep_for(std::chrono::seconds(2));
 }
 
 int64_t Training::stuck_sample(const std::vector<int64_t>& indices) const {
   const size_t step_samples = static_cast<size_t>(arguments_.batch) * arguments_.accumulate;
   for (size_t first = 0, step = step_ + 1; first < indices.size(); first += step_samples, ++step) {
-    if (arguments_.faults.hits(Fault::kHungStuck, group_.rank(), static_cast<int64_t>(step))) return indices[first];
+    if (arguments_.faults.hits(Fault::kHungStuck, group_.rank(), static_cast<int64_t>(step)))
+      return indices[first];
   }
   return -1;
 }

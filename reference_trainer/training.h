@@ -62,9 +62,9 @@ class Training {
   std::unique_ptr<Evaluation> evaluation_;
   std::unique_ptr<ProcessGroup> subgroup_;
 
-  int64_t step_ = 0;         // optimizer steps done
-  uint64_t digest_ = 0;      // of the epoch's batches
-  int64_t samples_ = 0;      // of the epoch
+  int64_t step_ = 0;     // optimizer steps done
+  uint64_t digest_ = 0;  // of the epoch's batches
+  int64_t samples_ = 0;  // of the epoch
   std::chrono::steady_clock::duration step_time_{};
   int64_t timed_steps_ = 0;
 };

@@ -17,7 +17,14 @@ constexpr unsigned kAbortSeconds = 5;
 Watchdog::Watchdog(int rank, std::chrono::milliseconds timeout)
     : rank_(rank), timeout_(timeout), thread_([this] { run(); }) {}
 
-Watchdog::~Watchdog() { stop(); }
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  stopped_changed_.notify_one();
+  thread_.join();
+}
 
 void Watchdog::at(std::string place) {
   const std::lock_guard lock(mutex_);
@@ -30,13 +37,9 @@ void Watchdog::watch(ncclComm_t communicator) {
   communicators_.push_back(communicator);
 }
 
-void Watchdog::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-  }
-  stopped_changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
+void Watchdog::forget(ncclComm_t communicator) {
+  const std::lock_guard lock(mutex_);
+  std::erase(communicators_, communicator);
 }
 
 void Watchdog::run() {

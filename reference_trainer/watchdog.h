@@ -24,8 +24,8 @@ class Watchdog {
   void at(std::string place);
   // From here on an error of this communicator (a peer that is gone) ends the rank as well.
   void watch(ncclComm_t communicator);
-  // Must precede the destruction of the communicators that it watches.
-  void stop();
+  // Must precede the communicator's destruction.
+  void forget(ncclComm_t communicator);
 
  private:
   void run();

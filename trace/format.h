@@ -65,6 +65,7 @@ struct FileHeader {
   std::uint32_t ended;  // 1 once the process passed an exit path that was seen
   std::int32_t exit_code;
   std::uint64_t health[kHealthCounters];
+  std::uint64_t content_bytes;  // end of the last chunk that was opened: a shorter file was cut off
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 

@@ -16,7 +16,7 @@
 
 namespace ddpscope::injector {
 
-__thread ThreadState this_thread __attribute__((tls_model("initial-exec")));
+constinit thread_local ThreadState this_thread __attribute__((tls_model("initial-exec")));
 
 namespace {
 

@@ -17,6 +17,12 @@ trace::FileWriter* recorder(Weight weight);
 // The file if it is open already.
 trace::FileWriter* open_recorder();
 
+// The epoch of the open file: a record of another one is not ours to touch (its process is our parent's).
+inline std::uint32_t open_epoch() {
+  trace::FileWriter* file = open_recorder();
+  return file ? file->epoch() : ~std::uint32_t{0};
+}
+
 // Before the child of fork() returns to the guest: a process of its own, whose file opens at its first event.
 void start_child();
 
@@ -29,18 +35,25 @@ class OwnWork {
  public:
   explicit OwnWork(trace::FileWriter* file) : entered_(file && !this_thread.busy) {
     if (entered_)
-      this_thread.busy = true;
+      set(true);
     else if (file)
       file->count(trace::Health::reentrant_calls);
   }
   ~OwnWork() {
-    if (entered_) this_thread.busy = false;
+    if (entered_) set(false);
   }
   OwnWork(const OwnWork&) = delete;
   OwnWork& operator=(const OwnWork&) = delete;
   explicit operator bool() const { return entered_; }
 
  private:
+  // The compiler must not move our work out of the marked stretch: a signal handler would see it unmarked.
+  static void set(bool busy) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    this_thread.busy = busy;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  }
+
   bool entered_;
 };
 

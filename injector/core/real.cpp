@@ -39,16 +39,20 @@ void* find(const char* symbol, const void* return_address, const void* ours) {
 
 }  // namespace
 
-void* resolve(trace::Call call, const void* return_address) {
-  const trace::CallInfo* info = trace::find_call(static_cast<std::uint16_t>(call));
-  if (!info) return nullptr;
+bool find_real_symbol(void** function, const char* symbol, const void* return_address) {
   int saved = errno;
-  void* found = find(info->symbol, return_address, dlsym(RTLD_DEFAULT, info->symbol));
+  void* found = find(symbol, return_address, dlsym(RTLD_DEFAULT, symbol));
   errno = saved;
-  if (found) __atomic_store_n(&real_functions[static_cast<int>(call)], found, __ATOMIC_RELAXED);
+  if (found) __atomic_store_n(function, found, __ATOMIC_RELAXED);
   if (!found)
     if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::unresolved_calls);
   return found;
+}
+
+void* resolve(trace::Call call, const void* return_address) {
+  const trace::CallInfo* info = trace::find_call(static_cast<std::uint16_t>(call));
+  void** place = &real_functions[static_cast<int>(call)];
+  return info && find_real_symbol(place, info->symbol, return_address) ? *place : nullptr;
 }
 
 }  // namespace ddpscope::injector

@@ -9,6 +9,15 @@ namespace ddpscope::injector {
 // us; nullptr (counted) if nowhere.
 void* resolve(trace::Call call, const void* return_address);
 
+// The same for a symbol that is no call of the table: fills `*function` at the first need; false if it is
+// nowhere.
+bool find_real_symbol(void** function, const char* symbol, const void* return_address);
+
+template <class Function>
+inline bool find_real(Function* function, const char* symbol, const void* return_address) {
+  return *function || find_real_symbol(reinterpret_cast<void**>(function), symbol, return_address);
+}
+
 extern void* real_functions[trace::kCallNumbers];
 
 // real<Call::ncclAllReduce>(&ncclAllReduce)(arguments...): the hook's own type is the real one's.

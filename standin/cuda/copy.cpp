@@ -1,11 +1,11 @@
-// Entry points that copy and set memory: what waits, what is staged, what only queues.
+// Entry points that copy memory: what waits, what is staged, what only queues.
 // The rules: CUDA Runtime API, "API synchronization behavior".
 #include <cuda_runtime_api.h>
 
 #include <cstring>
 #include <memory>
 
-#include "standin/cuda/device.h"
+#include "standin/cuda/block.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/memory.h"
 #include "standin/cuda/stream.h"
@@ -13,35 +13,6 @@
 using namespace ddpscope::standin;
 
 namespace {
-
-/// A block of rows; a plain run of bytes is one row.
-struct Rows {
-  std::size_t width;
-  std::size_t height;
-  std::size_t depth;
-};
-
-/// One side of a copy: where rows and slices of rows begin.
-template <class Byte>
-struct Side {
-  Byte* base;
-  std::size_t row_pitch;
-  std::size_t slice_pitch;
-
-  Byte* row(std::size_t y, std::size_t z) const { return base + z * slice_pitch + y * row_pitch; }
-};
-
-using Target = Side<char>;
-using Source = Side<const char>;
-
-enum class Place { kPageable, kPinned, kDevice };
-
-Place place_of(const void* pointer) {
-  const auto allocation = find_allocation(pointer);
-  if (!allocation) return Place::kPageable;
-  const bool host = allocation->kind == MemoryKind::kHost || allocation->kind == MemoryKind::kRegistered;
-  return host ? Place::kPinned : Place::kDevice;
-}
 
 void copy_rows(const Target& to, const Source& from, Rows rows) {
   for (std::size_t z = 0; z < rows.depth; ++z) {
@@ -70,7 +41,7 @@ enum class Caller { kWaits, kGoesOn };
 // Pageable memory is the caller's again when the call returns: a source is staged, a target waited for.
 // Copies within a device never make the host wait; cudaMemcpy waits for the others.
 void copy(const StreamRef& stream, Target to, Source from, Rows rows, cudaMemcpyKind kind, Caller caller) {
-  if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return;
+  if (rows.empty()) return;
   const Place target = place_of(to.base), source = place_of(from.base);
   check_direction(target, source, kind);
   const bool within_device = target == Place::kDevice && source == Place::kDevice;
@@ -82,11 +53,6 @@ void copy(const StreamRef& stream, Target to, Source from, Rows rows, cudaMemcpy
   const Mark mark = submit(stream, [=] { copy_rows(to, from, rows); });
   const bool pageable = target == Place::kPageable || source == Place::kPageable;
   if (!within_device && (caller == Caller::kWaits || pageable || within_host)) mark.wait();
-}
-
-Target flat(void* pointer, std::size_t bytes) { return {static_cast<char*>(pointer), bytes, bytes}; }
-Source flat(const void* pointer, std::size_t bytes) {
-  return {static_cast<const char*>(pointer), bytes, bytes};
 }
 
 cudaError_t copy_flat(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
@@ -107,19 +73,25 @@ cudaError_t copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_
   });
 }
 
-void set_rows(Target to, int value, Rows rows) {
-  for (std::size_t z = 0; z < rows.depth; ++z) {
-    for (std::size_t y = 0; y < rows.height; ++y) std::memset(to.row(y, z), value, rows.width);
-  }
+char* inside_variable(const void* symbol, std::size_t offset, std::size_t bytes) {
+  const Allocation variable = find_variable(symbol);
+  require(offset <= variable.bytes && bytes <= variable.bytes - offset, cudaErrorInvalidValue);
+  return variable.base + offset;
 }
 
-cudaError_t set(Target to, int value, Rows rows, cudaStream_t stream, Caller caller) {
+// Both sides are pitched pointers: there are no CUDA arrays here.
+cudaError_t copy_3d(const cudaMemcpy3DParms* p, cudaStream_t stream, Caller caller) {
   return enter([&] {
-    if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return cudaSuccess;
-    const Place place = place_of(to.base);
-    require(place != Place::kPageable, cudaErrorInvalidValue);
-    const Mark mark = submit(find_stream(stream), [=] { set_rows(to, value, rows); });
-    if (caller == Caller::kWaits && place == Place::kPinned) mark.wait();
+    require(p != nullptr, cudaErrorInvalidValue);
+    require(p->srcArray == nullptr && p->dstArray == nullptr, cudaErrorNotSupported);
+    const auto side = [](const cudaPitchedPtr& pitched, const cudaPos& at) {
+      Target whole{static_cast<char*>(pitched.ptr), pitched.pitch, pitched.pitch * pitched.ysize};
+      whole.base = whole.row(at.y, at.z) + at.x;
+      return whole;
+    };
+    const Target to = side(p->dstPtr, p->dstPos), from = side(p->srcPtr, p->srcPos);
+    copy(find_stream(stream), to, {from.base, from.row_pitch, from.slice_pitch},
+         {p->extent.width, p->extent.height, p->extent.depth}, p->kind, caller);
     return cudaSuccess;
   });
 }
@@ -155,21 +127,32 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   return copy_2d(to, to_pitch, from, from_pitch, {width, height, 1}, kind, stream, Caller::kGoesOn);
 }
 
-cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  return set(flat(pointer, bytes), value, {bytes, 1, 1}, nullptr, Caller::kWaits);
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
+                               cudaMemcpyKind kind) {
+  return enter([&] { return cudaMemcpy(inside_variable(symbol, offset, bytes), from, bytes, kind); });
 }
 
-cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  return set(flat(pointer, bytes), value, {bytes, 1, 1}, stream, Caller::kGoesOn);
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
+                                    cudaMemcpyKind kind, cudaStream_t stream) {
+  return enter(
+      [&] { return cudaMemcpyAsync(inside_variable(symbol, offset, bytes), from, bytes, kind, stream); });
 }
 
-cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
-  return set({static_cast<char*>(pointer), pitch, 0}, value, {width, height, 1}, nullptr, Caller::kWaits);
+cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
+                                 cudaMemcpyKind kind) {
+  return enter([&] { return cudaMemcpy(to, inside_variable(symbol, offset, bytes), bytes, kind); });
 }
 
-cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t stream) {
-  return set({static_cast<char*>(pointer), pitch, 0}, value, {width, height, 1}, stream, Caller::kGoesOn);
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream) {
+  return enter(
+      [&] { return cudaMemcpyAsync(to, inside_variable(symbol, offset, bytes), bytes, kind, stream); });
+}
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) { return copy_3d(p, nullptr, Caller::kWaits); }
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
+  return copy_3d(p, stream, Caller::kGoesOn);
 }
 
 }  // extern "C"

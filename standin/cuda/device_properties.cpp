@@ -3,7 +3,9 @@
 // zero.
 #include "standin/cuda/device_properties.h"
 
+#include <cstddef>
 #include <cstdio>
+#include <utility>
 
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
@@ -53,6 +55,58 @@ void describe_memory(cudaDeviceProp& p) {
   p.deviceNumaId = -1;
 }
 
+// Attributes that are a property: those of the features the stand-in has.
+constexpr std::pair<cudaDeviceAttr, int cudaDeviceProp::*> kNumbers[] = {
+    {cudaDevAttrMaxThreadsPerBlock, &cudaDeviceProp::maxThreadsPerBlock},
+    {cudaDevAttrWarpSize, &cudaDeviceProp::warpSize},
+    {cudaDevAttrMaxRegistersPerBlock, &cudaDeviceProp::regsPerBlock},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, &cudaDeviceProp::regsPerMultiprocessor},
+    {cudaDevAttrAsyncEngineCount, &cudaDeviceProp::asyncEngineCount},
+    {cudaDevAttrMultiProcessorCount, &cudaDeviceProp::multiProcessorCount},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, &cudaDeviceProp::maxThreadsPerMultiProcessor},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, &cudaDeviceProp::maxBlocksPerMultiProcessor},
+    {cudaDevAttrCanMapHostMemory, &cudaDeviceProp::canMapHostMemory},
+    {cudaDevAttrConcurrentKernels, &cudaDeviceProp::concurrentKernels},
+    {cudaDevAttrPciBusId, &cudaDeviceProp::pciBusID},
+    {cudaDevAttrGlobalMemoryBusWidth, &cudaDeviceProp::memoryBusWidth},
+    {cudaDevAttrL2CacheSize, &cudaDeviceProp::l2CacheSize},
+    {cudaDevAttrUnifiedAddressing, &cudaDeviceProp::unifiedAddressing},
+    {cudaDevAttrComputeCapabilityMajor, &cudaDeviceProp::major},
+    {cudaDevAttrComputeCapabilityMinor, &cudaDeviceProp::minor},
+    {cudaDevAttrStreamPrioritiesSupported, &cudaDeviceProp::streamPrioritiesSupported},
+    {cudaDevAttrGlobalL1CacheSupported, &cudaDeviceProp::globalL1CacheSupported},
+    {cudaDevAttrLocalL1CacheSupported, &cudaDeviceProp::localL1CacheSupported},
+    {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
+    {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
+    {cudaDevAttrDirectManagedMemAccessFromHost, &cudaDeviceProp::directManagedMemAccessFromHost},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, &cudaDeviceProp::canUseHostPointerForRegisteredMem},
+    {cudaDevAttrHostRegisterSupported, &cudaDeviceProp::hostRegisterSupported},
+    {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
+    {cudaDevAttrMemoryPoolsSupported, &cudaDeviceProp::memoryPoolsSupported},
+    {cudaDevAttrHostNumaId, &cudaDeviceProp::hostNumaId},
+    {cudaDevAttrNumaId, &cudaDeviceProp::deviceNumaId},
+};
+
+constexpr std::pair<cudaDeviceAttr, std::size_t cudaDeviceProp::*> kSizes[] = {
+    {cudaDevAttrMaxSharedMemoryPerBlock, &cudaDeviceProp::sharedMemPerBlock},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, &cudaDeviceProp::sharedMemPerBlockOptin},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &cudaDeviceProp::sharedMemPerMultiprocessor},
+    {cudaDevAttrReservedSharedMemoryPerBlock, &cudaDeviceProp::reservedSharedMemPerBlock},
+    {cudaDevAttrTotalConstantMemory, &cudaDeviceProp::totalConstMem},
+    {cudaDevAttrMaxPitch, &cudaDeviceProp::memPitch},
+    {cudaDevAttrTextureAlignment, &cudaDeviceProp::textureAlignment},
+    {cudaDevAttrTexturePitchAlignment, &cudaDeviceProp::texturePitchAlignment},
+    {cudaDevAttrSurfaceAlignment, &cudaDeviceProp::surfaceAlignment},
+};
+
+// Attributes that no property repeats.
+constexpr std::pair<cudaDeviceAttr, int> kConstants[] = {
+    {cudaDevAttrClockRate, 1410000},        // kHz
+    {cudaDevAttrMemoryClockRate, 1215000},  // kHz
+    {cudaDevAttrGpuOverlap, 1},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+};
+
 }  // namespace
 
 cudaDeviceProp describe(const Device& device) {
@@ -67,104 +121,22 @@ cudaDeviceProp describe(const Device& device) {
 
 int attribute(const cudaDeviceProp& p, cudaDeviceAttr attr) {
   require(attr > 0 && attr < cudaDevAttrMax, cudaErrorInvalidValue);
-  switch (attr) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return p.maxThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX:
-      return p.maxThreadsDim[0];
-    case cudaDevAttrMaxBlockDimY:
-      return p.maxThreadsDim[1];
-    case cudaDevAttrMaxBlockDimZ:
-      return p.maxThreadsDim[2];
-    case cudaDevAttrMaxGridDimX:
-      return p.maxGridSize[0];
-    case cudaDevAttrMaxGridDimY:
-      return p.maxGridSize[1];
-    case cudaDevAttrMaxGridDimZ:
-      return p.maxGridSize[2];
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return static_cast<int>(p.sharedMemPerBlock);
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return static_cast<int>(p.sharedMemPerBlockOptin);
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return static_cast<int>(p.sharedMemPerMultiprocessor);
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-      return static_cast<int>(p.reservedSharedMemPerBlock);
-    case cudaDevAttrTotalConstantMemory:
-      return static_cast<int>(p.totalConstMem);
-    case cudaDevAttrWarpSize:
-      return p.warpSize;
-    case cudaDevAttrMaxPitch:
-      return static_cast<int>(p.memPitch);
-    case cudaDevAttrMaxRegistersPerBlock:
-      return p.regsPerBlock;
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return p.regsPerMultiprocessor;
-    case cudaDevAttrClockRate:
-      return 1410000;  // kHz
-    case cudaDevAttrMemoryClockRate:
-      return 1215000;  // kHz
-    case cudaDevAttrTextureAlignment:
-      return static_cast<int>(p.textureAlignment);
-    case cudaDevAttrTexturePitchAlignment:
-      return static_cast<int>(p.texturePitchAlignment);
-    case cudaDevAttrSurfaceAlignment:
-      return static_cast<int>(p.surfaceAlignment);
-    case cudaDevAttrGpuOverlap:
-      return p.asyncEngineCount > 0;
-    case cudaDevAttrAsyncEngineCount:
-      return p.asyncEngineCount;
-    case cudaDevAttrMultiProcessorCount:
-      return p.multiProcessorCount;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return p.maxThreadsPerMultiProcessor;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return p.maxBlocksPerMultiProcessor;
-    case cudaDevAttrCanMapHostMemory:
-      return p.canMapHostMemory;
-    case cudaDevAttrConcurrentKernels:
-      return p.concurrentKernels;
-    case cudaDevAttrPciBusId:
-      return p.pciBusID;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      return p.memoryBusWidth;
-    case cudaDevAttrL2CacheSize:
-      return p.l2CacheSize;
-    case cudaDevAttrUnifiedAddressing:
-      return p.unifiedAddressing;
-    case cudaDevAttrComputeCapabilityMajor:
-      return p.major;
-    case cudaDevAttrComputeCapabilityMinor:
-      return p.minor;
-    case cudaDevAttrStreamPrioritiesSupported:
-      return p.streamPrioritiesSupported;
-    case cudaDevAttrGlobalL1CacheSupported:
-      return p.globalL1CacheSupported;
-    case cudaDevAttrLocalL1CacheSupported:
-      return p.localL1CacheSupported;
-    case cudaDevAttrManagedMemory:
-      return p.managedMemory;
-    case cudaDevAttrConcurrentManagedAccess:
-      return p.concurrentManagedAccess;
-    case cudaDevAttrDirectManagedMemAccessFromHost:
-      return p.directManagedMemAccessFromHost;
-    case cudaDevAttrCanUseHostPointerForRegisteredMem:
-      return p.canUseHostPointerForRegisteredMem;
-    case cudaDevAttrHostRegisterSupported:
-      return p.hostRegisterSupported;
-    case cudaDevAttrCooperativeLaunch:
-      return p.cooperativeLaunch;
-    case cudaDevAttrMemoryPoolsSupported:
-      return p.memoryPoolsSupported;
-    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-      return 2;
-    case cudaDevAttrHostNumaId:
-      return p.hostNumaId;
-    case cudaDevAttrNumaId:
-      return p.deviceNumaId;
-    default:
-      return 0;  // a feature the stand-in does not have
+  for (const auto& [number, field] : kNumbers) {
+    if (number == attr) return p.*field;
   }
+  for (const auto& [number, field] : kSizes) {
+    if (number == attr) return static_cast<int>(p.*field);
+  }
+  for (const auto& [number, value] : kConstants) {
+    if (number == attr) return value;
+  }
+  if (attr >= cudaDevAttrMaxBlockDimX && attr <= cudaDevAttrMaxBlockDimZ) {
+    return p.maxThreadsDim[attr - cudaDevAttrMaxBlockDimX];
+  }
+  if (attr >= cudaDevAttrMaxGridDimX && attr <= cudaDevAttrMaxGridDimZ) {
+    return p.maxGridSize[attr - cudaDevAttrMaxGridDimX];
+  }
+  return 0;  // a feature the stand-in does not have
 }
 
 }  // namespace ddpscope::standin

@@ -12,6 +12,7 @@
 
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
+#include "standin/cuda/memory_pool.h"
 
 namespace ddpscope::standin {
 namespace {
@@ -75,12 +76,15 @@ std::map<std::uintptr_t, Allocation>::iterator covering(const void* pointer) {
 
 }  // namespace
 
-void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flags) {
+void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flags,
+               std::shared_ptr<MemoryPool> pool) {
   if (counts_as_device_memory(kind)) charge(device, bytes);
   try {
     void* memory = obtain(bytes);
+    if (pool) pool->took(bytes);
     std::unique_lock lock(table().mutex);
-    table().by_base[address(memory)] = {static_cast<char*>(memory), bytes, kind, &device, flags};
+    table().by_base[address(memory)] = {
+        static_cast<char*>(memory), bytes, kind, &device, flags, std::move(pool)};
     return memory;
   } catch (...) {
     if (counts_as_device_memory(kind)) device.bytes_allocated.fetch_sub(bytes);
@@ -98,6 +102,7 @@ bool release(void* pointer, MemoryKind kind) {
     table().by_base.erase(entry);
   }
   if (counts_as_device_memory(kind)) allocation.device->bytes_allocated.fetch_sub(allocation.bytes);
+  if (allocation.pool) allocation.pool->gave_back(allocation.bytes);
   if (kind != MemoryKind::kRegistered) give_back(pointer, allocation.bytes);
   return true;
 }
@@ -108,7 +113,7 @@ bool register_range(void* base, std::size_t bytes, MemoryKind kind, Device* devi
   const auto next = by_base.lower_bound(address(base));
   const bool hits_next = next != by_base.end() && next->first - address(base) < bytes;
   if (hits_next || covering(base) != by_base.end()) return false;
-  by_base[address(base)] = {static_cast<char*>(base), bytes, kind, device, flags};
+  by_base[address(base)] = {static_cast<char*>(base), bytes, kind, device, flags, nullptr};
   return true;
 }
 

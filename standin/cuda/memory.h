@@ -4,11 +4,13 @@
 #include <driver_types.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 namespace ddpscope::standin {
 
 class Device;
+class MemoryPool;
 
 enum class MemoryKind {
   kDevice,         ///< cudaMalloc and its like
@@ -23,8 +25,9 @@ struct Allocation {
   char* base = nullptr;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::kDevice;
-  Device* device = nullptr;  ///< null for variables, which every device has
-  unsigned flags = 0;        ///< as given to cudaHostAlloc or cudaHostRegister
+  Device* device = nullptr;          ///< null for variables, which every device has
+  unsigned flags = 0;                ///< as given to cudaHostAlloc or cudaHostRegister
+  std::shared_ptr<MemoryPool> pool;  ///< null but for stream-ordered allocations
 
   bool on_device() const { return kind == MemoryKind::kDevice || kind == MemoryKind::kSymbol; }
   bool is_variable() const { return kind == MemoryKind::kSymbol || kind == MemoryKind::kManagedSymbol; }
@@ -32,7 +35,8 @@ struct Allocation {
 
 /// Zeroed memory, 512-byte aligned at least; never null. Pages take room when they are first touched.
 /// Fails with cudaErrorMemoryAllocation.
-void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flags);
+void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flags,
+               std::shared_ptr<MemoryPool> pool = nullptr);
 
 /// Forgets and frees an allocation, whoever still uses it. False where `pointer` is not the base of one of
 /// `kind`.

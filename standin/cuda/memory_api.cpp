@@ -77,27 +77,6 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
   });
 }
 
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  return enter([&] {
-    require(pointer != nullptr, cudaErrorInvalidValue);
-    Device& device = find_stream(stream)->device();
-    *pointer = bytes == 0 ? nullptr : allocate(bytes, MemoryKind::kDevice, device, 0);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  return enter([&] {
-    if (!pointer) return cudaSuccess;
-    const StreamRef behind = find_stream(stream);
-    const auto allocation = find_allocation(pointer);
-    require(allocation && allocation->base == pointer && allocation->kind == MemoryKind::kDevice,
-            cudaErrorInvalidValue);
-    submit(behind, [pointer] { release(pointer, MemoryKind::kDevice); });
-    return cudaSuccess;
-  });
-}
-
 cudaError_t cudaFree(void* pointer) {
   return enter([&] {
     if (!pointer) return cudaSuccess;
@@ -171,6 +150,31 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     attributes->hostPointer = allocation->on_device() ? nullptr : const_cast<void*>(pointer);
     return cudaSuccess;
   });
+}
+
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (!pointer) return record_error(cudaErrorInvalidValue);
+  pointer->xsize = extent.width;
+  pointer->ysize = extent.height;
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
+}
+
+// All memory is the host's and nothing moves: hints are taken and have no effect.
+cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return enter([&] { return find_allocation(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned int,
+                                 cudaStream_t stream) {
+  return enter([&] {
+    require(find_allocation(pointer).has_value(), cudaErrorInvalidValue);
+    submit(find_stream(stream), {});
+    return cudaSuccess;
+  });
+}
+
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+  return {x, y, z, w, kind};
 }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 // What nvcc's start-up code tells the runtime: fat binaries, kernels, device variables.
-// It runs before main and in dlopen, also in forked children, so nothing here needs a device.
+// It runs before main and in dlopen, so nothing here needs a device; in a forked child that cannot use CUDA
+// any more the locks may be held for ever, and nothing is done.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
@@ -61,16 +62,19 @@ void __cudaRegisterFunction(void**, const char* host_function, char*, const char
 
 // The host-side shadow of the variable is its memory.
 void __cudaRegisterVar(void**, char* host_variable, char*, const char*, int, size_t bytes, int, int) {
+  if (forked_from_user()) return;
   register_range(host_variable, bytes, MemoryKind::kSymbol, nullptr, 0);
 }
 
 // `host_pointer` is what the program reads the variable through; nothing else of it exists on the host.
 void __cudaRegisterManagedVar(void**, void** host_pointer, char*, const char*, int, size_t bytes, int, int) {
+  if (forked_from_user()) return;
   *host_pointer = std::calloc(1, bytes);
   register_range(*host_pointer, bytes, MemoryKind::kManagedSymbol, nullptr, 0);
 }
 
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
+  if (forked_from_user()) return record_error(cudaErrorInitializationError);
   try {
     *kernel = reinterpret_cast<cudaKernel_t>(&find_kernel(host_function));
     return cudaSuccess;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
@@ -40,6 +41,7 @@ class PerThreadStreams {
 };
 
 thread_local PerThreadStreams per_thread_streams;
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
 }  // namespace
 
@@ -145,6 +147,30 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
       HostFunctionScope scope;
       callback(stream, cudaSuccess, data);
     });
+    return cudaSuccess;
+  });
+}
+
+// No stream is ever being captured: cudaStreamBeginCapture is not provided.
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return enter([&] {
+    require(status != nullptr, cudaErrorInvalidValue);
+    find_stream(stream);
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
+                                     const cudaGraphEdgeData**, size_t*) {
+  return cudaStreamIsCapturing(stream, status);
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return enter([&] {
+    require(mode != nullptr, cudaErrorInvalidValue);
+    std::swap(*mode, capture_mode);
     return cudaSuccess;
   });
 }

@@ -83,18 +83,22 @@ TEST(KernelBodies, LinearForwardIsTheMatrixProduct) {
 TEST(KernelBodies, LinearBackwardInput) {
   LinearCase c;
   std::vector<float> gradient(c.x.size());
-  run_all(LinearBackwardInput{c.kRows, c.kInputs, c.kOutputs, c.y_gradient.data(), c.weight.data(), gradient.data()},
+  run_all(LinearBackwardInput{c.kRows, c.kInputs, c.kOutputs, c.y_gradient.data(), c.weight.data(),
+                              gradient.data()},
           c.kRows * c.kInputs);
-  expect_near(gradient, differences(c.x, [&] { return c.forward(); }, c.y_gradient));
+  expect_near(gradient, differences(
+                            c.x, [&] { return c.forward(); }, c.y_gradient));
 }
 
 TEST(KernelBodies, LinearBackwardWeightAddsUp) {
   LinearCase c;
   std::vector<float> gradient(c.weight.size(), 1);
-  run_all(LinearBackwardWeight{c.kRows, c.kInputs, c.kOutputs, c.x.data(), c.y_gradient.data(), gradient.data()},
-          c.kInputs * c.kOutputs / kLanes);
+  run_all(
+      LinearBackwardWeight{c.kRows, c.kInputs, c.kOutputs, c.x.data(), c.y_gradient.data(), gradient.data()},
+      c.kInputs * c.kOutputs / kLanes);
   for (float& value : gradient) value -= 1;
-  expect_near(gradient, differences(c.weight, [&] { return c.forward(); }, c.y_gradient));
+  expect_near(gradient, differences(
+                            c.weight, [&] { return c.forward(); }, c.y_gradient));
 }
 
 TEST(KernelBodies, LinearBackwardBiasAddsUp) {
@@ -102,7 +106,8 @@ TEST(KernelBodies, LinearBackwardBiasAddsUp) {
   std::vector<float> gradient(c.bias.size(), 1);
   run_all(LinearBackwardBias{c.kRows, c.kOutputs, c.y_gradient.data(), gradient.data()}, c.kOutputs / kLanes);
   for (float& value : gradient) value -= 1;
-  expect_near(gradient, differences(c.bias, [&] { return c.forward(); }, c.y_gradient));
+  expect_near(gradient, differences(
+                            c.bias, [&] { return c.forward(); }, c.y_gradient));
 }
 
 TEST(KernelBodies, TanhBackward) {
@@ -126,11 +131,13 @@ TEST(KernelBodies, CrossEntropyGradient) {
   std::vector<float> logits = random_values(kBatch.positions() * kWords, 7);
   const auto run = [&](float scale) {
     std::vector<float> out = logits, losses(kBatch.positions());
-    run_all(CrossEntropy{kBatch, kWords, tokens.data(), out.data(), losses.data(), scale}, kBatch.positions());
+    run_all(CrossEntropy{kBatch, kWords, tokens.data(), out.data(), losses.data(), scale},
+            kBatch.positions());
     return scale == 0 ? losses : out;
   };
   const std::vector<float> ones(kBatch.positions(), 1);
-  expect_near(run(1), differences(logits, [&] { return run(0); }, ones));
+  expect_near(run(1), differences(
+                          logits, [&] { return run(0); }, ones));
 }
 
 TEST(KernelBodies, EmbeddingLooksUpTheContextAndAddsUpBackwards) {
@@ -142,7 +149,8 @@ TEST(KernelBodies, EmbeddingLooksUpTheContextAndAddsUpBackwards) {
     run_all(EmbedForward{kBatch, 2, tokens.data(), table.data(), out.data()}, 4);
     return out;
   };
-  EXPECT_EQ(forward(), (std::vector<float>{table[2], table[3], table[0], table[1], table[0], table[1], table[2], table[3]}));
+  EXPECT_EQ(forward(), (std::vector<float>{table[2], table[3], table[0], table[1], table[0], table[1],
+                                           table[2], table[3]}));
   const std::vector<float> weights = random_values(8, 9);
   std::vector<float> gradient(table.size());
   run_all(EmbedBackward{kBatch, 2, tokens.data(), weights.data(), gradient.data()}, 3);

@@ -36,6 +36,7 @@ def test_the_table_as_json_says_the_same():
         ("--twin", "no-such-twin"),
         ("--fault", "skipped-barrier", "--twin", "nested-barrier"),
         ("--width", "20"),
+        ("--fault-rank", "-1"),
         ("--batch", "0"),
         ("--no-such-flag",),
     ],
@@ -45,3 +46,9 @@ def test_bad_arguments_get_one_line(flags):
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_fault_on_a_rank_that_is_not_there_is_refused():
+    done = ask("--ranks", "2", "--fault", "hung-collective/exit", "--fault-rank", "2")
+    assert done.returncode == 2
+    assert "error: --fault-rank 2 is none of 2 ranks" in done.stderr.splitlines()

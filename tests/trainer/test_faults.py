@@ -73,14 +73,16 @@ def test_redundant_reductions_change_nothing_but_the_cost(tmp_path):
 @pytest.mark.parametrize("variant", ["count", "dtype", "redop", "operation"])
 @pytest.mark.parametrize("faulty", [0, 1])
 def test_mismatched_reduction(tmp_path, variant, faulty):
-    job = train(tmp_path, "--fault", f"mismatched-collective/{variant}", "--fault-rank", faulty, "--fault-at", 3, *QUICK)
+    fault = ("--fault", f"mismatched-collective/{variant}", "--fault-rank", faulty, "--fault-at", 3)
+    job = train(tmp_path, *fault, *QUICK)
     assert job.code == 1
     assert set(stuck_places(job).values()) == {"the loss of step 3"}
 
 
 @pytest.mark.parametrize("faulty", [0, 1])
 def test_mismatched_root(tmp_path, faulty):
-    job = train(tmp_path, "--fault", "mismatched-collective/root", "--fault-rank", faulty, "--fault-at", 2, *QUICK)
+    fault = ("--fault", "mismatched-collective/root", "--fault-rank", faulty, "--fault-at", 2)
+    job = train(tmp_path, *fault, *QUICK)
     assert job.code == 1
     assert set(stuck_places(job).values()) == {"the start of epoch 2"}
 

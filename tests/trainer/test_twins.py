@@ -9,8 +9,8 @@ from trainer_job import TRAINER, environment, train
 
 
 def twins():
-    rows = subprocess.run([TRAINER, "--list-faults"], env=environment(), capture_output=True, text=True, check=True)
-    return [row.split("\t")[1] for row in rows.stdout.splitlines() if row.startswith("twin\t")]
+    table = subprocess.check_output([TRAINER, "--list-faults"], env=environment(), text=True)
+    return [row.split("\t")[1] for row in table.splitlines() if row.startswith("twin\t")]
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

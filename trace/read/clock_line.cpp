@@ -4,6 +4,16 @@
 #include <algorithm>
 
 namespace ddpscope::trace {
+namespace {
+
+// Tuples may be hostile: within this limit sums and casts of two values cannot overflow.
+constexpr std::int64_t kLimitNs = 4'000'000'000'000'000'000;
+
+std::int64_t limited(std::uint64_t ns) {
+  return static_cast<std::int64_t>(std::min(ns, static_cast<std::uint64_t>(kLimitNs)));
+}
+
+}  // namespace
 
 ClockLine::ClockLine(ClockKind kind, std::uint64_t tick_hz, std::vector<ClockTuple> tuples) {
   if (tick_hz) ns_per_tick_ = 1e9 / static_cast<double>(tick_hz);
@@ -11,8 +21,8 @@ ClockLine::ClockLine(ClockKind kind, std::uint64_t tick_hz, std::vector<ClockTup
   auto earlier = [](const ClockTuple& a, const ClockTuple& b) { return a.ticks < b.ticks; };
   auto [first, last] = std::minmax_element(tuples.begin(), tuples.end(), earlier);
   origin_ticks_ = first->ticks;
-  origin_ns_ = static_cast<std::int64_t>(first->monotonic_ns);
-  realtime_offset_ns_ = static_cast<std::int64_t>(first->realtime_ns - first->monotonic_ns);
+  origin_ns_ = limited(first->monotonic_ns);
+  realtime_offset_ns_ = limited(first->realtime_ns) - origin_ns_;
   constexpr std::uint64_t kLongEnough = 10'000'000;  // 10 ms: a 100 ns reading error is 10 ppm of it
   if (kind == ClockKind::kMonotonicNs) {
     ns_per_tick_ = 1.0;
@@ -26,8 +36,9 @@ ClockLine::ClockLine(ClockKind kind, std::uint64_t tick_hz, std::vector<ClockTup
 std::int64_t ClockLine::monotonic_ns(std::uint64_t ticks) const {
   auto distance = static_cast<std::int64_t>(ticks - origin_ticks_);
   double ns = static_cast<double>(distance) * ns_per_tick_;
-  constexpr double kLimit = 4e18;  // a hostile tick count must not overflow the cast
-  return origin_ns_ + static_cast<std::int64_t>(std::clamp(ns, -kLimit, kLimit));
+  constexpr double kLimit = static_cast<double>(kLimitNs);
+  auto moved = static_cast<std::int64_t>(std::clamp(ns, -kLimit, kLimit));
+  return std::clamp(origin_ns_ + moved, -kLimitNs, kLimitNs);
 }
 
 }  // namespace ddpscope::trace

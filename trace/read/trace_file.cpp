@@ -1,9 +1,12 @@
 // Reads the header and walks the chunks.
 #include "trace/read/trace_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 
 namespace ddpscope::trace {
 namespace {
@@ -20,21 +23,51 @@ bool sound(const ChunkHeader& chunk, std::size_t offset) {
          chunk.bytes <= kMaxChunkBytes && chunk.bytes % kPageBytes == 0;
 }
 
+// What a process leaves that is killed while it opens a chunk: a page of zeros, perhaps with the beginnings
+// of a header, whose magic comes last.
+bool never_opened(const ChunkHeader& chunk, std::span<const unsigned char> page) {
+  return chunk.magic == 0 && std::all_of(page.begin() + sizeof(ChunkHeader), page.end(),
+                                         [](unsigned char byte) { return byte == 0; });
+}
+
 template <class T>
 std::span<const T> view(std::span<const unsigned char> content) {
   return {reinterpret_cast<const T*>(content.data()), content.size() / sizeof(T)};
 }
 
+// Bytes read, fewer than asked for if the file is shorter by now; -1: errno says why.
+ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    ssize_t got = ::read(fd, bytes.data() + at, bytes.size() - at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    at += static_cast<std::size_t>(got);
+  }
+  return static_cast<ssize_t>(at);
+}
+
 }  // namespace
 
 Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return Error{"cannot read the trace file", path.string(), std::strerror(errno)};
-  std::streamoff size = in.tellg();
-  std::vector<unsigned char> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  auto cannot = [&path](int error) {
+    return Error{"cannot read the trace file", path.string(), std::strerror(error)};
+  };
+  // Not a FIFO or a device that happens to have the suffix: those would block, or never end.
+  int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return cannot(errno);
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd);
+    return Error{"cannot read the trace file: it is not a regular file", path.string(), {}};
+  }
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(status.st_size));
+  ssize_t got = read_all(fd, bytes);
+  int error = errno;
+  ::close(fd);
+  if (got < 0) return cannot(error);
+  bytes.resize(static_cast<std::size_t>(got));
   return parse(std::move(bytes), path.string());
 }
 
@@ -64,25 +97,24 @@ void TraceFile::read_chunks() {
   tuples_ = {header_.opened, header_.latest};
   std::size_t offset = kHeaderBytes;
   while (offset + sizeof(ChunkHeader) <= bytes_.size()) offset += read_chunk(offset);
-  if (header_.file_bytes > bytes_.size())
-    damage_.push_back("cut off: " + std::to_string(header_.file_bytes - bytes_.size()) +
-                      " bytes at its end are missing");
+  if (header_.content_bytes > bytes_.size())
+    note_damage("cut off: " + std::to_string(header_.content_bytes - bytes_.size()) +
+                " bytes at its end are missing");
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(records_.begin(), records_.end(), by_number);
   std::stable_sort(items_.begin(), items_.end(), by_number);
 }
 
+void TraceFile::note_damage(std::string sentence) {
+  constexpr std::size_t kEnough = 16;
+  if (damage_.size() < kEnough) damage_.push_back(std::move(sentence));
+}
+
 std::size_t TraceFile::read_chunk(std::size_t offset) {
   auto chunk = load<ChunkHeader>(bytes_, offset);
   if (!sound(chunk, offset)) {
-    // A process killed while it opened a chunk leaves reserved zeros; anything else was not written by a
-    // writer.
-    bool zeros = std::all_of(
-        bytes_.begin() + static_cast<std::ptrdiff_t>(offset),
-        bytes_.begin() + static_cast<std::ptrdiff_t>(std::min(offset + kPageBytes, bytes_.size())),
-        [](unsigned char byte) { return byte == 0; });
-    if (!zeros && damage_.size() < 16)
-      damage_.push_back("unreadable bytes at offset " + std::to_string(offset));
+    if (!never_opened(chunk, {bytes_.data() + offset, std::min(kPageBytes, bytes_.size() - offset)}))
+      note_damage("unreadable bytes at offset " + std::to_string(offset));
     return kPageBytes;
   }
   std::size_t available = std::min<std::size_t>(chunk.bytes, bytes_.size() - offset) - sizeof(ChunkHeader);
@@ -92,7 +124,8 @@ std::size_t TraceFile::read_chunk(std::size_t offset) {
   switch (chunk.kind) {
     case ChunkKind::kRecords:
     case ChunkKind::kBulk:
-      records_.push_back({chunk.kind, chunk.thread, chunk.number, chunk.generation > 0, view<Record>(content)});
+      records_.push_back(
+          {chunk.kind, chunk.thread, chunk.number, chunk.generation > 0, view<Record>(content)});
       break;
     case ChunkKind::kItems:
       items_.push_back({chunk.thread, chunk.number, chunk.opened, view<ItemRead>(content)});
@@ -101,7 +134,7 @@ std::size_t TraceFile::read_chunk(std::size_t offset) {
       read_tables(content);
       break;
     default:
-      damage_.push_back("a chunk of unknown kind at offset " + std::to_string(offset));
+      note_damage("a chunk of unknown kind at offset " + std::to_string(offset));
       break;
   }
   return chunk.bytes;
@@ -114,7 +147,7 @@ void TraceFile::read_tables(std::span<const unsigned char> content) {
     content = content.subspan(sizeof(entry));
     std::size_t padded = (static_cast<std::size_t>(entry.bytes) + 7) / 8 * 8;
     if (padded > content.size()) {
-      damage_.push_back("a table entry runs over its chunk");
+      note_damage("a table entry runs over its chunk");
       return;
     }
     std::string_view text{reinterpret_cast<const char*>(content.data()), entry.bytes};

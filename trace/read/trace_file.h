@@ -46,6 +46,9 @@ class TraceFile {
   static Result<TraceFile> open(const std::filesystem::path& path);
   static Result<TraceFile> parse(std::vector<unsigned char> bytes, std::string name);
 
+  TraceFile(TraceFile&&) = default;
+  TraceFile& operator=(TraceFile&&) = default;
+
   const FileHeader& header() const { return header_; }
   const std::string& name() const { return name_; }
   std::string_view host() const { return {header_.host, strnlen(header_.host, sizeof(header_.host))}; }
@@ -63,7 +66,9 @@ class TraceFile {
   const std::vector<std::string>& damage() const { return damage_; }
 
  private:
+  TraceFile() = default;
   void read_chunks();
+  void note_damage(std::string sentence);
   std::size_t read_chunk(std::size_t offset);  // bytes to go on by
   void read_tables(std::span<const unsigned char> content);
 

@@ -9,11 +9,6 @@
 
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#define XXH_NO_STREAM
-#define XXH_NO_STDLIB
-#include <xxhash.h>
-
 #include "trace/write/raw_syscall.h"
 
 namespace ddpscope::trace {
@@ -29,6 +24,14 @@ void* map(std::size_t bytes, int flags, int fd, std::uint64_t offset) {
   long result = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags, fd,
                             static_cast<long>(offset));
   return failed(result) ? nullptr : reinterpret_cast<void*>(result);
+}
+
+void* map_private(std::size_t bytes) {
+  return map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+void unmap(void* address, std::size_t bytes) {
+  if (address) raw_syscall(SYS_munmap, as_argument(address), static_cast<long>(bytes));
 }
 
 // Pages are made now, in one system call, not by faults on the hot path. Kernels before 5.14 lack the advice:
@@ -78,12 +81,18 @@ char* append(char* out, const char* end, std::uint64_t number) {
   return append(out, end, first);
 }
 
+// A host may have any name; a file may not.
+char* append_host(char* out, const char* end, const char* host) {
+  for (; *host && out < end; ++host) *out++ = *host == '/' ? '_' : *host;
+  return out;
+}
+
 // DIRECTORY/HOST.PID.START[.ATTEMPT].ddps; false if it is too long for a path.
 bool make_path(char* path, const char* directory, const Identity& identity, unsigned attempt) {
   const char* end = path + kMaxPath - 1;
   char* out = append(path, end, directory);
   out = append(out, end, "/");
-  out = append(out, end, identity.host);
+  out = append_host(out, end, identity.host);
   out = append(out, end, ".");
   out = append(out, end, static_cast<std::uint64_t>(identity.pid));
   out = append(out, end, ".");
@@ -92,6 +101,10 @@ bool make_path(char* path, const char* directory, const Identity& identity, unsi
   out = append(out, end, kFileSuffix);
   *out = 0;
   return out < end;
+}
+
+bool has_open_record(const ChunkHeader* chunk) {
+  return __atomic_load_n(&chunk->open, __ATOMIC_ACQUIRE) != 0;
 }
 
 long create_file(char* path, const char* directory, const Identity& identity) {
@@ -106,8 +119,6 @@ long create_file(char* path, const char* directory, const Identity& identity) {
 
 }  // namespace
 
-std::uint64_t hash_bytes(const void* bytes, std::size_t size) { return XXH3_64bits(bytes, size); }
-
 bool FileWriter::open(const char* directory, const Identity& identity, const Clock& clock,
                       std::uint64_t ring_bytes, bool check_pid) {
   raw_syscall(SYS_mkdirat, AT_FDCWD, as_argument(directory), 0700);
@@ -117,15 +128,22 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
                    ? map(kHeaderBytes, MAP_SHARED, static_cast<int>(fd), 0)
                    : nullptr;
   raw_syscall(SYS_close, fd);
-  bulk_slots_ = static_cast<std::uint32_t>(ring_bytes / kPageBytes) + 1024;
-  known_ = static_cast<Known*>(
-      map(kKnownSlots * sizeof(Known), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  bulk_ = static_cast<BulkSlot*>(
-      map(bulk_slots_ * sizeof(BulkSlot), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (!page || !known_ || !bulk_ || !populate(page, kHeaderBytes)) return false;
+  bulk_slots_ = static_cast<std::uint32_t>(ring_bytes / kPageBytes) + 1;
+  known_ = static_cast<Known*>(map_private(kKnownSlots * sizeof(Known)));
+  bulk_ = static_cast<BulkSlot*>(map_private(bulk_slots_ * sizeof(BulkSlot)));
+  if (!page || !known_ || !bulk_ || !populate(page, kHeaderBytes)) {
+    unmap(page, kHeaderBytes);
+    unmap(known_, kKnownSlots * sizeof(Known));
+    unmap(bulk_, bulk_slots_ * sizeof(BulkSlot));
+    raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(path_), 0);  // no reader should meet half a file
+    return false;
+  }
   clock_ = clock;
   check_pid_ = check_pid;
   bulk_used_ = 0;
+  marking_clock_ = false;
+  failures_ = 0;
+  requests_off_ = 0;
   header_ = static_cast<FileHeader*>(page);
   write_header(identity, ring_bytes);
   return true;
@@ -146,7 +164,7 @@ void FileWriter::write_header(const Identity& identity, std::uint64_t ring_bytes
   h.parent_start_time = identity.parent_start_time;
   h.opened = h.latest = clock_.now();
   h.ring_bytes = ring_bytes;
-  h.file_bytes = kHeaderBytes;
+  h.file_bytes = h.content_bytes = kHeaderBytes;
   __atomic_signal_fence(__ATOMIC_RELEASE);
   std::memcpy(h.magic, kMagic, sizeof(kMagic));  // last: a header without it is one that was never finished
 }
@@ -165,28 +183,69 @@ std::uint16_t FileWriter::next_thread() {
   return 0;
 }
 
-void FileWriter::mark_clock() { header_->latest = clock_.now(); }
+void FileWriter::mark_clock() { mark_clock_now(); }
 
-ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes) {
+// A tuple that two threads write at once would be neither's: whoever comes second leaves it.
+ClockTuple FileWriter::mark_clock_now() {
+  ClockTuple tuple = clock_.now();
+  if (marking_clock_.exchange(true, std::memory_order_acquire)) return tuple;
+  header_->latest = tuple;
+  marking_clock_.store(false, std::memory_order_release);
+  return tuple;
+}
+
+void FileWriter::note_content(std::uint64_t end) {
+  std::uint64_t known = __atomic_load_n(&header_->content_bytes, __ATOMIC_RELAXED);
+  while (known < end && !__atomic_compare_exchange_n(&header_->content_bytes, &known, end, true,
+                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+// On a full disk a guest must not pay some system calls for every record: after the n-th failure in a row the
+// next 2^n requests are refused at once.
+bool FileWriter::holds_off() {
+  if (requests_off_.load(std::memory_order_relaxed) <= 0) return false;
+  return requests_off_.fetch_sub(1, std::memory_order_relaxed) > 0;
+}
+
+void FileWriter::hold_off() {
+  constexpr std::uint32_t kMaxDoublings = 16;
+  count(Health::chunk_open_failed);
+  std::uint32_t failures = failures_.fetch_add(1, std::memory_order_relaxed) + 1;
+  requests_off_.store(1 << (failures < kMaxDoublings ? failures : kMaxDoublings), std::memory_order_relaxed);
+}
+
+// A part of the file for a chunk, reserved on the disk and populated in memory.
+ChunkHeader* FileWriter::map_part(std::uint32_t bytes, std::uint64_t* offset) {
   long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path_), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (failed(fd)) return nullptr;
-  std::uint64_t offset = __atomic_fetch_add(&header_->file_bytes, bytes, __ATOMIC_RELAXED);
-  void* address = reserve(static_cast<int>(fd), offset, bytes)
-                      ? map(bytes, MAP_SHARED, static_cast<int>(fd), offset)
+  *offset = __atomic_fetch_add(&header_->file_bytes, bytes, __ATOMIC_RELAXED);
+  void* address = reserve(static_cast<int>(fd), *offset, bytes)
+                      ? map(bytes, MAP_SHARED, static_cast<int>(fd), *offset)
                       : nullptr;
   raw_syscall(SYS_close, fd);
-  if (!address) return nullptr;
-  if (!populate(address, bytes)) {
-    raw_syscall(SYS_munmap, as_argument(address), bytes);
+  if (address && populate(address, bytes)) return static_cast<ChunkHeader*>(address);
+  unmap(address, bytes);
+  std::uint64_t end = *offset + bytes;  // given back, unless another thread has gone on from there
+  __atomic_compare_exchange_n(&header_->file_bytes, &end, *offset, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return nullptr;
+}
+
+ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes) {
+  std::uint64_t offset = 0;
+  ChunkHeader* chunk = map_part(bytes, &offset);
+  if (!chunk) {
+    hold_off();
     return nullptr;
   }
-  auto* chunk = static_cast<ChunkHeader*>(address);
+  if (failures_.load(std::memory_order_relaxed)) failures_.store(0, std::memory_order_relaxed);
+  note_content(offset + bytes);
   chunk->kind = kind;
   chunk->thread = thread;
   chunk->bytes = bytes;
   chunk->offset = offset;
   chunk->number = __atomic_add_fetch(&header_->chunks, 1, __ATOMIC_RELAXED);
-  chunk->opened = header_->latest = clock_.now();
+  chunk->opened = mark_clock_now();
   __atomic_store_n(&chunk->magic, kChunkMagic, __ATOMIC_RELEASE);
   return chunk;
 }
@@ -206,10 +265,9 @@ ChunkHeader* FileWriter::open_chunk(ChunkKind kind, std::uint16_t thread, std::u
   }
   bool bulk = kind == ChunkKind::kBulk;
   if (bulk && !reserve_bulk(bytes)) return recycle(thread);
-  ChunkHeader* chunk = map_chunk(kind, thread, bytes);
+  ChunkHeader* chunk = holds_off() ? nullptr : map_chunk(kind, thread, bytes);
   if (!chunk) {
     if (bulk) __atomic_fetch_sub(&header_->bulk_bytes, bytes, __ATOMIC_RELAXED);
-    count(Health::chunk_open_failed);
     return bulk ? recycle(thread) : nullptr;
   }
   if (bulk) register_bulk_chunk(chunk);
@@ -233,23 +291,43 @@ void FileWriter::retire_bulk_chunk(ChunkHeader* chunk) {
 ChunkHeader* FileWriter::recycle(std::uint16_t thread) {
   std::uint32_t used = bulk_used_.load(std::memory_order_relaxed);
   BulkSlot* oldest = nullptr;
+  std::uint64_t oldest_number = ~std::uint64_t{0};
   for (std::uint32_t i = 0; i < used && i < bulk_slots_; ++i) {
     BulkSlot& slot = bulk_[i];
-    if (!slot.retired.load(std::memory_order_acquire) || slot.chunk.load(std::memory_order_relaxed)->open)
-      continue;
-    if (!oldest || slot.chunk.load()->number < oldest->chunk.load()->number) oldest = &slot;
+    if (!slot.retired.load(std::memory_order_acquire)) continue;
+    ChunkHeader* chunk = slot.chunk.load(std::memory_order_relaxed);
+    std::uint64_t number = __atomic_load_n(&chunk->number, __ATOMIC_RELAXED);
+    if (number >= oldest_number || has_open_record(chunk)) continue;
+    oldest = &slot;
+    oldest_number = number;
   }
   std::uint32_t expected = 1;
   // Losing the race to another thread is rare and costs one record, not a loop in the guest.
-  if (!oldest || !oldest->retired.compare_exchange_strong(expected, 0)) return nullptr;
-  ChunkHeader* chunk = oldest->chunk.load();
+  if (!oldest || !oldest->retired.compare_exchange_strong(expected, 0, std::memory_order_acquire))
+    return nullptr;
+  ChunkHeader* chunk = oldest->chunk.load(std::memory_order_relaxed);
+  if (has_open_record(chunk)) {  // another thread had it in the meantime
+    oldest->retired.store(1, std::memory_order_release);
+    return nullptr;
+  }
+  restart(chunk, thread);
+  return chunk;
+}
+
+bool FileWriter::reuse_bulk_chunk(ChunkHeader* chunk) {
+  if (has_open_record(chunk)) return false;
+  restart(chunk, chunk->thread);
+  return true;
+}
+
+void FileWriter::restart(ChunkHeader* chunk, std::uint16_t thread) {
   count(Health::bulk_records_overwritten, chunk->used / sizeof(Record));
   __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
   ++chunk->generation;
   chunk->thread = thread;
-  chunk->number = __atomic_add_fetch(&header_->chunks, 1, __ATOMIC_RELAXED);
-  chunk->opened = header_->latest = clock_.now();
-  return chunk;
+  __atomic_store_n(&chunk->number, __atomic_add_fetch(&header_->chunks, 1, __ATOMIC_RELAXED),
+                   __ATOMIC_RELAXED);
+  chunk->opened = mark_clock_now();
 }
 
 FileWriter::Known* FileWriter::find_known(std::uint64_t hash) {

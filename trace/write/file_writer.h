@@ -56,6 +56,9 @@ class FileWriter {
   // chunk that no thread fills any more and that holds no open record.
   ChunkHeader* open_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes);
   void retire_bulk_chunk(ChunkHeader* chunk);  // its thread is done with it: the ring may take it
+  // For a thread that the full ring has no other chunk for: its own, from the start. False: a record in it is
+  // open.
+  bool reuse_bulk_chunk(ChunkHeader* chunk);
 
   // A place in the table of known strings and stacks. `*id` 0: the caller writes the entry and then publishes
   // it.
@@ -72,6 +75,12 @@ class FileWriter {
   };
   ChunkHeader* map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes);
   ChunkHeader* recycle(std::uint16_t thread);
+  void restart(ChunkHeader* chunk, std::uint16_t thread);
+  ClockTuple mark_clock_now();
+  void note_content(std::uint64_t end);
+  bool holds_off();
+  void hold_off();
+  ChunkHeader* map_part(std::uint32_t bytes, std::uint64_t* offset);
   void register_bulk_chunk(ChunkHeader* chunk);
   bool reserve_bulk(std::uint32_t bytes);
   void write_header(const Identity& identity, std::uint64_t ring_bytes);
@@ -82,6 +91,9 @@ class FileWriter {
   BulkSlot* bulk_;
   std::uint32_t bulk_slots_;
   std::atomic<std::uint32_t> bulk_used_;
+  std::atomic<bool> marking_clock_;
+  std::atomic<std::uint32_t> failures_;     // chunks that could not be opened, one after the other
+  std::atomic<std::int32_t> requests_off_;  // refused without a try until this is used up
   std::uint32_t epoch_;
   bool check_pid_;
   char path_[kMaxPath];

@@ -4,19 +4,6 @@
 namespace ddpscope::trace {
 namespace {
 
-constexpr std::uint32_t capacity(const ChunkHeader* chunk) {
-  return chunk->bytes - static_cast<std::uint32_t>(sizeof(ChunkHeader));
-}
-
-unsigned char* free_space(ChunkHeader* chunk) {
-  return reinterpret_cast<unsigned char*>(chunk + 1) + chunk->used;
-}
-
-// What was written becomes visible to a reader of a killed process in this order and no other.
-inline void publish(ChunkHeader* chunk, std::uint32_t bytes) {
-  __atomic_store_n(&chunk->used, chunk->used + bytes, __ATOMIC_RELEASE);
-}
-
 Health lost_counter(ChunkKind kind) {
   switch (kind) {
     case ChunkKind::kBulk:
@@ -33,55 +20,61 @@ Health lost_counter(ChunkKind kind) {
 }  // namespace
 
 std::uint16_t ThreadWriter::number(FileWriter& file) {
-  if (!number_) number_ = file.next_thread();
+  if (!number_ && !nameless_) {
+    number_ = file.next_thread();
+    nameless_ = number_ == 0;
+  }
   return number_;
 }
 
-ChunkHeader* ThreadWriter::room(FileWriter& file, ChunkKind kind, std::uint32_t bytes) {
-  auto index = static_cast<std::size_t>(kind);
-  ChunkHeader* chunk = chunks_[index];
-  if (chunk && chunk->used + bytes <= capacity(chunk)) return chunk;
+ChunkHeader* ThreadWriter::next_chunk(FileWriter& file, ChunkKind kind, std::uint32_t bytes) {
   if (!number(file)) return nullptr;
+  auto index = static_cast<std::size_t>(kind);
+  ChunkHeader* full = chunks_[index];
   std::uint32_t size = next_bytes_[index] ? next_bytes_[index] : kPageBytes;
   while (size < bytes + sizeof(ChunkHeader) && size < kMaxChunkBytes) size *= 2;
   if (size < bytes + sizeof(ChunkHeader)) return nullptr;
   ChunkHeader* fresh = file.open_chunk(kind, number_, size);
+  if (kind == ChunkKind::kBulk && full) {
+    if (!fresh) return file.reuse_bulk_chunk(full) ? full : nullptr;
+    file.retire_bulk_chunk(full);
+  }
   if (!fresh) return nullptr;
-  if (chunk && kind == ChunkKind::kBulk) file.retire_bulk_chunk(chunk);
   next_bytes_[index] = size < kMaxChunkBytes ? size * 2 : kMaxChunkBytes;
   chunks_[index] = fresh;
   return fresh;
+}
+
+OpenRecord ThreadWriter::lost(FileWriter& file, ChunkKind kind) {
+  file.count(lost_counter(kind));
+  return {};
 }
 
 OpenRecord ThreadWriter::open_in(FileWriter& file, Call call, Budget budget, const void* payload,
                                  std::size_t bytes, std::uint64_t ticks, std::uint32_t stack) {
   ChunkKind kind = budget == Budget::kKept ? ChunkKind::kRecords : ChunkKind::kBulk;
   ChunkHeader* chunk = room(file, kind, sizeof(Record));
-  if (!chunk) {
-    file.count(lost_counter(kind));
-    return {};
-  }
-  auto* record = reinterpret_cast<Record*>(free_space(chunk));
-  record->begin = ticks;
-  record->end = 0;
-  record->call = static_cast<std::uint16_t>(call);
-  record->thread = number_;
-  record->stack = stack;
-  std::memset(record->payload, 0, kPayloadBytes);
+  if (!chunk) return lost(file, kind);
+  Record* record = begin(chunk, call, ticks, stack);
   std::memcpy(record->payload, payload, bytes);
-  ++chunk->open;
-  publish(chunk, sizeof(Record));
-  last_ = record;
-  last_chunk_ = chunk;
-  last_key_ = 0;
-  return {record, chunk, file.epoch()};
+  return publish_open(file, chunk, record);
 }
 
 OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key) {
   if (!last_ || last_key_ != key || last_->call != static_cast<std::uint16_t>(call) || !last_->end) return {};
-  ++last_chunk_->open;
+  __atomic_store_n(&last_chunk_->open, last_chunk_->open + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&last_->end, 0, __ATOMIC_RELEASE);
-  return {last_, last_chunk_, file.epoch()};
+  return {last_, last_chunk_, file.epoch(), last_chunk_->generation};
+}
+
+OpenRecord ThreadWriter::resume(FileWriter& file, const OpenRecord& earlier) {
+  ChunkHeader* chunk = earlier.chunk;
+  if (!earlier || earlier.epoch != file.epoch() || chunk->thread != number_ || !number_) return {};
+  if (earlier.generation != chunk->generation || !earlier.record->end) return {};
+  if (chunk->kind == ChunkKind::kBulk && chunk != chunks_[static_cast<std::size_t>(ChunkKind::kBulk)]) return {};
+  __atomic_store_n(&chunk->open, chunk->open + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&earlier.record->end, 0, __ATOMIC_RELEASE);
+  return earlier;
 }
 
 std::uint32_t ThreadWriter::write_entry(FileWriter& file, TableKind kind, std::uint32_t* counter,

@@ -12,6 +12,7 @@ struct OpenRecord {
   Record* record = nullptr;
   ChunkHeader* chunk = nullptr;
   std::uint32_t epoch = 0;
+  std::uint32_t generation = 0;  // of the chunk
 
   explicit operator bool() const { return record != nullptr; }
   template <class Payload>
@@ -28,21 +29,32 @@ class ThreadWriter {
   template <Call call>
   OpenRecord open(FileWriter& file, const PayloadOf<call>& payload, std::uint64_t ticks,
                   std::uint32_t stack = 0) {
-    return open_in(file, call, kBudgetOf<call>, &payload, sizeof(payload), ticks, stack);
+    constexpr ChunkKind kind = kBudgetOf<call> == Budget::kKept ? ChunkKind::kRecords : ChunkKind::kBulk;
+    ChunkHeader* chunk = room(file, kind, sizeof(Record));
+    if (!chunk) return lost(file, kind);
+    Record* record = begin(chunk, call, ticks, stack);
+    std::memcpy(record->payload, &payload, sizeof(payload));
+    return publish_open(file, chunk, record);
   }
-  // For tools that know the call only at run time.
+  // For tools that know the call only at run time. `bytes` at most kPayloadBytes.
   OpenRecord open_in(FileWriter& file, Call call, Budget budget, const void* payload, std::size_t bytes,
                      std::uint64_t ticks, std::uint32_t stack);
 
   // The last record of this thread, opened anew, if it was this call with this key and nothing was recorded
   // since: a run of calls becomes one record. The caller adds to count and bytes. Nothing otherwise.
   OpenRecord reopen(FileWriter& file, Call call, std::uint64_t key);
+  // An earlier record of this thread, opened anew whatever was recorded since. Nothing if it is still open, from before
+  // a fork, another thread's, or bulk in a chunk that this thread has left (the ring may have taken it).
+  OpenRecord resume(FileWriter& file, const OpenRecord& earlier);
+  std::uint32_t opened() const { return opened_; }  // records that this thread has begun, resumed ones not counted
+
   void set_fold_key(std::uint64_t key) { last_key_ = key; }
 
   static void close(FileWriter& file, const OpenRecord& open, std::uint64_t ticks) {
     if (!open.record || open.epoch != file.epoch()) return;
-    open.record->end = ticks;
-    --open.chunk->open;
+    __atomic_store_n(&open.record->end, ticks, __ATOMIC_RELAXED);
+    // Only this thread changes it; released, because a chunk without open records may go to another thread.
+    __atomic_store_n(&open.chunk->open, open.chunk->open - 1, __ATOMIC_RELEASE);
   }
 
   // Id of a string or stack in the file's tables, writing it there at its first use. 0: no room (counted).
@@ -60,7 +72,47 @@ class ThreadWriter {
   void forget() { *this = ThreadWriter{}; }  // after fork
 
  private:
-  ChunkHeader* room(FileWriter& file, ChunkKind kind, std::uint32_t bytes);
+  static constexpr std::uint32_t capacity(const ChunkHeader* chunk) {
+    return chunk->bytes - static_cast<std::uint32_t>(sizeof(ChunkHeader));
+  }
+  static unsigned char* free_space(ChunkHeader* chunk) {
+    return reinterpret_cast<unsigned char*>(chunk + 1) + chunk->used;
+  }
+  // What was written becomes visible to a reader of a killed process in this order and no other.
+  static void publish(ChunkHeader* chunk, std::size_t bytes) {
+    __atomic_store_n(&chunk->used, chunk->used + static_cast<std::uint32_t>(bytes), __ATOMIC_RELEASE);
+  }
+
+  // A chunk of this kind with so much free space, or nullptr.
+  ChunkHeader* room(FileWriter& file, ChunkKind kind, std::uint32_t bytes) {
+    ChunkHeader* chunk = chunks_[static_cast<std::size_t>(kind)];
+    if (chunk && chunk->used + bytes <= capacity(chunk)) [[likely]]
+      return chunk;
+    return next_chunk(file, kind, bytes);
+  }
+  ChunkHeader* next_chunk(FileWriter& file, ChunkKind kind, std::uint32_t bytes);
+  OpenRecord lost(FileWriter& file, ChunkKind kind);
+
+  Record* begin(ChunkHeader* chunk, Call call, std::uint64_t ticks, std::uint32_t stack) {
+    auto* record = reinterpret_cast<Record*>(free_space(chunk));
+    record->begin = ticks;
+    record->end = 0;
+    record->call = static_cast<std::uint16_t>(call);
+    record->thread = number_;
+    record->stack = stack;
+    std::memset(record->payload, 0, kPayloadBytes);  // the ring's chunks hold old records
+    return record;
+  }
+  OpenRecord publish_open(FileWriter& file, ChunkHeader* chunk, Record* record) {
+    __atomic_store_n(&chunk->open, chunk->open + 1, __ATOMIC_RELAXED);
+    publish(chunk, sizeof(Record));
+    last_ = record;
+    last_chunk_ = chunk;
+    last_key_ = 0;
+    ++opened_;
+    return {record, chunk, file.epoch(), chunk->generation};
+  }
+
   std::uint32_t write_entry(FileWriter& file, TableKind kind, std::uint32_t* counter, const void* data,
                             std::size_t bytes);
   std::uint32_t intern_entry(FileWriter& file, TableKind kind, std::uint32_t* counter, const void* data,
@@ -71,7 +123,9 @@ class ThreadWriter {
   Record* last_ = nullptr;
   ChunkHeader* last_chunk_ = nullptr;
   std::uint64_t last_key_ = 0;
+  std::uint32_t opened_ = 0;
   std::uint16_t number_ = 0;
+  bool nameless_ = false;  // the file can name no more threads
 };
 
 }  // namespace ddpscope::trace

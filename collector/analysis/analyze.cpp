@@ -1,0 +1,58 @@
+// Runs reading, alignment, matching, ordering, the detectors and attribution.
+#include "collector/analysis/analyze.h"
+
+#include <algorithm>
+
+#include "collector/alignment/align.h"
+#include "collector/analysis/coverage.h"
+#include "collector/attribution/attribute.h"
+#include "collector/detectors/detector.h"
+#include "collector/patterns/barriers.h"
+
+namespace ddpscope::analysis {
+namespace {
+
+void run_detectors(const detectors::Facts& facts, const std::vector<std::string>& only,
+                   reading::Progress& progress, findings::Outcome& outcome) {
+  auto detectors = detectors::all_detectors();
+  for (std::size_t i = 0; i < detectors.size(); ++i) {
+    progress.at("looking for findings", i, detectors.size());
+    if (only.empty() || std::find(only.begin(), only.end(), detectors[i].slug) != only.end())
+      detectors[i].detect(facts, outcome);
+  }
+}
+
+// Two or more ranks, and neither collectives nor files of theirs: silence would say nothing.
+bool anything_to_judge(const model::Job& job, const matching::Collectives& collectives) {
+  if (job.ranks().size() < 2 || !collectives.calls.empty()) return true;
+  return std::any_of(job.processes.begin(), job.processes.end(), [](const model::Process& process) {
+    return process.calls[static_cast<std::size_t>(model::CallClass::kFiles)] > 0;
+  });
+}
+
+}  // namespace
+
+Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
+                         reading::Progress& progress) {
+  auto reading = reading::read_trace(trace, progress);
+  if (!reading) return reading.error();
+  Analysis analysis{std::move(reading->job), {}, std::move(reading->errors), true};
+  const model::Job& job = analysis.job;
+  progress.at("aligning clocks", 0, 1);
+  alignment::align(analysis.job);
+  progress.at("matching collectives", 0, 1);
+  matching::Collectives collectives = matching::find_collectives(job);
+  matching::Divergences divergences = matching::find_divergences(collectives);
+  progress.at("ordering", 0, 1);
+  ordering::DeviceOrder device_order = ordering::find_device_order(job, collectives);
+  std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
+  patterns::Rounds rounds(job, collectives, device_order);
+  detectors::Facts facts{job, collectives, divergences, device_order, barriers, rounds};
+  run_detectors(facts, only, progress, analysis.outcome);
+  attribution::attribute(analysis.outcome.findings);
+  add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);
+  analysis.judged = anything_to_judge(job, collectives);
+  return analysis;
+}
+
+}  // namespace ddpscope::analysis

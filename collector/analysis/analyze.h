@@ -1,0 +1,21 @@
+// From a trace to findings: every layer in order.
+#pragma once
+#include <filesystem>
+
+#include "collector/findings/finding.h"
+#include "collector/reading/read_trace.h"
+
+namespace ddpscope::analysis {
+
+struct Analysis {
+  model::Job job;
+  findings::Outcome outcome;  // findings attributed, worst first
+  std::vector<Error> errors;  // files that could not be read or only in part
+  bool judged = true;         // false: two or more ranks ran, but no detector had anything to judge
+};
+
+// `only`: slugs of the detectors to run, empty for all. Errors as read_trace.
+Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
+                         reading::Progress& progress);
+
+}  // namespace ddpscope::analysis

@@ -1,0 +1,104 @@
+// Missing ranks, losses, guessed ranks, unreadable files, slugs without a detector.
+#include "collector/analysis/coverage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "collector/detectors/detector.h"
+#include "collector/findings/catalogue.h"
+
+namespace ddpscope::analysis {
+namespace {
+
+using findings::Coverage;
+using model::Job;
+using model::Process;
+using trace::Health;
+
+std::vector<std::string> all_slugs() {
+  std::vector<std::string> slugs;
+  for (const detectors::Detector& detector : detectors::all_detectors()) slugs.emplace_back(detector.slug);
+  return slugs;
+}
+
+std::vector<std::string> collective_slugs() {
+  return {"skipped-barrier", "mismatched-collective", "hung-collective"};
+}
+
+void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
+  std::vector<std::int32_t> present = job.ranks();
+  std::string missing;
+  int count = 0;
+  for (std::int32_t rank = 0; rank < job.world_size; ++rank) {
+    if (std::binary_search(present.begin(), present.end(), rank)) continue;
+    if (++count <= 8) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+  }
+  if (count == 0) return;
+  if (count > 8) missing += ", ...";
+  coverage.push_back(
+      {fmt::format("{} of {} ranks: {}", count, job.world_size, missing),
+       "the folder holds no trace of them: not copied, not recorded, or they made no recorded call",
+       all_slugs()});
+}
+
+void add_guessed_ranks(const Job& job, std::vector<Coverage>& coverage) {
+  auto guessed = [](const Process& process) {
+    return std::string_view(process.rank_source) == "order of start";
+  };
+  if (job.ranks().size() < 2 || std::none_of(job.processes.begin(), job.processes.end(), guessed)) return;
+  coverage.push_back({"the numbers of the ranks",
+                      "neither a communicator nor the environment names them: numbered by order of start",
+                      {}});
+}
+
+void add_losses(const Job& job, std::vector<Coverage>& coverage) {
+  for (const trace::HealthInfo& row : trace::kHealth) {
+    std::uint64_t count = 0;
+    for (const Process& process : job.processes) count += process.file.health(row.index);
+    if (count == 0 || std::string_view(row.severity) == "note") continue;
+    std::vector<std::string> unjudged;
+    if (row.index == Health::kept_records_lost || row.index == Health::chunk_open_failed)
+      unjudged = all_slugs();
+    if (row.index == Health::items_lost) unjudged = {"unsharded-sampler"};
+    if (row.index == Health::digests_skipped) unjudged = {"duplicate-checkpoint-write"};
+    if (row.index == Health::unknown_communicators) unjudged = collective_slugs();
+    coverage.push_back({fmt::format("{}: {}", row.name, count), row.sentence, unjudged});
+  }
+}
+
+void add_hidden_collectives(const Job& job, const matching::Collectives& collectives,
+                            std::vector<Coverage>& coverage) {
+  if (job.ranks().size() < 2 || !collectives.communicators.empty()) return;
+  std::vector<std::string> slugs = collective_slugs();
+  slugs.insert(slugs.end(), {"unsharded-sampler", "redundant-accumulation-sync"});
+  coverage.push_back(
+      {"collectives",
+       "no NCCL communicator was recorded: the ranks talk by other means (Gloo, MPI) or through a "
+       "library that the preload does not reach",
+       slugs});
+}
+
+void add_unbuilt(std::vector<Coverage>& coverage) {
+  Coverage entry{"findings without a detector", "not in this version", {}};
+  std::set<std::string_view> built;
+  for (const detectors::Detector& detector : detectors::all_detectors()) built.insert(detector.slug);
+  for (const findings::CatalogueRow& row : findings::catalogue())
+    if (!built.count(row.slug)) entry.unjudged.emplace_back(row.slug);
+  if (!entry.unjudged.empty()) coverage.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void add_coverage(const Job& job, const matching::Collectives& collectives, const std::vector<Error>& errors,
+                  std::vector<Coverage>& coverage) {
+  for (const Error& error : errors) coverage.push_back({error.where, error.what, all_slugs()});
+  add_missing_ranks(job, coverage);
+  add_guessed_ranks(job, coverage);
+  add_losses(job, coverage);
+  add_hidden_collectives(job, collectives, coverage);
+  add_unbuilt(coverage);
+}
+
+}  // namespace ddpscope::analysis

@@ -1,0 +1,107 @@
+// Merge, fold, name, sort.
+#include "collector/attribution/attribute.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "collector/findings/catalogue.h"
+
+namespace ddpscope::attribution {
+namespace {
+
+using findings::Finding;
+
+// FNV-1a: written here because the id is a contract and must not change with a library.
+std::string hash(std::string_view text) {
+  std::uint64_t value = 14695981039346656037u;
+  for (char byte : text) value = (value ^ static_cast<unsigned char>(byte)) * 1099511628211u;
+  return fmt::format("{:016x}", value);
+}
+
+void merge_into(Finding& first, const Finding& more) {
+  first.count += more.count;
+  first.first_ns = std::min(first.first_ns, more.first_ns);
+  first.last_ns = std::max(first.last_ns, more.last_ns);
+  first.place.from_ns = std::min(first.place.from_ns, more.place.from_ns);
+  first.place.to_ns = std::max(first.place.to_ns, more.place.to_ns);
+  first.confidence = std::max(first.confidence, more.confidence);
+  first.severity = std::max(first.severity, more.severity);
+}
+
+void merge_equal(std::vector<Finding>& found) {
+  std::map<std::tuple<std::string, std::string, std::vector<std::int32_t>>, std::size_t> known;
+  std::vector<Finding> merged;
+  for (Finding& finding : found) {
+    auto [place, fresh] = known.emplace(std::tuple(finding.slug, finding.key, finding.ranks), merged.size());
+    if (fresh)
+      merged.push_back(std::move(finding));
+    else
+      merge_into(merged[place->second], finding);
+  }
+  found = std::move(merged);
+}
+
+bool share_place(const Finding& a, const Finding& b) {
+  bool overlap = a.place.from_ns < b.place.to_ns && b.place.from_ns < a.place.to_ns;
+  return overlap && std::any_of(a.place.ranks.begin(), a.place.ranks.end(), [&](std::int32_t rank) {
+           return std::find(b.place.ranks.begin(), b.place.ranks.end(), rank) != b.place.ranks.end();
+         });
+}
+
+bool explains(const Finding& cause, const Finding& effect) {
+  const findings::CatalogueRow* row = findings::find_row(cause.slug);
+  if (!row) return false;
+  auto slugs = findings::explained_by(*row);
+  return std::find(slugs.begin(), slugs.end(), effect.slug) != slugs.end() && share_place(cause, effect);
+}
+
+// Each finding goes to the cause that nothing else explains, if there is one: chains end at their root.
+void fold(std::vector<Finding>& found) {
+  std::vector<std::size_t> root(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    root[i] = i;
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (std::size_t cause = 0; cause < found.size() && !moved; ++cause)
+        if (cause != root[i] && explains(found[cause], found[root[i]])) {
+          root[i] = cause;
+          moved = true;
+        }
+    }
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (root[i] == i) continue;
+    Finding& cause = found[root[i]];
+    cause.severity = std::max(cause.severity, found[i].severity);
+    auto& slugs = cause.consequences;
+    if (std::find(slugs.begin(), slugs.end(), found[i].slug) == slugs.end()) slugs.push_back(found[i].slug);
+  }
+  std::vector<Finding> roots;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (root[i] == i) roots.push_back(std::move(found[i]));
+  found = std::move(roots);
+}
+
+}  // namespace
+
+void attribute(std::vector<Finding>& found) {
+  merge_equal(found);
+  fold(found);
+  for (Finding& finding : found) {
+    std::string shape;
+    for (std::int32_t rank : finding.ranks) shape += fmt::format(" {}", rank);
+    finding.id = hash(finding.slug + "\n" + finding.key + "\n" + shape);
+    std::sort(finding.consequences.begin(), finding.consequences.end());
+  }
+  auto worse = [](const Finding& a, const Finding& b) {
+    return std::tuple(-static_cast<int>(a.severity), a.first_ns, a.slug, a.key) <
+           std::tuple(-static_cast<int>(b.severity), b.first_ns, b.slug, b.key);
+  };
+  std::stable_sort(found.begin(), found.end(), worse);
+}
+
+}  // namespace ddpscope::attribution

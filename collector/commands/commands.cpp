@@ -1,0 +1,29 @@
+// All commands, listed by hand.
+#include "collector/commands/command.h"
+
+namespace ddpscope::commands {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"run", "run a job and record it", declare_run},
+    {"report", "name what is wrong with a recorded job", declare_report},
+    {"explain", "explain a finding", declare_explain},
+    {"info", "what a trace holds, and what it lacks", declare_info},
+    {"dump", "print every record of a trace", declare_dump},
+    {"diff", "compare two jobs", declare_diff},
+    {"status", "who waits for whom in a job that runs", declare_status},
+    {"export", "convert a trace", declare_export},
+    {"view", "show a trace", declare_view},
+};
+
+}  // namespace
+
+std::span<const Command> all_commands() { return kCommands; }
+
+Outcome failed(Error error) { return {kCannotRun, {std::move(error)}}; }
+
+Outcome not_in_this_version(const std::string& what) {
+  return failed({what + ": not in this version", "", "`ddpscope --help` lists what is"});
+}
+
+}  // namespace ddpscope::commands

@@ -1,0 +1,70 @@
+// ddpscope dump: every record, process by process, in the order in which the calls began.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "collector/alignment/align.h"
+#include "collector/commands/command.h"
+#include "collector/commands/terminal_progress.h"
+#include "collector/reading/read_trace.h"
+#include "collector/reports/escape.h"
+#include "collector/reports/record_text.h"
+
+namespace ddpscope::commands {
+namespace {
+
+using model::Job;
+using model::Process;
+
+std::string name_of(const Process& process) {
+  std::string name = fmt::format("{}:{}", reports::escape(process.file.host()), process.header().pid);
+  return process.rank < 0 ? name : fmt::format("{} rank {}", name, process.rank);
+}
+
+void dump_record(const Job& job, std::uint32_t index, const reports::RecordPrinter& printer,
+                 const std::string& name, const trace::Record& record) {
+  std::string took = "(inside)";
+  if (record.end) {
+    std::int64_t ns = job.time_ns(index, record.end) - job.time_ns(index, record.begin);
+    took = fmt::format("+{}ns", ns);
+  }
+  std::string stack = printer.stack(record.stack, " < ");
+  fmt::print("{:.9f} {} {} thread {} {} {}{}{}\n",
+             static_cast<double>(job.time_ns(index, record.begin)) * 1e-9, took, name, record.thread,
+             printer.call(record), printer.fields(record), stack.empty() ? "" : " @ ", stack);
+}
+
+void dump_items(const Process& process, const std::string& name) {
+  for (const trace::ItemSpan& span : process.file.items())
+    for (const trace::ItemRead& item : span.items)
+      fmt::print("item {} thread {} file={} offset={} bytes={}\n", name, span.thread, item.file, item.offset,
+                 item.bytes);
+}
+
+Outcome dump(const std::string& trace) {
+  TerminalProgress progress;
+  auto reading = reading::read_trace(trace, progress);
+  if (!reading) return failed(reading.error());
+  Job& job = reading->job;
+  alignment::align(job);
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    reports::RecordPrinter printer(job.processes[i].file);
+    std::string name = name_of(job.processes[i]);
+    model::for_each_in_time(job.processes[i].file, [&](model::EventPlace, const trace::Record& record) {
+      dump_record(job, i, printer, name, record);
+    });
+    dump_items(job.processes[i], name);
+  }
+  if (std::fflush(stdout) != 0) return failed({"cannot write to standard output", "", ""});
+  return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors)};
+}
+
+}  // namespace
+
+Action declare_dump(CLI::App& app) {
+  auto trace = std::make_shared<std::string>();
+  app.add_option("TRACE", *trace, "folder that `ddpscope run -o` filled, or one file of it")->required();
+  return [trace] { return dump(*trace); };
+}
+
+}  // namespace ddpscope::commands

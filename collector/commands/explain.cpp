@@ -1,0 +1,39 @@
+// ddpscope explain: the page of a finding.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "collector/commands/command.h"
+#include "collector/findings/catalogue.h"
+
+namespace ddpscope::commands {
+namespace {
+
+Outcome list() {
+  for (const findings::CatalogueRow& row : findings::catalogue())
+    fmt::print("{:28} {}\n", row.slug, row.sentence);
+  return {};
+}
+
+Outcome explain(const std::string& slug) {
+  if (slug.empty()) return list();
+  const findings::CatalogueRow* row = findings::find_row(slug);
+  if (!row) return failed({"there is no finding '" + slug + "'", "", "`ddpscope explain` lists them"});
+  std::string_view page = findings::page_of(slug);
+  if (!page.empty()) {
+    fmt::print("{}", page);
+    return {};
+  }
+  fmt::print("{}: {}\n", row->slug, row->sentence);
+  return not_in_this_version("the detector of " + slug);
+}
+
+}  // namespace
+
+Action declare_explain(CLI::App& app) {
+  auto slug = std::make_shared<std::string>();
+  app.add_option("SLUG", *slug, "finding, as reports name it; without one all are listed");
+  return [slug] { return explain(*slug); };
+}
+
+}  // namespace ddpscope::commands

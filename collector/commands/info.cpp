@@ -1,0 +1,98 @@
+// ddpscope info: what a trace holds, by process, and what recording lost.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "collector/alignment/align.h"
+#include "collector/commands/command.h"
+#include "collector/commands/terminal_progress.h"
+#include "collector/reading/read_trace.h"
+#include "collector/reports/escape.h"
+
+namespace ddpscope::commands {
+namespace {
+
+using model::Job;
+using model::Process;
+using reports::escape;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+std::size_t files_of_role(const Job& job, model::Role role) {
+  std::size_t count = 0;
+  for (const Process& process : job.processes) count += process.role == role;
+  return count;
+}
+
+void print_job(const Job& job) {
+  auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
+  fmt::print("job       {} ranks (world size {}), {} processes on {} hosts, attempt {}{}\n",
+             job.ranks().size(), job.world_size, job.processes.size(), job.hosts.size(), job.attempt,
+             job.other_attempts ? fmt::format(" ({} other attempts in the folder)", job.other_attempts) : "");
+  fmt::print("roles     {} rank, {} worker, {} launcher, {} other\n", files_of_role(job, model::Role::kRank),
+             files_of_role(job, model::Role::kWorker), files_of_role(job, model::Role::kLauncher),
+             files_of_role(job, model::Role::kOther));
+  fmt::print("time      {:%Y-%m-%d %H:%M:%S} UTC, {:.3f} s\n", fmt::gmtime(start), seconds(job.duration_ns));
+  fmt::print("events    {}, dropped {}\n", job.calls(), job.lost());
+  fmt::print("clock     hosts are at most {:.1f} us apart\n", static_cast<double>(job.clock_error_ns) * 1e-3);
+  for (const model::Host& host : job.hosts)
+    fmt::print("host      {} (id {:016x}), {:.9f} ns a tick\n", escape(host.name), host.id,
+               host.clock.ns_per_tick());
+}
+
+std::string how_it_ended(const Process& process) {
+  const trace::FileHeader& h = process.header();
+  return h.ended ? fmt::format("exit code {}", h.exit_code) : "no end seen: it still runs, or was killed";
+}
+
+void print_calls(const Process& process) {
+  std::string text;
+  for (std::size_t i = 0; i < model::kCallClasses; ++i)
+    if (process.calls[i])
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                          model::name_of(static_cast<model::CallClass>(i)), process.calls[i]);
+  fmt::print("  calls     {}\n", text.empty() ? "none" : text);
+}
+
+void print_process(const Process& process) {
+  const trace::FileHeader& h = process.header();
+  std::string rank = process.rank < 0 ? "" : fmt::format(" {}", process.rank);
+  std::string source = *process.rank_source ? fmt::format(" (by {})", process.rank_source) : "";
+  fmt::print("\n{}:{} {}{}{}, parent {}\n", escape(process.file.host()), h.pid, model::name_of(process.role),
+             rank, source, h.parent_pid);
+  std::string command;
+  for (std::string_view word : process.arguments) command += (command.empty() ? "" : " ") + escape(word);
+  if (!command.empty()) fmt::print("  command   {}\n", command);
+  fmt::print("  file      {} ({} bytes, format {})\n", escape(process.file.name()), h.file_bytes, h.version);
+  fmt::print("  time      {:.3f} s to {:.3f} s, {}\n", seconds(process.first_ns), seconds(process.last_ns),
+             how_it_ended(process));
+  print_calls(process);
+  fmt::print("  tables    {} threads, {} files opened, {} strings, {} stacks\n", h.threads, h.files,
+             h.strings, h.stacks);
+  for (const model::Membership& member : process.memberships)
+    fmt::print("  communicator {} rank {} of {} (id {:016x})\n", member.communicator, member.rank,
+               member.size, member.id);
+  for (const trace::HealthInfo& row : trace::kHealth)
+    if (std::uint64_t count = process.file.health(row.index))
+      fmt::print("  {:9} {} {}: {}\n", row.severity, row.name, count, row.sentence);
+  for (const std::string& sentence : process.file.damage()) fmt::print("  damage    {}\n", escape(sentence));
+}
+
+Outcome info(const std::string& trace) {
+  TerminalProgress progress;
+  auto reading = reading::read_trace(trace, progress);
+  if (!reading) return failed(reading.error());
+  alignment::align(reading->job);
+  print_job(reading->job);
+  for (const Process& process : reading->job.processes) print_process(process);
+  return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors)};
+}
+
+}  // namespace
+
+Action declare_info(CLI::App& app) {
+  auto trace = std::make_shared<std::string>();
+  app.add_option("TRACE", *trace, "folder that `ddpscope run -o` filled, or one file of it")->required();
+  return [trace] { return info(*trace); };
+}
+
+}  // namespace ddpscope::commands

@@ -1,0 +1,19 @@
+// The commands that the contract names and this version lacks: they take any argument and say so.
+#include "collector/commands/command.h"
+
+namespace ddpscope::commands {
+namespace {
+
+Action declare_later(CLI::App& app, const char* name) {
+  app.allow_extras();
+  return [name] { return not_in_this_version(std::string("ddpscope ") + name); };
+}
+
+}  // namespace
+
+Action declare_diff(CLI::App& app) { return declare_later(app, "diff"); }
+Action declare_status(CLI::App& app) { return declare_later(app, "status"); }
+Action declare_export(CLI::App& app) { return declare_later(app, "export"); }
+Action declare_view(CLI::App& app) { return declare_later(app, "view"); }
+
+}  // namespace ddpscope::commands

@@ -1,0 +1,103 @@
+// ddpscope report: what is wrong with a job.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "collector/analysis/analyze.h"
+#include "collector/commands/command.h"
+#include "collector/commands/terminal_progress.h"
+#include "collector/findings/catalogue.h"
+#include "collector/reports/report.h"
+
+namespace ddpscope::commands {
+namespace {
+
+struct ReportOptions {
+  std::string trace;
+  std::string format = "text";
+  std::string output;
+  std::string fail_on = "error";
+  std::vector<std::string> only;
+  std::vector<std::string> later;  // given to options of the contract that this version lacks
+};
+
+std::optional<Error> check(const ReportOptions& options) {
+  for (const std::string& slug : options.only)
+    if (!findings::find_row(slug))
+      return Error{"there is no finding '" + slug + "'", "", "`ddpscope explain` lists them"};
+  return std::nullopt;
+}
+
+bool reaches(const findings::Outcome& outcome, const std::string& fail_on) {
+  if (fail_on == "none") return false;
+  for (const findings::Finding& finding : outcome.findings) {
+    if (fail_on == "info") return true;
+    if (fail_on == "warning" && finding.severity >= findings::Severity::kWarning) return true;
+    if (fail_on == "error" && finding.severity == findings::Severity::kError) return true;
+  }
+  return false;
+}
+
+std::optional<Error> write(const std::string& report, const std::string& output) {
+  if (output.empty()) {
+    std::fwrite(report.data(), 1, report.size(), stdout);
+    if (std::fflush(stdout) == 0) return std::nullopt;
+    return Error{"cannot write to standard output", "", ""};
+  }
+  std::ofstream file(output, std::ios::binary | std::ios::trunc);
+  file << report << std::flush;
+  if (file) return std::nullopt;
+  return Error{"cannot write the report", output, "name another file with -o"};
+}
+
+Outcome report(const ReportOptions& options) {
+  if (options.format != "text" && options.format != "json")
+    return not_in_this_version("--format " + options.format);
+  if (!options.later.empty()) return not_in_this_version("--baseline, --suppress, --mpi and --shard");
+  if (auto problem = check(options)) return failed(*problem);
+  std::optional<Result<analysis::Analysis>> analysis;
+  {
+    TerminalProgress progress;
+    analysis = analysis::analyze(options.trace, options.only, progress);
+  }
+  if (!*analysis) return failed(analysis->error());
+  analysis::Analysis& found = **analysis;
+  std::string text = options.format == "json"
+                         ? reports::json_report(found.job, found.outcome, DDPSCOPE_VERSION)
+                         : reports::text_report(found.job, found.outcome);
+  Outcome outcome{reaches(found.outcome, options.fail_on) ? kFindings : kNothingFound,
+                  std::move(found.errors)};
+  if (auto problem = write(text, options.output)) outcome.errors.push_back(*problem);
+  if (!found.judged)
+    outcome.errors.push_back(
+        {"several ranks ran, but neither collectives nor file accesses of theirs were recorded",
+         options.trace, "`ddpscope info` shows what each process recorded"});
+  if (!outcome.errors.empty()) outcome.code = kCannotRun;
+  return outcome;
+}
+
+}  // namespace
+
+Action declare_report(CLI::App& app) {
+  auto options = std::make_shared<ReportOptions>();
+  app.add_option("TRACE", options->trace, "folder that `ddpscope run -o` filled, or one file of it")
+      ->required();
+  app.add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json", "markdown", "html", "sarif", "junit"}));
+  app.add_option("-o", options->output, "file to write to, instead of standard output");
+  app.add_option("--fail-on", options->fail_on, "severity from which the exit code is 1")
+      ->check(CLI::IsMember({"none", "info", "warning", "error"}));
+  app.add_option("--only", options->only, "findings to look for, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  for (const char* name : {"--baseline", "--suppress", "--shard"})
+    app.add_option(name, options->later, "not in this version")->expected(1);
+  app.add_flag_callback(
+      "--mpi", [options] { options->later.push_back("--mpi"); }, "not in this version");
+  return [options] { return report(*options); };
+}
+
+}  // namespace ddpscope::commands

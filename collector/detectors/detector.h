@@ -1,0 +1,38 @@
+// What a detector is: a slug and a function from the facts of a job to findings. No detector knows another;
+// which finding explains which is decided afterwards, in attribution/.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "collector/findings/finding.h"
+#include "collector/matching/collectives.h"
+#include "collector/matching/divergence.h"
+#include "collector/model/job.h"
+#include "collector/ordering/device_order.h"
+#include "collector/patterns/rounds.h"
+
+namespace ddpscope::detectors {
+
+// Everything that was derived from the trace, computed once.
+struct Facts {
+  const model::Job& job;
+  const matching::Collectives& collectives;
+  const matching::Divergences& divergences;
+  const ordering::DeviceOrder& device_order;
+  const std::vector<bool>& barriers;  // by call, as in collectives.calls
+  const patterns::Rounds& rounds;
+};
+
+struct Detector {
+  std::string_view slug;
+  void (*detect)(const Facts& facts, findings::Outcome& outcome);
+};
+
+// In the order of the catalogue.
+std::span<const Detector> all_detectors();
+
+void detect_skipped_barrier(const Facts& facts, findings::Outcome& outcome);
+void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome);
+void detect_hung_collective(const Facts& facts, findings::Outcome& outcome);
+
+}  // namespace ddpscope::detectors

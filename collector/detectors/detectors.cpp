@@ -1,0 +1,17 @@
+// All detectors, listed by hand.
+#include "collector/detectors/detector.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+constexpr Detector kDetectors[] = {
+    {"skipped-barrier", detect_skipped_barrier},
+    {"mismatched-collective", detect_mismatched_collective},
+    {"hung-collective", detect_hung_collective},
+};
+
+}  // namespace
+
+std::span<const Detector> all_detectors() { return kDetectors; }
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,83 @@
+// Sides, evidence and place of a divergence.
+#include "collector/detectors/divergence_story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddpscope::detectors {
+namespace {
+
+using matching::CollectiveCall;
+using matching::Divergence;
+using matching::kNone;
+
+constexpr std::size_t kMaxEvidence = 12;  // a job of a thousand ranks tells its story with a few of them
+
+std::string describe(const Facts& facts, std::uint32_t call) {
+  const CollectiveCall& c = facts.collectives.calls[call];
+  std::string text = facts.barriers[call] ? "barrier: " : "";
+  text += matching::to_text(c.signature);
+  std::uint32_t blocked = facts.device_order.completions[call].blocked;
+  bool incomplete = facts.device_order.completions[call].wait == kNone;
+  if (incomplete && blocked != kNone) {
+    std::int64_t since = facts.device_order.waits[blocked].begin_ns;
+    text += fmt::format(", never complete: the host waits from {} on", seconds(since));
+  }
+  return text;
+}
+
+}  // namespace
+
+Sides sides_of(const Facts& facts, const Divergence& divergence) {
+  const auto& members = facts.collectives.communicators[divergence.communicator].members;
+  Sides sides;
+  for (std::uint32_t m = 0; m < members.size(); ++m) {
+    bool odd = std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
+    if (odd)
+      sides.odd.push_back(members[m].rank);
+    else if (divergence.calls[m] != kNone)
+      sides.others.push_back(members[m].rank);
+  }
+  std::sort(sides.odd.begin(), sides.odd.end());
+  std::sort(sides.others.begin(), sides.others.end());
+  return sides;
+}
+
+std::vector<findings::Evidence> evidence_of(const Facts& facts, const Divergence& divergence) {
+  const auto& members = facts.collectives.communicators[divergence.communicator].members;
+  std::vector<findings::Evidence> evidence;
+  auto add = [&](std::uint32_t call, const std::string& detail) {
+    if (evidence.size() < kMaxEvidence)
+      evidence.push_back(evidence_of(facts.job, facts.collectives, facts.collectives.calls[call], detail));
+  };
+  const auto& first = members[divergence.odd.front()];
+  std::uint32_t at = divergence.calls[divergence.odd.front()];
+  std::size_t ordinal = at == kNone ? first.calls.size() : facts.collectives.calls[at].ordinal;
+  if (ordinal > 0)
+    add(first.calls[ordinal - 1],
+        "the last call in which the ranks agree: " + describe(facts, first.calls[ordinal - 1]));
+  for (bool odd : {false, true})
+    for (std::uint32_t m = 0; m < members.size(); ++m) {
+      bool is_odd = std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
+      std::uint32_t call = divergence.calls[m];
+      if (is_odd == odd && call != kNone) add(call, (odd ? "instead: " : "") + describe(facts, call));
+    }
+  return evidence;
+}
+
+findings::Place place_of(const Facts& facts, const Divergence& divergence) {
+  std::vector<std::int32_t> ranks;
+  std::int64_t from = ordering::kNever, to = 0;
+  for (const auto& member : facts.collectives.communicators[divergence.communicator].members)
+    ranks.push_back(member.rank);
+  for (std::uint32_t call : divergence.calls) {
+    if (call == kNone) continue;
+    from = std::min(from, facts.collectives.calls[call].begin_ns);
+    to = std::max(to, facts.device_order.complete_ns(call));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return facts.rounds.place(ranks, from, to);
+}
+
+}  // namespace ddpscope::detectors

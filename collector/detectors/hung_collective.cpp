@@ -1,0 +1,220 @@
+// hung-collective: some ranks wait in a collective for ranks that never come, because they ended, are
+// somewhere else, or issued something that does not pair.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "collector/detectors/detector.h"
+#include "collector/detectors/story.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using matching::CollectiveCall;
+using matching::Communicator;
+using matching::kNone;
+using matching::Member;
+
+// A job that was killed at its time limit stood in some collective, too. A wait counts once it is longer than
+// max(2 s, 10 x p99 of that operation), or if the missing rank had ended before (design, section 2).
+constexpr std::int64_t kLongWait = 2'000'000'000;
+
+struct Hang {
+  std::uint32_t communicator;
+  std::size_t ordinal = 0;
+  std::vector<std::uint32_t> waiting;  // members whose host waits for the call
+  std::vector<std::uint32_t> absent;   // members that never issued it
+  std::int64_t longest_wait = 0;
+};
+
+bool complete(const Facts& facts, std::uint32_t call) {
+  return facts.device_order.completions[call].wait != kNone;
+}
+
+// When the host gave up or was last seen.
+std::int64_t end_of(const Facts& facts, const Member& member) {
+  return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns});
+}
+
+std::int64_t p99_of(const Facts& facts, const Communicator& communicator, trace::Operation operation) {
+  std::vector<std::int64_t> waits;
+  for (const Member& member : communicator.members)
+    for (std::uint32_t call : member.calls)
+      if (facts.collectives.calls[call].signature.operation == operation && complete(facts, call))
+        waits.push_back(facts.device_order.complete_ns(call) - facts.collectives.calls[call].begin_ns);
+  if (waits.empty()) return 0;
+  auto at = waits.begin() + static_cast<std::ptrdiff_t>((waits.size() - 1) * 99 / 100);
+  std::nth_element(waits.begin(), at, waits.end());
+  return *at;
+}
+
+// The first ordinal that some host waits for in vain.
+std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
+  const Communicator& communicator = facts.collectives.communicators[index];
+  std::optional<Hang> hang;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    const Member& member = communicator.members[m];
+    for (std::size_t k = member.calls.size(); k-- > 0 && !complete(facts, member.calls[k]);) {
+      if (facts.device_order.completions[member.calls[k]].blocked == kNone) continue;
+      if (!hang) hang = Hang{index, k, {}, {}, 0};
+      hang->ordinal = std::min(hang->ordinal, k);
+    }
+  }
+  if (!hang) return hang;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    const Member& member = communicator.members[m];
+    if (hang->ordinal >= member.calls.size()) {
+      hang->absent.push_back(m);
+      continue;
+    }
+    std::uint32_t blocked = facts.device_order.completions[member.calls[hang->ordinal]].blocked;
+    if (complete(facts, member.calls[hang->ordinal]) || blocked == kNone) continue;
+    hang->waiting.push_back(m);
+    hang->longest_wait =
+        std::max(hang->longest_wait, end_of(facts, member) - facts.device_order.waits[blocked].begin_ns);
+  }
+  return hang;
+}
+
+// A rank ended while its peers went on: its exit was seen before theirs; or its trace just stops while every
+// peer noticed that it was gone (a kill of the whole job lets no rank notice anything).
+bool ended_before(const Facts& facts, const Communicator& communicator, std::uint32_t absent) {
+  const Member& gone = communicator.members[absent];
+  const model::Process& process = facts.job.processes[gone.process];
+  bool all_noticed = true, outlived = false;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    if (m == absent) continue;
+    const Member& peer = communicator.members[m];
+    const model::Process& other = facts.job.processes[peer.process];
+    bool gave_up = peer.aborted_ns != ordering::kNever || peer.error_ns != ordering::kNever;
+    bool failed = other.header().ended && other.header().exit_code != 0;
+    all_noticed = all_noticed && (gave_up || failed);
+    outlived = outlived || other.last_ns > process.last_ns;
+  }
+  return outlived && (process.header().ended || all_noticed);
+}
+
+// The call that the rank is inside of, else its last one: where it is instead of in the collective.
+std::optional<model::EventRef> last_sign(const Facts& facts, const Member& member) {
+  std::optional<model::EventRef> open, last;
+  const model::Process& process = facts.job.processes[member.process];
+  std::uint16_t thread = member.calls.empty()
+                             ? std::uint16_t{1}
+                             : facts.collectives.call_at(member, member.calls.size() - 1).thread;
+  model::for_each_in_time(process.file, [&](model::EventPlace place, const trace::Record& record) {
+    if (record.thread != thread) return;
+    last = {member.process, place};
+    if (record.end == 0) open = last;
+  });
+  return open ? open : last;
+}
+
+std::string how_it_is(const Facts& facts, const Member& member) {
+  const model::Process& process = facts.job.processes[member.process];
+  if (process.header().ended)
+    return fmt::format("it ended with exit code {} at {}", process.header().exit_code,
+                       seconds(process.last_ns));
+  auto sign = last_sign(facts, member);
+  if (!sign) return "nothing is known of it";
+  const trace::CallInfo* info = trace::find_call(facts.job.record(*sign).call);
+  const char* name = info ? info->symbol : "a call";
+  if (facts.job.record(*sign).end == 0)
+    return fmt::format("it has been inside {} since {}", name, seconds(facts.job.begin_ns(*sign)));
+  return fmt::format("its trace stops at {} after {}: it was killed or does something that is not recorded",
+                     seconds(process.last_ns), name);
+}
+
+std::vector<std::int32_t> ranks_of(const Communicator& communicator,
+                                   const std::vector<std::uint32_t>& members) {
+  std::vector<std::int32_t> ranks;
+  for (std::uint32_t m : members) ranks.push_back(communicator.members[m].rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& finding) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  constexpr std::size_t kFew = 6;
+  for (std::uint32_t m : hang.waiting) {
+    if (finding.evidence.size() >= kFew) break;
+    const CollectiveCall& call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
+    finding.evidence.push_back(
+        evidence_of(facts.job, facts.collectives, call, matching::to_text(call.signature) + ", issued"));
+    std::uint32_t wait = facts.device_order.completions[communicator.members[m].calls[hang.ordinal]].blocked;
+    findings::Evidence waits =
+        evidence_of(facts.job, facts.device_order.waits[wait].event, "waits for it, in vain");
+    waits.rank = communicator.members[m].rank;
+    finding.evidence.push_back(std::move(waits));
+  }
+  for (std::uint32_t m : hang.absent) {
+    auto sign = last_sign(facts, communicator.members[m]);
+    if (!sign) continue;
+    findings::Evidence absent =
+        evidence_of(facts.job, *sign, "never came: " + how_it_is(facts, communicator.members[m]));
+    absent.rank = communicator.members[m].rank;
+    finding.evidence.push_back(std::move(absent));
+  }
+}
+
+std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall& call) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
+                            absent = ranks_of(communicator, hang.absent);
+  std::string what = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
+                                 matching::to_text(call.signature), at(code_place(facts.job, call.event)));
+  if (absent.empty()) return what + ": every rank issued a call there, but it never completes";
+  std::string how =
+      absent.size() == 1 ? ": " + how_it_is(facts, communicator.members[hang.absent.front()]) : "";
+  return fmt::format("{}; {} never came{}", what, list_ranks(absent), how);
+}
+
+void tell(const Facts& facts, const Hang& hang, bool certain, findings::Outcome& outcome) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  const CollectiveCall& call =
+      facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
+  findings::Finding finding;
+  finding.slug = "hung-collective";
+  finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
+  finding.ranks = ranks_of(communicator, hang.absent.empty() ? hang.waiting : hang.absent);
+  finding.title = title_of(facts, hang, call);
+  finding.advice =
+      "Look at what the missing ranks do instead: an exception, an exit or a wait of their own. Let a "
+      "failure on one rank end "
+      "all, and check that every rank reaches this call equally often.";
+  add_evidence(facts, hang, finding);
+  std::vector<std::int32_t> all;
+  for (const Member& member : communicator.members) all.push_back(member.rank);
+  std::sort(all.begin(), all.end());
+  finding.first_ns = call.begin_ns;
+  finding.last_ns = facts.job.duration_ns;
+  finding.place = facts.rounds.place(all, call.begin_ns, ordering::kNever);
+  finding.key = fmt::format("{} {}", matching::to_text(call.signature), code_place(facts.job, call.event));
+  outcome.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
+  for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
+    auto hang = find_hang(facts, c);
+    if (!hang || hang->waiting.empty()) continue;
+    const Communicator& communicator = facts.collectives.communicators[c];
+    const CollectiveCall& call =
+        facts.collectives.call_at(communicator.members[hang->waiting.front()], hang->ordinal);
+    std::int64_t needed = std::max(kLongWait, 10 * p99_of(facts, communicator, call.signature.operation));
+    bool gone = std::any_of(hang->absent.begin(), hang->absent.end(),
+                            [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
+    if (gone || hang->longest_wait >= needed)
+      tell(facts, *hang, true, outcome);
+    else
+      outcome.coverage.push_back(
+          {fmt::format("the last {} of communicator {:016x}", matching::to_text(call.signature),
+                       communicator.id),
+           fmt::format("the trace ends {} into the wait for it: too short to tell a hang from a slow rank",
+                       seconds(hang->longest_wait)),
+           {"hung-collective"}});
+  }
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,89 @@
+// mismatched-collective: calls that NCCL pairs, for they have the same place in their communicator's order,
+// differ in operation, count, data type, reduction or root.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/detectors/detector.h"
+#include "collector/detectors/divergence_story.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using matching::Collectives;
+using matching::Divergence;
+using matching::DivergenceKind;
+using matching::kNone;
+using matching::Signature;
+
+// The fields in which two signatures differ, as a reader would name them.
+std::string difference(const Signature& a, const Signature& b) {
+  std::string text;
+  auto add = [&](bool differs, const char* name) {
+    if (differs) text += (text.empty() ? "" : ", ") + std::string(name);
+  };
+  add(a.operation != b.operation, "operation");
+  add(a.count != b.count, "count");
+  add(a.datatype != b.datatype, "data type");
+  if (a.operation == b.operation) {
+    add(a.reduction != b.reduction, "reduction");
+    add(a.root != b.root, "root");
+  }
+  return text;
+}
+
+// What NCCL pairs the odd rank's call with: the peer's call of the same ordinal.
+std::uint32_t paired_with(const Collectives& collectives, std::uint32_t call, const Divergence& divergence) {
+  const auto& odd = collectives.calls[call];
+  const auto& members = collectives.communicators[odd.communicator].members;
+  for (std::uint32_t m = 0; m < members.size(); ++m) {
+    bool is_odd = std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
+    if (is_odd || odd.ordinal >= members[m].calls.size()) continue;
+    std::uint32_t peer = members[m].calls[odd.ordinal];
+    if (!(collectives.calls[peer].signature == odd.signature)) return peer;
+  }
+  return kNone;
+}
+
+void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_call, std::uint32_t peer_call,
+          findings::Outcome& outcome) {
+  const auto& odd = facts.collectives.calls[odd_call];
+  const auto& peer = facts.collectives.calls[peer_call];
+  Sides sides = sides_of(facts, divergence);
+  findings::Finding finding;
+  finding.slug = "mismatched-collective";
+  finding.confidence = findings::Confidence::kCertain;
+  finding.ranks = sides.odd;
+  if (!divergence.decided)
+    finding.ranks.insert(finding.ranks.end(), sides.others.begin(), sides.others.end());
+  std::sort(finding.ranks.begin(), finding.ranks.end());
+  std::string fields = difference(odd.signature, peer.signature);
+  finding.title = fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
+                              verb(sides.odd, "runs", "run"), matching::to_text(odd.signature),
+                              at(code_place(facts.job, odd.event)), list_ranks(sides.others),
+                              matching::to_text(peer.signature), fields);
+  finding.advice =
+      "Make all ranks of the communicator issue the same calls in the same order, with the same count, type, "
+      "reduction and "
+      "root: look at what the calls of the ranks named here depend on.";
+  finding.evidence = evidence_of(facts, divergence);
+  finding.place = place_of(facts, divergence);
+  finding.first_ns = std::min(odd.begin_ns, peer.begin_ns);
+  finding.last_ns = finding.place.to_ns;
+  finding.key =
+      fmt::format("{} {} {}", fields, code_place(facts.job, odd.event), code_place(facts.job, peer.event));
+  outcome.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome) {
+  for (const Divergence& divergence : facts.divergences.divergences) {
+    // A call left out shows in what the odd rank goes on with, a surplus one in itself.
+    if (divergence.actual == kNone) continue;
+    std::uint32_t peer = paired_with(facts.collectives, divergence.actual, divergence);
+    if (peer != kNone) tell(facts, divergence, divergence.actual, peer, outcome);
+  }
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,69 @@
+// skipped-barrier: a rank leaves out a barrier that its peers run, or runs one more (bugs a2 and a4 of the
+// catalogue: a guard that ranks answer differently, a counter that leaks, a nested helper).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/detectors/detector.h"
+#include "collector/detectors/divergence_story.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using matching::Divergence;
+using matching::DivergenceKind;
+using matching::kNone;
+
+bool is_barrier(const Facts& facts, std::uint32_t call) { return call != kNone && facts.barriers[call]; }
+
+// The barrier that is left out or too many; kNone if this divergence is about something else.
+std::uint32_t barrier_of(const Facts& facts, const Divergence& divergence) {
+  bool expected = is_barrier(facts, divergence.expected), actual = is_barrier(facts, divergence.actual);
+  if (divergence.kind == DivergenceKind::kMissing && expected) return divergence.expected;
+  if (divergence.kind == DivergenceKind::kSurplus && actual) return divergence.actual;
+  return kNone;
+}
+
+void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrier,
+          findings::Outcome& outcome) {
+  bool missing = divergence.kind == DivergenceKind::kMissing;
+  Sides sides = sides_of(facts, divergence);
+  const auto& call = facts.collectives.calls[barrier];
+  std::string place = code_place(facts.job, call.event);
+  findings::Finding finding;
+  finding.slug = "skipped-barrier";
+  finding.confidence = divergence.decided ? findings::Confidence::kCertain : findings::Confidence::kLikely;
+  finding.ranks = sides.odd;
+  std::string odd = list_ranks(sides.odd), others = list_ranks(sides.others);
+  if (missing)
+    finding.title = fmt::format("{} {} not run the barrier that {} {}{}", odd, verb(sides.odd, "does", "do"),
+                                others, verb(sides.others, "runs", "run"), at(place));
+  else
+    finding.title = fmt::format("{} {} a barrier once more than {}{}", odd, verb(sides.odd, "runs", "run"),
+                                others, at(place));
+  finding.advice = missing ? "Let every rank run the barrier: take it out of the branch, early return or "
+                             "exception path that these ranks "
+                             "take, or let rank 0 decide and broadcast the decision."
+                           : "Run the barrier as often on every rank: take the surplus call out of the code "
+                             "that only these ranks run.";
+  finding.evidence = evidence_of(facts, divergence);
+  finding.place = place_of(facts, divergence);
+  finding.first_ns = call.begin_ns;
+  finding.last_ns = missing ? finding.place.to_ns : call.enqueue_ns;
+  std::uint32_t instead = missing ? divergence.actual : divergence.expected;
+  finding.key = fmt::format(
+      "{} {} then {}", missing ? "missing" : "surplus", place,
+      instead == kNone ? "nothing" : code_place(facts.job, facts.collectives.calls[instead].event));
+  outcome.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void detect_skipped_barrier(const Facts& facts, findings::Outcome& outcome) {
+  for (const Divergence& divergence : facts.divergences.divergences) {
+    std::uint32_t barrier = barrier_of(facts, divergence);
+    if (barrier != kNone) tell(facts, divergence, barrier, outcome);
+  }
+}
+
+}  // namespace ddpscope::detectors

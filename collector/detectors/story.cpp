@@ -1,0 +1,67 @@
+// Evidence and phrases.
+#include "collector/detectors/story.h"
+
+#include <fmt/format.h>
+
+#include "collector/symbols/native_frames.h"
+
+namespace ddpscope::detectors {
+
+findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std::string detail) {
+  const model::Process& process = job.processes[event.process];
+  const trace::Record& record = process.record(event.place);
+  const trace::CallInfo* info = trace::find_call(record.call);
+  findings::Evidence evidence;
+  evidence.rank = process.rank;
+  evidence.process = fmt::format("{}:{}", process.file.host(), process.header().pid);
+  evidence.t_ns = job.begin_ns(event);
+  evidence.call = info ? info->symbol : "";
+  evidence.detail = std::move(detail);
+  evidence.stack = stack_of(job, event);
+  return evidence;
+}
+
+findings::Evidence evidence_of(const model::Job& job, const matching::Collectives& collectives,
+                               const matching::CollectiveCall& call, std::string detail) {
+  findings::Evidence evidence = evidence_of(job, call.event, std::move(detail));
+  evidence.rank = collectives.member_of(call).rank;
+  return evidence;
+}
+
+std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) {
+  static symbols::NativeFrames native_frames;  // what a module's addresses mean depends on nothing else
+  const trace::TraceFile& file = job.processes[event.process].file;
+  std::vector<std::string> lines;
+  for (const trace::StackFrame& frame : file.stack(job.record(event).stack)) {
+    std::string_view name = file.string(frame.file);
+    if (frame.kind == trace::FrameKind::kPython) {
+      lines.push_back(fmt::format("{}:{} {}", name, frame.line, file.string(frame.function)));
+      continue;
+    }
+    for (const std::string& native : native_frames.at(name, frame.address)) lines.push_back(native);
+  }
+  return lines;
+}
+
+std::string code_place(const model::Job& job, model::EventRef event) {
+  std::vector<std::string> stack = stack_of(job, event);
+  return stack.empty() ? "" : stack.front();
+}
+
+std::string list_ranks(const std::vector<std::int32_t>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+  std::string text = "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ", ranks[i]);
+  return text;
+}
+
+const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many) {
+  return ranks.size() == 1 ? of_one : of_many;
+}
+
+std::string at(const std::string& code_place) { return code_place.empty() ? "" : " at " + code_place; }
+
+std::string seconds(std::int64_t ns) { return fmt::format("{:.3f} s", static_cast<double>(ns) * 1e-9); }
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,28 @@
+// The words that findings are made of: evidence from an event, lists of ranks, code places.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "collector/findings/finding.h"
+#include "collector/matching/collectives.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::detectors {
+
+findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std::string detail);
+// Of a collective: the rank is that of its communicator's member.
+findings::Evidence evidence_of(const model::Job& job, const matching::Collectives& collectives,
+                               const matching::CollectiveCall& call, std::string detail);
+
+// The frames of an event's stack, innermost first: "FILE:LINE FUNCTION", native ones resolved where debug
+// information is at hand.
+std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);
+// The innermost frame that belongs to the program; empty without a stack.
+std::string code_place(const model::Job& job, model::EventRef event);
+
+std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
+const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many);
+std::string at(const std::string& code_place);  // " at FILE:LINE FUNCTION", or nothing
+std::string seconds(std::int64_t ns);           // "1.250 s"
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,84 @@
+// What a detector says, and what it could not judge. Mirrors the JSON contract of `report --format json`;
+// times are nanoseconds since the job's start.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddpscope::findings {
+
+enum class Severity : std::uint8_t { kInfo, kWarning, kError };
+enum class Confidence : std::uint8_t { kPossible, kLikely, kCertain };
+const char* name_of(Severity severity);
+const char* name_of(Confidence confidence);
+
+// One call that the story is made of. Stack: innermost frame first, "FILE:LINE FUNCTION".
+struct Evidence {
+  std::int32_t rank = -1;
+  std::string process;  // HOST:PID
+  std::int64_t t_ns = 0;
+  std::string call;
+  std::string detail;
+  std::string file;  // path that the call concerns, empty if none
+  std::vector<std::string> stack;
+};
+
+struct Cost {
+  double ms_per_step = 0;
+  std::uint64_t bytes_per_step = 0;
+};
+
+struct LookedFor {
+  std::string edge;
+  std::string found;
+};
+
+// For pairs that nothing orders: where the search began and ended, and which edges it missed.
+struct Order {
+  std::string last_before;
+  std::string first_after;
+  std::vector<LookedFor> looked_for;
+};
+
+// Where a finding sits in the job: the stretch between two synchronisations of the ranks concerned. It
+// reaches to the end of the job if a rank ended or blocked because of it.
+struct Place {
+  std::vector<std::int32_t> ranks;  // ascending
+  std::int64_t from_ns = 0;
+  std::int64_t to_ns = 0;
+};
+
+struct Finding {
+  std::string slug;
+  Severity severity = Severity::kError;
+  Confidence confidence = Confidence::kCertain;
+  std::string title;                // one sentence
+  std::vector<std::int32_t> ranks;  // at fault, ascending
+  std::uint64_t count = 1;
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+  Cost cost;
+  std::string advice;
+  std::vector<std::string> consequences;  // slugs, set by attribution
+  std::vector<Order> order;               // empty or one
+  std::vector<Evidence> evidence;         // in the order of the story
+  Place place;
+  std::string
+      key;  // what tells this bug from another of its slug: call and code place, never pids or paths of a run
+  std::string id;  // from slug and key, set by attribution
+};
+
+// Silence is never taken for health: what could not be seen, why, and which findings that leaves unjudged.
+struct Coverage {
+  std::string what;
+  std::string why;
+  std::vector<std::string> unjudged;  // slugs
+};
+
+struct Outcome {
+  std::vector<Finding> findings;
+  std::vector<Coverage> coverage;
+};
+
+}  // namespace ddpscope::findings

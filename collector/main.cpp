@@ -1,0 +1,68 @@
+// ddpscope: reads the command line, runs the command, prints its errors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "collector/commands/command.h"
+#include "collector/reports/escape.h"
+
+namespace {
+
+namespace commands = ddpscope::commands;
+
+void print(const ddpscope::Error& error) {
+  using ddpscope::reports::escape;
+  std::string where = error.where.empty() ? "" : escape(error.where) + ": ";
+  fmt::print(stderr, "error: {}{}\n", where, escape(error.what));
+  if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", escape(error.hint));
+}
+
+int finish(const commands::Outcome& outcome) {
+  for (const ddpscope::Error& error : outcome.errors) print(error);
+  return outcome.code;
+}
+
+bool is_command(std::string_view name) {
+  auto all = commands::all_commands();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const commands::Command& command) { return command.name == name; });
+}
+
+commands::Outcome no_such_command(const std::string& name) {
+  return commands::failed({"there is no command '" + name + "'", "", "`ddpscope --help` shows the commands"});
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Finds the bugs of distributed training jobs from outside the program.", "ddpscope");
+  app.set_version_flag("--version", DDPSCOPE_VERSION);
+  app.require_subcommand(1);
+  commands::Action action;
+  for (const commands::Command& command : commands::all_commands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.sentence);
+    commands::Action own = command.declare(*sub);
+    sub->callback([&action, own] { action = own; });
+  }
+  bool option = argc > 1 && argv[1][0] == '-';
+  if (argc > 1 && !option && !is_command(argv[1])) return finish(no_such_command(argv[1]));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return finish(commands::failed(
+        {error.what(), "", "`ddpscope --help` shows the commands, `ddpscope COMMAND --help` their options"}));
+  }
+  return finish(action());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    return finish(commands::failed({error.what(), "", ""}));
+  }
+}

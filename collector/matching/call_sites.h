@@ -1,0 +1,26 @@
+// Numbers the places in the code from which calls are made, so that equal places have equal numbers on all
+// ranks.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/model/job.h"
+
+namespace ddpscope::matching {
+
+class CallSites {
+ public:
+  explicit CallSites(const model::Job& job) : job_(job), known_(job.processes.size()) {}
+
+  std::uint32_t number(std::uint32_t process, std::uint32_t stack);  // 0 if there is no stack
+  std::uint32_t count() const { return next_; }
+
+ private:
+  const model::Job& job_;
+  std::vector<std::unordered_map<std::uint32_t, std::uint32_t>> known_;  // per process: stack id to number
+  std::unordered_map<std::uint64_t, std::uint32_t> by_content_;
+  std::uint32_t next_ = 1;
+};
+
+}  // namespace ddpscope::matching

@@ -1,0 +1,220 @@
+// Collects NCCL's records process by process and sorts them into communicators.
+#include "collector/matching/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "collector/matching/call_sites.h"
+#include "collector/model/nccl_types.h"
+
+namespace ddpscope::matching {
+namespace {
+
+using model::EventPlace;
+using model::Job;
+using model::Membership;
+using model::Process;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+constexpr int kInProgress = 7;  // ncclInProgress: a call on a non-blocking communicator that is still at work
+
+bool reduces(Operation operation) {
+  return operation == Operation::kAllReduce || operation == Operation::kReduce ||
+         operation == Operation::kReduceScatter;
+}
+
+bool has_root(Operation operation) {
+  return operation == Operation::kBroadcast || operation == Operation::kReduce ||
+         operation == Operation::kGather || operation == Operation::kScatter;
+}
+
+bool is_collective(Operation operation) {
+  return operation >= Operation::kAllReduce && operation <= Operation::kScatter;
+}
+
+bool is_point_to_point(Operation operation) {
+  return operation == Operation::kSend || operation == Operation::kReceive;
+}
+
+Signature signature_of(Operation operation, const payload::Collective& call) {
+  return {operation, call.datatype, reduces(operation) ? call.reduction : std::uint8_t{0},
+          has_root(operation) ? call.peer : -1, call.count};
+}
+
+// Which rank of the job a membership is. A process that holds several ranks has one membership of the world
+// for each; a communicator split off one of them belongs to the same rank.
+std::int32_t rank_of(const Process& process, const Membership& member, std::int32_t world) {
+  auto spans_world = [&](const Membership& m) { return m.size == world && m.parent == 0; };
+  auto worlds = std::count_if(process.memberships.begin(), process.memberships.end(), spans_world);
+  if (worlds <= 1) return process.rank;
+  if (spans_world(member)) return member.rank;
+  for (const Membership& parent : process.memberships)
+    if (parent.communicator == member.parent && spans_world(parent)) return parent.rank;
+  return process.rank;
+}
+
+class Builder {
+ public:
+  explicit Builder(const Job& job) : job_(job), sites_(job) {}
+
+  Collectives build() {
+    add_members();
+    for (process_ = 0; process_ < job_.processes.size(); ++process_) add_process();
+    result_.sites = sites_.count();
+    return std::move(result_);
+  }
+
+ private:
+  struct Found {
+    const Record* record;
+    EventPlace place;
+    Operation operation;
+  };
+  struct Thread {
+    std::vector<std::uint32_t> in_group;  // calls not enqueued yet
+  };
+
+  void add_members();
+  void add_process();
+  void add_call(const Found& found);
+  void note_state(const Found& found);
+  void end_group(const Found& found);
+
+  const Job& job_;
+  CallSites sites_;
+  Collectives result_;
+  std::uint32_t process_ = 0;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
+  std::map<std::uint16_t, Thread> threads_;
+};
+
+void Builder::add_members() {
+  std::map<std::uint64_t, std::uint32_t> by_id;
+  for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+    const Process& process = job_.processes[i];
+    for (const Membership& m : process.memberships) {
+      auto [found, fresh] = by_id.emplace(m.id, static_cast<std::uint32_t>(result_.communicators.size()));
+      if (fresh) result_.communicators.push_back({m.id, m.size, {}});
+      Member member{};
+      member.rank_in_communicator = m.rank;
+      member.rank = rank_of(process, m, job_.world_size);
+      member.process = i;
+      member.number = m.communicator;
+      member.made = m.place;
+      result_.communicators[found->second].members.push_back(std::move(member));
+    }
+  }
+  for (std::uint32_t c = 0; c < result_.communicators.size(); ++c) {
+    auto& members = result_.communicators[c].members;
+    auto lower = [](const Member& a, const Member& b) {
+      return a.rank_in_communicator < b.rank_in_communicator;
+    };
+    std::stable_sort(members.begin(), members.end(), lower);
+    for (std::uint32_t m = 0; m < members.size(); ++m)
+      member_of_[{members[m].process, members[m].number}] = {c, m};
+  }
+}
+
+void Builder::add_process() {
+  std::vector<Found> found;
+  threads_.clear();
+  model::for_each(job_.processes[process_].file, [&](EventPlace place, const Record& record) {
+    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+    if (operation != Operation::kNone && operation <= Operation::kCommunicatorQuery)
+      found.push_back({&record, place, operation});
+  });
+  auto earlier = [](const Found& a, const Found& b) { return a.record->begin < b.record->begin; };
+  std::stable_sort(found.begin(), found.end(), earlier);
+  for (const Found& call : found) {
+    if (is_collective(call.operation) || is_point_to_point(call.operation))
+      add_call(call);
+    else if (call.operation == Operation::kGroupEnd)
+      end_group(call);
+    else
+      note_state(call);
+  }
+}
+
+void Builder::add_call(const Found& found) {
+  auto data = trace::payload_of<payload::Collective>(*found.record);
+  if (found.record->end && data.result != 0 && data.result != kInProgress) return;  // NCCL refused it
+  auto member_place = member_of_.find({process_, data.communicator});
+  if (member_place == member_of_.end()) return;
+  auto [communicator, index] = member_place->second;
+  Member& member = result_.communicators[communicator].members[index];
+  auto& list = is_collective(found.operation) ? member.calls : member.point_to_point;
+  CollectiveCall call{};
+  call.event = {process_, found.place};
+  call.begin_ns = job_.begin_ns(call.event);
+  call.enqueue_ns = job_.end_ns(call.event);
+  call.signature = signature_of(found.operation, data);
+  call.communicator = communicator;
+  call.member = index;
+  call.ordinal = static_cast<std::uint32_t>(list.size());
+  call.site = sites_.number(process_, found.record->stack);
+  call.stream = data.stream;
+  call.buffer = data.buffer;
+  call.thread = found.record->thread;
+  call.device = data.device;
+  call.peer = data.peer;
+  auto number = static_cast<std::uint32_t>(result_.calls.size());
+  list.push_back(number);
+  threads_[call.thread].in_group.push_back(number);
+  result_.calls.push_back(call);
+}
+
+// Calls since the thread's last outermost end are enqueued by this one, if they stood in a group at all:
+// outside of one each is enqueued by itself, and then its own end is not later than the group's start.
+void Builder::end_group(const Found& found) {
+  auto group = trace::payload_of<payload::Group>(*found.record);
+  if (group.depth != 0) return;
+  std::int64_t end = job_.end_ns({process_, found.place});
+  for (std::uint32_t number : threads_[found.record->thread].in_group) result_.calls[number].enqueue_ns = end;
+  threads_[found.record->thread].in_group.clear();
+}
+
+void Builder::note_state(const Found& found) {
+  if (found.operation == Operation::kGroupStart) {
+    if (trace::payload_of<payload::Group>(*found.record).depth == 0)
+      threads_[found.record->thread].in_group.clear();
+    return;
+  }
+  bool abort = found.operation == Operation::kCommunicatorAbort;
+  if (!abort && found.operation != Operation::kCommunicatorQuery) return;
+  auto call = trace::payload_of<payload::CommunicatorCall>(*found.record);
+  auto place = member_of_.find({process_, call.communicator});
+  if (place == member_of_.end()) return;
+  Member& member = result_.communicators[place->second.first].members[place->second.second];
+  std::int64_t at = job_.begin_ns({process_, found.place});
+  if (abort) member.aborted_ns = std::min(member.aborted_ns, at);
+  bool asks_errors = found.record->call == static_cast<std::uint16_t>(trace::Call::ncclCommGetAsyncError);
+  if (asks_errors && call.status != 0 && call.status != kInProgress)
+    member.error_ns = std::min(member.error_ns, at);
+}
+
+}  // namespace
+
+std::uint64_t bytes_of(const Signature& signature) {
+  return signature.count * model::datatype_bytes(signature.datatype);
+}
+
+std::string to_text(const Signature& signature) {
+  static constexpr const char* kOperations[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
+                                                "reduce",     "all-to-all", "gather",         "scatter",
+                                                "send",       "receive"};
+  auto index =
+      static_cast<std::size_t>(signature.operation) - static_cast<std::size_t>(Operation::kAllReduce);
+  std::string text = fmt::format("{} of {} {}", index < std::size(kOperations) ? kOperations[index] : "call",
+                                 signature.count, model::datatype_name(signature.datatype));
+  if (reduces(signature.operation)) text += fmt::format(" ({})", model::reduction_name(signature.reduction));
+  if (signature.root >= 0) text += fmt::format(" (root {})", signature.root);
+  return text;
+}
+
+Collectives find_collectives(const Job& job) { return Builder(job).build(); }
+
+}  // namespace ddpscope::matching

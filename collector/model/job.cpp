@@ -1,0 +1,108 @@
+// Names, counts and look-ups of the job.
+#include "collector/model/job.h"
+
+#include <set>
+
+namespace ddpscope::model {
+
+using trace::PayloadKind;
+
+const char* name_of(CallClass call_class) {
+  constexpr const char* kNames[kCallClasses] = {"NCCL", "CUDA", "files", "sockets and pipes", "processes"};
+  return kNames[static_cast<std::size_t>(call_class)];
+}
+
+const char* name_of(Role role) {
+  constexpr const char* kNames[] = {"rank", "worker", "launcher", "other"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
+CallClass class_of(PayloadKind payload) {
+  switch (payload) {
+    case PayloadKind::kCollective:
+    case PayloadKind::kCommunicator:
+    case PayloadKind::kCommunicatorCall:
+    case PayloadKind::kGroup:
+    case PayloadKind::kNothing:
+      return CallClass::kNccl;
+    case PayloadKind::kCopy:
+    case PayloadKind::kLaunch:
+    case PayloadKind::kDeviceOrder:
+    case PayloadKind::kDevice:
+    case PayloadKind::kAllocation:
+      return CallClass::kCuda;
+    case PayloadKind::kConnection:
+    case PayloadKind::kStreamIo:
+      return CallClass::kSockets;
+    case PayloadKind::kProcess:
+    case PayloadKind::kSetting:
+    case PayloadKind::kThread:
+    case PayloadKind::kSignal:
+      return CallClass::kProcess;
+    default:
+      return CallClass::kFiles;
+  }
+}
+
+std::uint64_t folded_calls(const trace::Record& record, const trace::CallInfo& info) {
+  namespace payload = trace::payload;
+  using trace::payload_of;
+  auto at_least_one = [](std::uint32_t count) { return std::uint64_t{count ? count : 1}; };
+  switch (info.payload) {
+    case PayloadKind::kCopy:
+      return at_least_one(payload_of<payload::Copy>(record).count);
+    case PayloadKind::kLaunch:
+      return at_least_one(payload_of<payload::Launch>(record).count);
+    case PayloadKind::kDeviceOrder:
+      return at_least_one(payload_of<payload::DeviceOrder>(record).count);
+    case PayloadKind::kDevice:
+      return at_least_one(payload_of<payload::Device>(record).count);
+    case PayloadKind::kAllocation:
+      return at_least_one(payload_of<payload::Allocation>(record).count);
+    case PayloadKind::kFileIo:  // a mapping has its protection there
+      return info.operation == trace::Operation::kMap
+                 ? 1
+                 : at_least_one(payload_of<payload::FileIo>(record).count);
+    case PayloadKind::kFileName:
+      return at_least_one(payload_of<payload::FileName>(record).count);
+    case PayloadKind::kStreamIo:
+      return at_least_one(payload_of<payload::StreamIo>(record).count);
+    default:
+      return 1;
+  }
+}
+
+std::vector<std::int32_t> Job::ranks() const {
+  std::set<std::int32_t> numbers;
+  for (const Process& process : processes) {
+    if (process.role != Role::kRank) continue;
+    numbers.insert(process.rank);
+    for (const Membership& member : process.memberships)  // one process may hold several
+      if (member.size == world_size && member.parent == 0) numbers.insert(member.rank);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+std::uint64_t Job::calls() const {
+  std::uint64_t sum = 0;
+  for (const Process& process : processes)
+    for (std::uint64_t calls : process.calls) sum += calls;
+  return sum;
+}
+
+std::uint64_t Job::lost() const {
+  std::uint64_t sum = 0;
+  for (const Process& process : processes)
+    sum += process.file.health(trace::Health::kept_records_lost) +
+           process.file.health(trace::Health::bulk_records_lost) +
+           process.file.health(trace::Health::bulk_records_overwritten);
+  return sum;
+}
+
+std::int32_t Job::process_of_rank(std::int32_t rank) const {
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    if (processes[i].role == Role::kRank && processes[i].rank == rank) return static_cast<std::int32_t>(i);
+  return -1;
+}
+
+}  // namespace ddpscope::model

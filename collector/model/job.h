@@ -1,0 +1,107 @@
+// A job in memory: its hosts, processes and ranks, and the clock that they share. What the layers above
+// derive (communicators, order, steps) lives in their own tables; they refer to events by place, never by
+// copy.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/model/time_order.h"
+#include "trace/read/clock_line.h"
+#include "trace/read/trace_file.h"
+
+namespace ddpscope::model {
+
+enum class Role : std::uint8_t {
+  kRank,
+  kWorker,    // forked or spawned by a rank (loader, checkpoint writer)
+  kLauncher,  // an ancestor of ranks
+  kOther,
+};
+
+// What a call is about, for counting.
+enum class CallClass : std::uint8_t { kNccl, kCuda, kFiles, kSockets, kProcess };
+constexpr std::size_t kCallClasses = 5;
+const char* name_of(CallClass call_class);
+const char* name_of(Role role);
+CallClass class_of(trace::PayloadKind payload);
+
+// An event of the job.
+struct EventRef {
+  std::uint32_t process = 0;
+  EventPlace place;
+};
+
+struct Host {
+  std::uint64_t id;
+  std::string name;
+  trace::ClockLine clock;
+  std::int64_t origin_ns = 0;  // of the job's start on this host's monotonic clock
+};
+
+// A communicator that a process joined, as its own record says.
+struct Membership {
+  std::uint64_t id;            // equal on all members
+  std::uint32_t communicator;  // number in this process
+  std::uint32_t parent;        // likewise, 0 for none
+  std::int32_t rank;
+  std::int32_t size;
+  EventPlace place;  // of the call that made it
+};
+
+struct Process {
+  trace::TraceFile file;
+  std::uint32_t host = 0;
+  std::int32_t parent = -1;  // index of the process that made it, if that was recorded
+  Role role = Role::kOther;
+  std::int32_t rank = -1;  // that it is, or works for; the lowest where it holds several
+  const char* rank_source = "";
+  std::int32_t attempt = 0;
+  std::map<std::string_view, std::string_view> environment{};
+  std::vector<std::string_view> arguments{};
+  std::vector<Membership> memberships{};
+  std::array<std::uint64_t, kCallClasses> calls{};  // folded ones counted in
+  std::int64_t first_ns = 0;                        // since the job's start
+  std::int64_t last_ns = 0;
+
+  const trace::FileHeader& header() const { return file.header(); }
+  const trace::Record& record(EventPlace place) const {
+    return file.records()[place.span].records[place.index];
+  }
+};
+
+struct Job {
+  std::vector<Host> hosts;
+  std::vector<Process> processes;
+  std::int32_t attempt = 0;         // the one analysed: processes of others are not in `processes`
+  std::int32_t other_attempts = 0;  // how many there were besides
+  std::uint64_t start_unix_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::int64_t clock_error_ns = 0;  // bound on how far two hosts' times may be apart
+  std::int32_t world_size = 0;      // as communicators and environment say; 0 if nothing does
+
+  std::int64_t time_ns(std::uint32_t process, std::uint64_t ticks) const {
+    const Host& host = hosts[processes[process].host];
+    return host.clock.monotonic_ns(ticks) - host.origin_ns;
+  }
+  const trace::Record& record(EventRef event) const { return processes[event.process].record(event.place); }
+  std::int64_t begin_ns(EventRef event) const { return time_ns(event.process, record(event).begin); }
+  // The end of a call that never returned is the end of what its process recorded.
+  std::int64_t end_ns(EventRef event) const {
+    std::uint64_t end = record(event).end;
+    return end ? time_ns(event.process, end) : processes[event.process].last_ns;
+  }
+
+  std::vector<std::int32_t> ranks() const;  // numbers met, ascending
+  std::uint64_t calls() const;              // folded ones counted in
+  std::uint64_t lost() const;               // events that recording had no room for, all processes
+  std::int32_t process_of_rank(std::int32_t rank) const;  // index, -1 if no process is that rank
+};
+
+// Calls that a record stands for: runs of one call are folded into one.
+std::uint64_t folded_calls(const trace::Record& record, const trace::CallInfo& info);
+
+}  // namespace ddpscope::model

@@ -1,0 +1,47 @@
+// Streams and events of each process: which collectives a wait of the host covers, hence when the host knew
+// that they were complete.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "collector/matching/collectives.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::ordering {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+// One wait of the host that covers at least one collective that its thread had not waited for.
+struct HostWait {
+  model::EventRef event;
+  std::int64_t begin_ns;
+  std::int64_t end_ns;  // kNever: it did not return, or returned an error
+  std::uint16_t thread;
+};
+
+// What is known of one collective (same index as Collectives::calls).
+struct Completion {
+  std::uint32_t wait = matching::kNone;  // the first successful wait that covers it, into waits
+  std::uint32_t own_wait =
+      matching::kNone;  // the first wait that covers it by the thread that issued it, successful or not
+  std::uint32_t blocked = matching::kNone;  // the first wait that covers it and did not succeed
+};
+
+struct DeviceOrder {
+  std::vector<HostWait> waits;
+  std::vector<Completion> completions;
+
+  std::int64_t complete_ns(std::uint32_t call) const {
+    std::uint32_t wait = completions[call].wait;
+    return wait == matching::kNone ? kNever : waits[wait].end_ns;
+  }
+};
+
+// Source of the rules: CUDA's stream and event semantics. A stream depends on what was enqueued to it and,
+// through a wait for an event, on what that event's stream depended on when the event was recorded; the
+// legacy stream of a device depends on its blocking streams. Waits: stream, event and device synchronize, a
+// query that says done, copies that return only when they are done.
+DeviceOrder find_device_order(const model::Job& job, const matching::Collectives& collectives);
+
+}  // namespace ddpscope::ordering

@@ -1,0 +1,47 @@
+// Counts calls and keeps what identity is made from.
+#include "collector/reading/census.h"
+
+namespace ddpscope::reading {
+namespace {
+
+using model::EventPlace;
+using model::Process;
+using trace::Operation;
+using trace::Record;
+
+void take_setting(Process& process, const Record& record) {
+  auto setting = trace::payload_of<trace::payload::Setting>(record);
+  std::string_view value = process.file.string(setting.value);
+  if (record.call == static_cast<std::uint16_t>(trace::Call::environment))
+    process.environment[process.file.string(setting.name)] = value;
+  if (record.call == static_cast<std::uint16_t>(trace::Call::argument)) process.arguments.push_back(value);
+}
+
+// A call that failed made no communicator; one that never returned still says who tried to join what.
+void take_membership(Process& process, EventPlace place, const Record& record) {
+  auto made = trace::payload_of<trace::payload::Communicator>(record);
+  constexpr int kInProgress = 7;  // ncclInProgress: a non-blocking communicator comes to be later
+  bool failed = record.end && made.result != 0 && made.result != kInProgress;
+  if (failed || made.communicator == 0 || made.size <= 0) return;
+  process.memberships.push_back({made.id, made.communicator, made.parent, made.rank, made.size, place});
+}
+
+}  // namespace
+
+void take_census(Process& process) {
+  model::for_each(process.file, [&](EventPlace place, const Record& record) {
+    const trace::CallInfo* info = trace::find_call(record.call);
+    if (!info) return;
+    if (info->operation == Operation::kSetting) return take_setting(process, record);
+    if (info->operation == Operation::kThread || info->operation == Operation::kDigest) return;
+    process.calls[static_cast<std::size_t>(model::class_of(info->payload))] +=
+        model::folded_calls(record, *info);
+    if (info->operation == Operation::kCommunicatorInit || info->operation == Operation::kCommunicatorSplit)
+      take_membership(process, place, record);
+  });
+  std::uint64_t items = 0;
+  for (const trace::ItemSpan& span : process.file.items()) items += span.items.size();
+  process.calls[static_cast<std::size_t>(model::CallClass::kFiles)] += items;
+}
+
+}  // namespace ddpscope::reading

@@ -1,0 +1,131 @@
+// Which processes belong together.
+#include <fmt/format.h>
+
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include "collector/reading/identity.h"
+
+namespace ddpscope::reading {
+namespace {
+
+using model::Membership;
+using model::Process;
+
+class Sets {
+ public:
+  explicit Sets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
+  std::uint32_t find(std::uint32_t at) {
+    while (parent_[at] != at) at = parent_[at] = parent_[parent_[at]];
+    return at;
+  }
+  void join(std::uint32_t a, std::uint32_t b) {
+    a = find(a);
+    b = find(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+std::string process_key(std::uint64_t host, std::int32_t pid, std::uint64_t start) {
+  return fmt::format("{}/{}/{}", host, pid, start);
+}
+
+std::string parent_key(const Process& process) {
+  return process_key(process.header().host_id, process.header().parent_pid,
+                     process.header().parent_start_time);
+}
+
+std::string_view setting(const Process& process, std::string_view name) {
+  auto found = process.environment.find(name);
+  return found == process.environment.end() ? std::string_view{} : found->second;
+}
+
+// What names a job. torchrun without --rdzv-id calls every job "none": there only the agent tells them apart.
+std::vector<std::string> job_keys(const Process& process) {
+  std::vector<std::string> keys;
+  for (const Membership& member : process.memberships)
+    keys.push_back(fmt::format("communicator {}", member.id));
+  std::string_view run = setting(process, "TORCHELASTIC_RUN_ID");
+  if (!run.empty())
+    keys.push_back(run == "none" ? "agent " + parent_key(process) : fmt::format("run {}", run));
+  std::string_view slurm = setting(process, "SLURM_JOB_ID");
+  if (!slurm.empty()) keys.push_back(fmt::format("slurm {}", slurm));
+  std::string_view address = setting(process, "MASTER_ADDR");
+  if (!address.empty()) keys.push_back(fmt::format("master {}:{}", address, setting(process, "MASTER_PORT")));
+  return keys;
+}
+
+}  // namespace
+
+void link_parents(std::vector<Process>& processes) {
+  std::map<std::string, std::vector<std::int32_t>> by_key;  // several: exec keeps pid and start time
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const trace::FileHeader& h = processes[i].header();
+    by_key[process_key(h.host_id, h.pid, h.start_time)].push_back(static_cast<std::int32_t>(i));
+  }
+  auto opened = [&](std::int32_t i) { return processes[static_cast<std::size_t>(i)].header().opened.ticks; };
+  auto latest_before = [&](const std::string& key, std::int32_t child) {
+    std::int32_t best = -1;
+    for (std::int32_t i : by_key[key])
+      if (i != child && opened(i) < opened(child) && (best < 0 || opened(i) > opened(best))) best = i;
+    return best;
+  };
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(processes.size()); ++i) {
+    Process& process = processes[static_cast<std::size_t>(i)];
+    const trace::FileHeader& h = process.header();
+    process.parent = latest_before(process_key(h.host_id, h.pid, h.start_time), i);
+    if (process.parent < 0) process.parent = latest_before(parent_key(process), i);
+    // A parent that recorded its own first call only after the child's.
+    std::vector<std::int32_t>& late = by_key[parent_key(process)];
+    if (process.parent < 0 && !late.empty() && late.front() != i) process.parent = late.front();
+  }
+}
+
+Components find_components(const std::vector<Process>& processes) {
+  Sets sets(processes.size());
+  std::map<std::string, std::uint32_t> first;
+  std::vector<bool> named(processes.size());
+  auto join_by = [&](const std::string& key, std::uint32_t i) {
+    auto [found, fresh] = first.emplace(key, i);
+    if (!fresh) sets.join(found->second, i);
+  };
+  for (std::uint32_t i = 0; i < processes.size(); ++i)
+    for (const std::string& key : job_keys(processes[i])) {
+      join_by(key, i);
+      named[i] = true;
+    }
+  for (std::uint32_t i = 0; i < processes.size(); ++i)
+    if (named[i]) first.emplace("child of " + parent_key(processes[i]), i);
+  // A process without a name of its own joins its family, but one that started two jobs must not join the
+  // two.
+  for (std::uint32_t i = 0; i < processes.size(); ++i) {
+    if (named[i]) continue;
+    if (processes[i].parent >= 0)
+      sets.join(static_cast<std::uint32_t>(processes[i].parent), i);
+    else
+      join_by("child of " + parent_key(processes[i]), i);
+  }
+  for (std::uint32_t i = 0; i < processes.size(); ++i) {
+    auto parent = static_cast<std::uint32_t>(processes[i].parent);
+    bool adopt = processes[i].parent >= 0 && named[i] && !named[parent] && sets.find(parent) == parent;
+    if (!adopt) continue;
+    sets.join(parent, i);
+    named[parent] = true;
+  }
+  Components result;
+  std::set<std::uint32_t> with_ranks;
+  for (std::uint32_t i = 0; i < processes.size(); ++i) {
+    result.of_process.push_back(sets.find(i));
+    bool joined = !processes[i].memberships.empty();
+    if (joined || setting(processes[i], "RANK").size()) with_ranks.insert(sets.find(i));
+  }
+  result.with_ranks.assign(with_ranks.begin(), with_ranks.end());
+  return result;
+}
+
+}  // namespace ddpscope::reading

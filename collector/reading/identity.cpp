@@ -1,0 +1,177 @@
+// Roles and ranks.
+#include "collector/reading/identity.h"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+namespace ddpscope::reading {
+
+using model::CallClass;
+using model::Job;
+using model::Membership;
+using model::Process;
+using model::Role;
+
+namespace {
+
+struct RankVariable {
+  const char* name;
+  const char* size;
+};
+constexpr RankVariable kRankVariables[] = {{"RANK", "WORLD_SIZE"},
+                                           {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"SLURM_PROCID", "SLURM_NTASKS"},
+                                           {"LOCAL_RANK", "LOCAL_WORLD_SIZE"}};
+
+bool made_calls(const Process& process, CallClass call_class) {
+  return process.calls[static_cast<std::size_t>(call_class)] > 0;
+}
+
+std::int32_t find_world_size(const std::vector<Process>& processes) {
+  std::int32_t world = 0;
+  for (const Process& process : processes) {
+    for (const Membership& member : process.memberships) world = std::max(world, member.size);
+    for (const RankVariable& variable : kRankVariables)
+      if (auto size = environment_number(process, variable.size)) {
+        world = std::max(world, *size);
+        break;
+      }
+  }
+  return world;
+}
+
+void rank_by_communicator(Process& process, std::int32_t world) {
+  for (const Membership& member : process.memberships) {
+    if (member.size != world || member.parent != 0) continue;
+    if (process.rank >= 0 && process.rank <= member.rank) continue;
+    process.rank = member.rank;
+    process.rank_source = "communicator";
+    process.role = Role::kRank;
+  }
+}
+
+void rank_by_environment(Process& process) {
+  for (const RankVariable& variable : kRankVariables) {
+    auto rank = environment_number(process, variable.name);
+    if (!rank || *rank < 0) continue;
+    process.rank = *rank;
+    process.rank_source = variable.name;
+    process.role = Role::kRank;
+    return;
+  }
+}
+
+bool descends_from(const std::vector<Process>& processes, std::size_t child, std::size_t ancestor) {
+  std::int32_t at = processes[child].parent;
+  for (std::size_t steps = 0; at >= 0 && steps < processes.size(); ++steps) {
+    if (static_cast<std::size_t>(at) == ancestor) return true;
+    at = processes[static_cast<std::size_t>(at)].parent;
+  }
+  return false;
+}
+
+// Which of two processes that the environment gives the same rank is that rank: the one that joined a
+// communicator, then the one that talks to others or uses a device (a wrapper script does neither), then the
+// ancestor (a loader worker inherits the variables), then the earlier.
+auto claim(const Process& process) {
+  bool talks = made_calls(process, CallClass::kSockets) || made_calls(process, CallClass::kCuda);
+  return std::tuple(!process.memberships.empty(), talks);
+}
+
+bool has_better_claim(const std::vector<Process>& processes, std::size_t a, std::size_t b) {
+  if (claim(processes[a]) != claim(processes[b])) return claim(processes[a]) > claim(processes[b]);
+  if (descends_from(processes, b, a)) return true;
+  if (descends_from(processes, a, b)) return false;
+  return processes[a].header().start_time < processes[b].header().start_time;
+}
+
+// One process a rank and attempt: the others of that number are its workers, or its launcher.
+void settle_claims(std::vector<Process>& processes) {
+  for (std::size_t a = 0; a < processes.size(); ++a) {
+    for (std::size_t b = 0; b < processes.size(); ++b) {
+      Process& loser = processes[b];
+      const Process& winner = processes[a];
+      if (a == b || winner.role != Role::kRank || loser.role != Role::kRank) continue;
+      if (winner.rank != loser.rank || winner.attempt != loser.attempt) continue;
+      bool related = descends_from(processes, a, b) || descends_from(processes, b, a) ||
+                     (winner.parent >= 0 && winner.parent == loser.parent);
+      bool both_joined = !winner.memberships.empty() && !loser.memberships.empty();
+      if (both_joined || !has_better_claim(processes, a, b)) continue;
+      loser.role = descends_from(processes, a, b) ? Role::kLauncher : related ? Role::kWorker : Role::kOther;
+    }
+  }
+}
+
+// Where neither communicators nor variables name a rank: siblings that talk to each other are ranks in order
+// of their start, a process alone is rank 0.
+void rank_by_start(std::vector<Process>& processes) {
+  std::vector<std::size_t> candidates;
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    if (processes[i].parent >= 0 && made_calls(processes[i], CallClass::kSockets)) candidates.push_back(i);
+  if (candidates.size() < 2) {
+    candidates.clear();
+    for (std::size_t i = 0; i < processes.size(); ++i)
+      if (processes[i].parent < 0) candidates.push_back(i);
+  }
+  std::sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+    auto key = [&](std::size_t i) {
+      return std::tuple(processes[i].header().start_time, processes[i].header().pid);
+    };
+    return key(a) < key(b);
+  });
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Process& process = processes[candidates[i]];
+    process.role = Role::kRank;
+    process.rank = static_cast<std::int32_t>(i);
+    process.rank_source = "order of start";
+  }
+}
+
+void attach_the_rest(std::vector<Process>& processes) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (processes[i].role != Role::kRank) continue;
+    for (std::size_t j = 0; j < processes.size(); ++j) {
+      if (processes[j].role == Role::kRank) continue;
+      if (descends_from(processes, i, j) && processes[j].role == Role::kOther)
+        processes[j].role = Role::kLauncher;
+      if (!descends_from(processes, j, i)) continue;
+      processes[j].role = Role::kWorker;
+      processes[j].rank = processes[i].rank;
+      processes[j].attempt = processes[i].attempt;
+    }
+  }
+  for (Process& process : processes)
+    if (process.role == Role::kLauncher || process.role == Role::kOther) process.rank = -1;
+}
+
+}  // namespace
+
+std::optional<std::int32_t> environment_number(const Process& process, std::string_view name) {
+  auto found = process.environment.find(name);
+  if (found == process.environment.end()) return std::nullopt;
+  std::int32_t number = 0;
+  std::string_view text = found->second;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+void identify(Job& job) {
+  job.world_size = find_world_size(job.processes);
+  bool named = false;
+  for (Process& process : job.processes) {
+    process.attempt = environment_number(process, "TORCHELASTIC_RESTART_COUNT").value_or(0);
+    if (process.attempt == 0)
+      process.attempt = environment_number(process, "SLURM_RESTART_COUNT").value_or(0);
+    rank_by_communicator(process, job.world_size);
+    if (process.rank < 0) rank_by_environment(process);
+    named = named || process.rank >= 0;
+  }
+  if (!named) rank_by_start(job.processes);
+  settle_claims(job.processes);
+  attach_the_rest(job.processes);
+}
+
+}  // namespace ddpscope::reading

@@ -1,0 +1,13 @@
+// How far a long piece of work has come. The library reports, the program decides whether to show it.
+#pragma once
+#include <cstdint>
+
+namespace ddpscope::reading {
+
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void at(const char* stage, std::uint64_t done, std::uint64_t all) = 0;
+};
+
+}  // namespace ddpscope::reading

@@ -1,0 +1,136 @@
+// Files to processes, processes to one job.
+#include "collector/reading/read_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/reading/census.h"
+#include "collector/reading/identity.h"
+
+namespace ddpscope::reading {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Job;
+using model::Process;
+using trace::TraceFile;
+
+Result<std::vector<fs::path>> find_files(const fs::path& trace) {
+  std::error_code error;
+  fs::file_status status = fs::status(trace, error);
+  if (!fs::exists(status))
+    return Error{"there is no such file or folder", trace.string(),
+                 "name the folder that `ddpscope run -o` filled"};
+  if (!fs::is_directory(status)) return std::vector<fs::path>{trace};
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(trace, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == trace::kFileSuffix && it->is_regular_file(error))
+      files.push_back(it->path());
+  if (error) return Error{"cannot list the folder: " + error.message(), trace.string(), ""};
+  if (files.empty())
+    return Error{"the folder holds no trace", trace.string(),
+                 "record one with `ddpscope run -o DIR -- COMMAND`; a process writes its file at its first "
+                 "recorded call"};
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// What is damaged is an error for the exit code, though all that is sound is analysed.
+void tell_damage(const TraceFile& file, std::vector<Error>& errors) {
+  if (file.damage().empty()) return;
+  std::string what = "the trace file is damaged: " + file.damage().front();
+  if (file.damage().size() > 1) what += fmt::format(" (and {} more)", file.damage().size() - 1);
+  errors.push_back(
+      {std::move(what), file.name(), "what is sound in it was analysed; `ddpscope info` tells the rest"});
+}
+
+void add_hosts(Job& job) {
+  for (Process& process : job.processes) {
+    const trace::FileHeader& h = process.header();
+    auto same = [&](const model::Host& host) { return host.id == h.host_id; };
+    auto found = std::find_if(job.hosts.begin(), job.hosts.end(), same);
+    process.host = static_cast<std::uint32_t>(found - job.hosts.begin());
+    if (found == job.hosts.end())
+      job.hosts.push_back({h.host_id, std::string(process.file.host()), trace::ClockLine(h.clock, 0, {}), 0});
+  }
+}
+
+std::string name_job(const Process& process) {
+  return fmt::format("pid {} on {}", process.header().pid, process.file.host());
+}
+
+Result<std::uint32_t> choose_job(const Job& job, const Components& components, const fs::path& trace) {
+  if (components.with_ranks.size() > 1) {
+    const Process& a = job.processes[components.with_ranks[0]];
+    const Process& b = job.processes[components.with_ranks[1]];
+    return Error{fmt::format("the folder holds {} jobs that share nothing (one with {}, one with {})",
+                             components.with_ranks.size(), name_job(a), name_job(b)),
+                 trace.string(), "move each job's files into a folder of its own"};
+  }
+  return components.with_ranks.empty() ? components.of_process.front() : components.with_ranks.front();
+}
+
+// Indices change when processes are left out.
+void keep(Job& job, const std::vector<bool>& kept) {
+  std::vector<std::int32_t> moved(job.processes.size(), -1);
+  std::vector<Process> processes;
+  for (std::size_t i = 0; i < job.processes.size(); ++i) {
+    if (!kept[i]) continue;
+    moved[i] = static_cast<std::int32_t>(processes.size());
+    processes.push_back(std::move(job.processes[i]));
+  }
+  for (Process& process : processes)
+    if (process.parent >= 0) process.parent = moved[static_cast<std::size_t>(process.parent)];
+  job.processes = std::move(processes);
+}
+
+void keep_attempt(Job& job, std::int32_t wanted) {
+  std::int32_t last = 0;
+  for (const Process& process : job.processes) last = std::max(last, process.attempt);
+  job.attempt = wanted < 0 ? last : wanted;
+  std::vector<std::int32_t> others;
+  std::vector<bool> kept;
+  for (const Process& process : job.processes) {
+    bool shared = process.role == model::Role::kLauncher || process.role == model::Role::kOther;
+    kept.push_back(shared || process.attempt == job.attempt);
+    bool known = std::find(others.begin(), others.end(), process.attempt) != others.end();
+    if (!kept.back() && !known) others.push_back(process.attempt);
+  }
+  job.other_attempts = static_cast<std::int32_t>(others.size());
+  keep(job, kept);
+}
+
+}  // namespace
+
+Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32_t attempt) {
+  auto files = find_files(trace);
+  if (!files) return files.error();
+  Reading reading;
+  Job& job = reading.job;
+  for (std::size_t i = 0; i < files->size(); ++i) {
+    progress.at("reading", i, files->size());
+    auto file = TraceFile::open((*files)[i]);
+    if (!file) {
+      reading.errors.push_back(file.error());
+      continue;
+    }
+    tell_damage(*file, reading.errors);
+    job.processes.push_back(Process{.file = std::move(*file)});
+    take_census(job.processes.back());
+  }
+  if (job.processes.empty()) return reading.errors.front();
+  link_parents(job.processes);
+  Components components = find_components(job.processes);
+  auto chosen = choose_job(job, components, trace);
+  if (!chosen) return chosen.error();
+  std::vector<bool> kept;
+  for (std::uint32_t component : components.of_process) kept.push_back(component == *chosen);
+  keep(job, kept);
+  identify(job);
+  keep_attempt(job, attempt);
+  add_hosts(job);
+  return reading;
+}
+
+}  // namespace ddpscope::reading

@@ -1,0 +1,23 @@
+// Opens what TRACE names, a folder or one file, and makes the job of it. What cannot be read is told and left
+// out; the rest is analysed.
+#pragma once
+#include <filesystem>
+#include <vector>
+
+#include "collector/model/job.h"
+#include "collector/reading/progress.h"
+#include "trace/result.h"
+
+namespace ddpscope::reading {
+
+struct Reading {
+  model::Job job;
+  std::vector<Error> errors;  // a file that is not ours, cut off, newer: its rest is in the job
+};
+
+// Errors: no such path; no trace file in it; none that can be read; two jobs that share nothing.
+// `attempt`: which attempt of a restarted job, -1 for the last. The job's clocks are not set yet: see
+// alignment/.
+Result<Reading> read_trace(const std::filesystem::path& trace, Progress& progress, std::int32_t attempt = -1);
+
+}  // namespace ddpscope::reading

@@ -1,0 +1,15 @@
+// Text from a trace is somebody else's: before it reaches a terminal its control characters are spelled out.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace ddpscope::reports {
+
+// Control characters (also the C1 ones and DEL), newlines and invalid UTF-8 become \n, \t or \xHH; a
+// backslash becomes two.
+std::string escape(std::string_view text);
+
+// The same bytes with what is not valid UTF-8 replaced by U+FFFD: JSON has no other way to carry it.
+std::string valid_utf8(std::string_view text);
+
+}  // namespace ddpscope::reports

@@ -1,0 +1,88 @@
+// `report --format json`. Other programs read this: fields are added, never changed.
+#include <nlohmann/json.hpp>
+
+#include "collector/reports/escape.h"
+#include "collector/reports/report.h"
+
+namespace ddpscope::reports {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json texts(const std::vector<std::string>& lines) {
+  ordered_json array = ordered_json::array();
+  for (const std::string& line : lines) array.push_back(valid_utf8(line));
+  return array;
+}
+
+ordered_json job_object(const model::Job& job) {
+  std::vector<std::string> hosts;
+  for (const model::Host& host : job.hosts) hosts.push_back(host.name);
+  return {{"ranks", job.ranks().size()},
+          {"processes", job.processes.size()},
+          {"hosts", texts(hosts)},
+          {"attempt", job.attempt},
+          {"start_unix_ns", job.start_unix_ns},
+          {"duration_s", static_cast<double>(job.duration_ns) * 1e-9},
+          {"events", job.calls()},
+          {"dropped", job.lost()},
+          {"clock_error_us", static_cast<double>(job.clock_error_ns) * 1e-3},
+          {"gpu_timing", "none"}};
+}
+
+ordered_json evidence_object(const findings::Evidence& evidence) {
+  return {{"rank", evidence.rank},
+          {"process", valid_utf8(evidence.process)},
+          {"t_ns", evidence.t_ns},
+          {"call", evidence.call},
+          {"detail", valid_utf8(evidence.detail)},
+          {"file", valid_utf8(evidence.file)},
+          {"stack", texts(evidence.stack)}};
+}
+
+ordered_json order_object(const findings::Order& order) {
+  ordered_json looked_for = ordered_json::array();
+  for (const findings::LookedFor& edge : order.looked_for)
+    looked_for.push_back({{"edge", valid_utf8(edge.edge)}, {"found", valid_utf8(edge.found)}});
+  return {{"last_before", valid_utf8(order.last_before)},
+          {"first_after", valid_utf8(order.first_after)},
+          {"looked_for", looked_for}};
+}
+
+ordered_json finding_object(const findings::Finding& finding) {
+  ordered_json object = {
+      {"id", finding.id},
+      {"slug", finding.slug},
+      {"severity", name_of(finding.severity)},
+      {"confidence", name_of(finding.confidence)},
+      {"title", valid_utf8(finding.title)},
+      {"ranks", finding.ranks},
+      {"count", finding.count},
+      {"first_ns", finding.first_ns},
+      {"last_ns", finding.last_ns},
+      {"cost", {{"ms_per_step", finding.cost.ms_per_step}, {"bytes_per_step", finding.cost.bytes_per_step}}},
+      {"advice", valid_utf8(finding.advice)},
+      {"consequences", texts(finding.consequences)}};
+  if (!finding.order.empty()) object["order"] = order_object(finding.order.front());
+  object["evidence"] = ordered_json::array();
+  for (const findings::Evidence& evidence : finding.evidence)
+    object["evidence"].push_back(evidence_object(evidence));
+  return object;
+}
+
+}  // namespace
+
+std::string json_report(const model::Job& job, const findings::Outcome& outcome, const std::string& version) {
+  ordered_json report = {{"schema", 1}, {"ddpscope", {{"version", version}}}, {"job", job_object(job)}};
+  report["coverage"] = ordered_json::array();
+  for (const findings::Coverage& entry : outcome.coverage)
+    report["coverage"].push_back({{"what", valid_utf8(entry.what)},
+                                  {"why", valid_utf8(entry.why)},
+                                  {"unjudged", texts(entry.unjudged)}});
+  report["findings"] = ordered_json::array();
+  for (const findings::Finding& finding : outcome.findings)
+    report["findings"].push_back(finding_object(finding));
+  return report.dump(2) + "\n";
+}
+
+}  // namespace ddpscope::reports

@@ -1,0 +1,148 @@
+// Schema text to fields, fields to text.
+#include "collector/reports/record_text.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "collector/model/nccl_types.h"
+#include "collector/reports/escape.h"
+#include "trace/schema.h"
+
+namespace ddpscope::reports {
+namespace {
+
+std::string_view take_word(std::string_view& line, char separator = ' ') {
+  std::size_t end = line.find(separator);
+  std::string_view word = line.substr(0, end);
+  line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+  return word;
+}
+
+std::size_t size_of(std::string_view type) {
+  if (type == "u8") return 1;
+  if (type == "u16") return 2;
+  if (type == "u32" || type == "i32") return 4;
+  if (type == "u64") return 8;
+  return 0;
+}
+
+template <std::size_t size>
+std::string from_table(const char* const (&names)[size], std::uint64_t value) {
+  return value < size ? names[value] : fmt::format("{}", value);
+}
+
+std::string open_flags(std::uint64_t flags) {
+  constexpr const char* kAccess[] = {"O_RDONLY", "O_WRONLY", "O_RDWR"};
+  constexpr std::pair<std::uint64_t, const char*> kFlags[] = {{O_CREAT, "O_CREAT"},
+                                                              {O_EXCL, "O_EXCL"},
+                                                              {O_TRUNC, "O_TRUNC"},
+                                                              {O_APPEND, "O_APPEND"},
+                                                              {O_DIRECTORY, "O_DIRECTORY"}};
+  std::string text = from_table(kAccess, flags & O_ACCMODE);
+  for (auto [bit, name] : kFlags)
+    if (flags & bit) text += fmt::format("|{}", name);
+  return text;
+}
+
+std::string errno_name(std::uint64_t number) {
+  if (number == 0) return "0";
+  const char* name = strerrorname_np(static_cast<int>(number));
+  return name ? name : fmt::format("{}", number);
+}
+
+}  // namespace
+
+RecordPrinter::RecordPrinter(const trace::TraceFile& file) : file_(file) {
+  read_schema({trace::kSchemaText, trace::kSchemaBytes});
+  read_schema(file.schema());  // the file's own word on what it holds comes last and wins
+}
+
+void RecordPrinter::read_schema(std::string_view schema) {
+  while (!schema.empty()) {
+    std::string_view line = take_word(schema, '\n');
+    std::string_view kind = take_word(line);
+    if (kind == "payload") read_payload(line);
+    if (kind == "call") read_call(line);
+  }
+}
+
+void RecordPrinter::read_payload(std::string_view line) {
+  std::vector<Field>& fields = payloads_[take_word(line)];
+  fields.clear();
+  std::size_t offset = 0;
+  while (!line.empty()) {
+    std::string_view word = take_word(line);
+    Field field{};
+    field.name = take_word(word, ':');
+    field.type = take_word(word, ':');
+    field.format = word;
+    field.bytes = size_of(field.type);
+    if (field.bytes == 0) return;
+    offset = (offset + field.bytes - 1) / field.bytes * field.bytes;  // as the compiler laid the struct out
+    field.offset = offset;
+    offset += field.bytes;
+    if (offset > trace::kPayloadBytes) return;
+    fields.push_back(field);
+  }
+}
+
+void RecordPrinter::read_call(std::string_view line) {
+  std::string_view number = take_word(line);
+  std::uint16_t call = 0;
+  if (std::from_chars(number.data(), number.data() + number.size(), call).ec != std::errc{}) return;
+  CallRow row;
+  row.symbol = take_word(line);
+  auto payload = payloads_.find(take_word(line));
+  if (payload != payloads_.end()) row.fields = &payload->second;
+  calls_[call] = row;
+}
+
+std::string RecordPrinter::call(const trace::Record& record) const {
+  auto row = calls_.find(record.call);
+  return row == calls_.end() ? fmt::format("call {}", record.call) : escape(row->second.symbol);
+}
+
+std::string RecordPrinter::fields(const trace::Record& record) const {
+  auto row = calls_.find(record.call);
+  if (row == calls_.end() || !row->second.fields) return "";
+  std::string text;
+  for (const Field& field : *row->second.fields) {
+    if (field.name == "unused") continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", escape(field.name), value(field, record));
+  }
+  return text;
+}
+
+std::string RecordPrinter::value(const Field& field, const trace::Record& record) const {
+  std::uint64_t raw = 0;
+  std::memcpy(&raw, record.payload + field.offset, field.bytes);
+  static constexpr const char* kCopyKinds[] = {"host-to-host", "host-to-device", "device-to-host",
+                                               "device-to-device", "default"};
+  std::int64_t number = field.type == "i32" ? static_cast<std::int32_t>(raw) : static_cast<std::int64_t>(raw);
+  if (field.format == "hex") return fmt::format("{:#x}", raw);
+  if (field.format == "text" || field.format == "path")
+    return raw ? fmt::format("\"{}\"", escape(file_.string(static_cast<std::uint32_t>(raw)))) : "-";
+  if (field.format == "errno") return errno_name(raw);
+  if (field.format == "openflags") return open_flags(raw);
+  if (field.format == "datatype") return model::datatype_name(static_cast<std::uint8_t>(raw));
+  if (field.format == "reduction") return model::reduction_name(static_cast<std::uint8_t>(raw));
+  if (field.format == "copykind") return from_table(kCopyKinds, raw);
+  return number < 0 || field.type == "i32" ? fmt::format("{}", number) : fmt::format("{}", raw);
+}
+
+std::string RecordPrinter::stack(std::uint32_t id, const char* separator) const {
+  std::string text;
+  for (const trace::StackFrame& frame : file_.stack(id)) {
+    if (!text.empty()) text += separator;
+    std::string file = escape(file_.string(frame.file));
+    if (frame.kind == trace::FrameKind::kPython)
+      text += fmt::format("{}:{} {}", file, frame.line, escape(file_.string(frame.function)));
+    else
+      text += fmt::format("{}+{:#x}", file, frame.address);
+  }
+  return text;
+}
+
+}  // namespace ddpscope::reports

@@ -1,0 +1,16 @@
+// Findings for people and for programs.
+#pragma once
+#include <string>
+
+#include "collector/findings/finding.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::reports {
+
+// Worst first, for a terminal; everything that comes from the trace is escaped.
+std::string text_report(const model::Job& job, const findings::Outcome& outcome);
+
+// The contract: one JSON object, schema 1. `version` is that of ddpscope.
+std::string json_report(const model::Job& job, const findings::Outcome& outcome, const std::string& version);
+
+}  // namespace ddpscope::reports

@@ -1,0 +1,113 @@
+// `report --format text`.
+#include <fmt/format.h>
+
+#include "collector/reports/escape.h"
+#include "collector/reports/report.h"
+
+namespace ddpscope::reports {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kFrames = 3;  // of a stack; the JSON report has all
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+// Words of `text` in lines of kWidth, all but the first indented.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  std::string out;
+  std::size_t column = indent;
+  while (!text.empty()) {
+    std::size_t end = text.find(' ');
+    std::string_view word = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    bool first = column == indent;
+    if (!first && column + 1 + word.size() > kWidth) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+      first = true;
+    }
+    if (!first) out += ' ';
+    out += word;
+    column += word.size() + !first;
+  }
+  return out;
+}
+
+std::string field(const char* name, std::string_view text) {
+  return fmt::format("  {:9} {}\n", name, wrapped(text, 12));
+}
+
+std::string rank_list(const std::vector<std::int32_t>& ranks) {
+  std::string text;
+  for (std::int32_t rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
+  return text;
+}
+
+std::string evidence_text(std::size_t number, const findings::Evidence& evidence) {
+  std::string line = fmt::format("{}. {:.6f} s rank {} ({}) {}", number, seconds(evidence.t_ns),
+                                 evidence.rank, escape(evidence.process), escape(evidence.call));
+  if (!evidence.detail.empty()) line += ": " + escape(evidence.detail);
+  std::string text = fmt::format("    {}\n", wrapped(line, 7));
+  if (!evidence.file.empty()) text += fmt::format("       file {}\n", escape(evidence.file));
+  for (std::size_t i = 0; i < evidence.stack.size() && i < kFrames; ++i)
+    text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(evidence.stack[i]));
+  return text;
+}
+
+std::string cost_text(const findings::Finding& finding) {
+  std::string text;
+  if (finding.cost.ms_per_step > 0) text = fmt::format("{:.3g} ms a step", finding.cost.ms_per_step);
+  if (finding.cost.bytes_per_step > 0)
+    text += fmt::format("{}{} bytes a step", text.empty() ? "" : ", ", finding.cost.bytes_per_step);
+  return text;
+}
+
+std::string order_text(const findings::Order& order) {
+  std::string text = field("order", fmt::format("after {} nothing orders it before {}",
+                                                escape(order.last_before), escape(order.first_after)));
+  for (const findings::LookedFor& edge : order.looked_for)
+    text += fmt::format("            looked for: {}: {}\n", escape(edge.edge), escape(edge.found));
+  return text;
+}
+
+std::string finding_text(const findings::Finding& finding) {
+  std::string text =
+      fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
+  text += fmt::format("  {}\n", wrapped(escape(finding.title), 2));
+  text += field("ranks", rank_list(finding.ranks));
+  text +=
+      field("when", fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns), seconds(finding.last_ns),
+                                finding.count > 1 ? fmt::format(", {} times", finding.count) : ""));
+  if (std::string cost = cost_text(finding); !cost.empty()) text += field("cost", cost);
+  for (const std::string& slug : finding.consequences) text += field("causes", slug);
+  for (const findings::Order& order : finding.order) text += order_text(order);
+  text += "  evidence\n";
+  for (std::size_t i = 0; i < finding.evidence.size(); ++i) text += evidence_text(i + 1, finding.evidence[i]);
+  text += field("fix", escape(finding.advice));
+  text += field("more", fmt::format("ddpscope explain {}    (finding {})", finding.slug, finding.id));
+  return text + "\n";
+}
+
+std::string coverage_text(const findings::Coverage& entry) {
+  std::string unjudged;
+  for (const std::string& slug : entry.unjudged) unjudged += (unjudged.empty() ? "" : ", ") + escape(slug);
+  std::string line = fmt::format("{}: {}", escape(entry.what), escape(entry.why));
+  if (!unjudged.empty()) line += "; unjudged: " + unjudged;
+  return fmt::format("  - {}\n", wrapped(line, 4));
+}
+
+}  // namespace
+
+std::string text_report(const model::Job& job, const findings::Outcome& outcome) {
+  std::string text =
+      fmt::format("{} ranks, {} processes, {:.3f} s, {} events, {} dropped\n\n", job.ranks().size(),
+                  job.processes.size(), seconds(job.duration_ns), job.calls(), job.lost());
+  for (const findings::Finding& finding : outcome.findings) text += finding_text(finding);
+  if (outcome.findings.empty()) text += "nothing found\n\n";
+  text += "what this trace cannot show\n";
+  for (const findings::Coverage& entry : outcome.coverage) text += coverage_text(entry);
+  if (outcome.coverage.empty()) text += "  - nothing is missing\n";
+  return text;
+}
+
+}  // namespace ddpscope::reports

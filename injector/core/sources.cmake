@@ -1,0 +1,1 @@
+target_sources(ddpscope_injector PRIVATE core/process.cpp core/real.cpp core/settings.cpp core/stack.cpp)

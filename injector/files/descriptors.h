@@ -1,0 +1,48 @@
+// What each descriptor of the process stands for: filled where descriptors are made, looked up at every read
+// and write without a lock or a system call.
+#pragma once
+#include "injector/files/opening.h"
+#include "injector/files/pool.h"
+#include "injector/streams/stream_end.h"
+
+namespace ddpscope::injector {
+
+enum class DescriptorKind : std::uint32_t {
+  kUnknown,    // not met yet, or met while nothing was recorded: asked from the kernel at its first use
+  kIgnored,    // device, event, datagram socket, ignored path
+  kFile,       // index into openings
+  kDirectory,  // index into directories
+  kStream,     // index into stream_ends
+};
+
+struct Descriptor {
+  DescriptorKind kind;
+  std::uint32_t index;
+};
+
+constexpr int kDescriptors = 65536;  // beyond: unknown for ever, never recorded (counted)
+
+extern std::atomic<std::uint32_t> descriptor_words[kDescriptors];
+extern Pool<Opening, 8192> openings;
+extern Pool<Directory, 512> directories;
+extern Pool<StreamEnd, 8192> stream_ends;
+
+constexpr unsigned kIndexBits = 24;
+
+inline Descriptor descriptor(int fd) {
+  if (static_cast<unsigned>(fd) >= kDescriptors) return {DescriptorKind::kIgnored, 0};
+  std::uint32_t word = descriptor_words[fd].load(std::memory_order_acquire);
+  return {static_cast<DescriptorKind>(word >> kIndexBits), word & ((1u << kIndexBits) - 1)};
+}
+
+// Takes over the caller's reference to what `is` names; what the descriptor stood for before is given back.
+void set_descriptor(int fd, Descriptor is);
+
+// `to` is a duplicate of `from`.
+void share_descriptor(int from, int to);
+
+// The descriptor is about to be closed. Before the real close: after it the number may be another thread's.
+inline void forget_descriptor(int fd) { set_descriptor(fd, {DescriptorKind::kUnknown, 0}); }
+void forget_descriptors(unsigned first, unsigned last);
+
+}  // namespace ddpscope::injector

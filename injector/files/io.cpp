@@ -1,0 +1,166 @@
+// Runs of reads and writes.
+#include "injector/files/io.h"
+
+#include "injector/files/digests.h"
+#include "injector/files/meet.h"
+#include "injector/files/stamp.h"
+#include "injector/streams/stream_io.h"
+
+namespace ddpscope::injector {
+namespace {
+
+// Changes an opening's runs; steps aside (false) when another thread does: this is never worth a wait.
+class Turn {
+ public:
+  explicit Turn(Opening& opening)
+      : opening_(opening), mine_(!opening.taken.exchange(true, std::memory_order_acquire)) {}
+  ~Turn() {
+    if (mine_) opening_.taken.store(false, std::memory_order_release);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  explicit operator bool() const { return mine_; }
+
+ private:
+  Opening& opening_;
+  bool mine_;
+};
+
+Run& run_of(Opening& opening, Direction direction) {
+  return direction == Direction::kWrite ? opening.writes : opening.reads;
+}
+
+// A flush makes visible what the run has written: it belongs to it.
+bool continues(const trace::FileWriter& file, const Run& run, const Io& io, Call call) {
+  return run.started && run.next == io.at && run.stamp == stamp() && run.record &&
+         run.record.epoch == file.epoch() &&
+         (run.record.record->call == static_cast<std::uint16_t>(call) || call == Call::fflush);
+}
+
+// 16 MiB a process, whatever it reads.
+constexpr std::uint32_t kMostItems = 1u << 20;
+std::atomic<std::uint32_t> items_written;
+
+// Samplers that pick places in one big file, and files beyond those whose opening is kept, show in items:
+// which bytes of which file, for as long as the job runs, when the bulk records of the same reads are long
+// overwritten.
+void add_item_of(trace::FileWriter& file, const Opening& opening, const Run& run) {
+  bool picked = run.started && run.next != run.start && (run.start != 0 || !opening.kept);
+  if (!picked || opening.writable || opening.epoch != file.epoch()) return;
+  std::uint64_t bytes = run.next - run.start;
+  constexpr std::uint32_t kMost = ~std::uint32_t{0};
+  if (run.start == kUnknownOffset) return;
+  if (items_written.load(std::memory_order_relaxed) >= kMostItems) {
+    file.count(trace::Health::items_lost);
+    return;
+  }
+  items_written.fetch_add(1, std::memory_order_relaxed);
+  trace::ItemRead item{run.start, bytes < kMost ? static_cast<std::uint32_t>(bytes) : kMost, opening.file};
+  this_thread.writer.add_item(file, item);
+}
+
+trace::OpenRecord open_record(trace::FileWriter& file, const IoRequest& request, const Io& io) {
+  trace::payload::FileIo payload{};
+  payload.file = io.opening->file;
+  payload.fd = request.fd;
+  payload.offset = payload.next = io.at;
+  trace::Budget budget = io.direction == Direction::kWrite ? trace::Budget::kKept : trace::Budget::kBulk;
+  return open_file_record(file, request.call, budget, payload, now(file));
+}
+
+void begin_file_io(const IoRequest& request, Opening& opening, trace::FileWriter& file, Io* io) {
+  io->opening = &opening;
+  io->moves = request.offset == kHere;
+  io->at = io->moves ? opening.position.load(std::memory_order_relaxed) : request.offset;
+  if (opening.append && io->direction == Direction::kWrite) io->at = kUnknownOffset;
+  if (!opening.kept) return;
+  Turn turn(opening);
+  Run& run = run_of(opening, io->direction);
+  if (turn && continues(file, run, *io, request.call))
+    io->record = this_thread.writer.resume(file, run.record);
+  if (!io->record) io->record = open_record(file, request, *io);
+}
+
+std::uint64_t after(std::uint64_t at, std::uint64_t bytes) {
+  return at == kUnknownOffset ? kUnknownOffset : at + bytes;
+}
+
+void extend_run(const Io& io, std::uint64_t next) {
+  Turn turn(*io.opening);
+  if (!turn) return;
+  Run& run = run_of(*io.opening, io.direction);
+  bool continued = run.started && run.next == io.at;
+  if (!continued) {
+    trace::FileWriter* file = open_recorder();
+    OwnWork work(file);
+    if (work) add_item_of(*file, *io.opening, run);
+    run.start = io.at;
+  }
+  run.record = io.record;
+  run.next = next;
+  run.stamp = stamp();
+  run.started = true;
+}
+
+void end_file_io(const Io& io, ssize_t result) {
+  std::uint64_t bytes = result > 0 ? static_cast<std::uint64_t>(result) : 0;
+  std::uint64_t next = after(io.at, bytes);
+  if (auto* payload = results_in<trace::payload::FileIo>(io.record)) {
+    ++payload->count;
+    payload->bytes += bytes;
+    payload->next = next;
+    if (result < 0) payload->error = errno;
+    end(io.record);
+  }
+  if (io.moves && bytes) io.opening->position.store(next, std::memory_order_relaxed);
+  if (bytes) extend_run(io, next);
+}
+
+}  // namespace
+
+Io begin_io(const IoRequest& request) {
+  Io io{};
+  io.direction = request.direction;
+  trace::FileWriter* file = recorder(Weight::kFollows);
+  Descriptor d = descriptor(request.fd);
+  if (d.kind == DescriptorKind::kStream) {  // counted even when nothing is recorded
+    io.end = &stream_ends[d.index];
+    io.record = begin_stream_io(file, request.stream_call, request.direction, request.fd, *io.end);
+    return io;
+  }
+  {
+    OwnWork work(file);
+    if (!work) return io;
+    if (Opening* opening = known_opening(*file, request.fd)) begin_file_io(request, *opening, *file, &io);
+  }
+  // Met just now and no file after all.
+  return descriptor(request.fd).kind == DescriptorKind::kStream ? begin_io(request) : io;
+}
+
+void end_io(const Io& io, ssize_t result) {
+  if (io.opening) end_file_io(io, result);
+  if (io.end) end_stream_io(io.record, *io.end, io.direction, result);
+}
+
+void digest_written(const Io& io, const iovec* parts, int count, ssize_t written) {
+  if (!io.opening || !io.record || written <= 0 || io.at == kUnknownOffset) return;
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  if (!work) return;
+  Turn turn(*io.opening);
+  if (turn)
+    digest(*file, *io.opening, io.at, parts, count, static_cast<std::uint64_t>(written));
+  else
+    file->count(trace::Health::digests_skipped);
+}
+
+void finish_io(Opening& opening) {
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  if (!work) return;
+  add_item_of(*file, opening, opening.reads);
+  if (opening.epoch == file->epoch()) finish_digest(*file, opening);
+  opening.reads.started = opening.writes.started = false;
+}
+
+}  // namespace ddpscope::injector

@@ -1,0 +1,84 @@
+// Records of look-ups, folded by name and outcome.
+#include "injector/files/lookup_call.h"
+
+#include "injector/files/meet.h"
+#include "injector/files/paths.h"
+
+namespace ddpscope::injector {
+namespace {
+
+void open_new_record(trace::FileWriter& file, LookupInProgress& lookup) {
+  trace::payload::FileName payload{};
+  payload.path = lookup.path;
+  lookup.attempt.record =
+      open_file_record(file, lookup.call, trace::Budget::kKept, payload, lookup.attempt.began);
+}
+
+void begin_by_name(trace::FileWriter& file, PathText path, LookupInProgress* lookup) {
+  if (is_ignored(path.text, path.size)) return;
+  OwnWork work(&file);
+  if (!work) return;
+  lookup->path = this_thread.writer.intern(file, path.text, path.size);
+  lookup->attempt = join_attempts(file, lookup->call, trace::hash_bytes(path.text, path.size));
+  if (!lookup->attempt.record) open_new_record(file, *lookup);
+}
+
+// Of files only those whose opening is in the trace.
+void begin_by_descriptor(trace::FileWriter& file, int fd, LookupInProgress* lookup) {
+  if (const char* text = directory_text(fd)) {
+    begin_by_name(file, {text, std::strlen(text)}, lookup);
+    return;
+  }
+  Descriptor d = descriptor(fd);
+  if (d.kind != DescriptorKind::kFile) return;
+  const Opening& opening = openings[d.index];
+  if (!opening.kept || opening.epoch != file.epoch()) return;
+  OwnWork work(&file);
+  if (!work) return;
+  std::uint64_t place[] = {opening.device, opening.inode};
+  lookup->attempt = join_attempts(file, lookup->call, trace::hash_bytes(place, sizeof(place)));
+  if (!lookup->attempt.record) open_new_record(file, *lookup);
+}
+
+bool same_outcome(const trace::payload::FileName& earlier, const Found& found, int error) {
+  return earlier.error == error && earlier.device == found.device && earlier.inode == found.inode &&
+         earlier.size == found.size;
+}
+
+}  // namespace
+
+LookupInProgress begin_lookup(Call call, NameArgument name) {
+  LookupInProgress lookup{};
+  lookup.call = call;
+  trace::FileWriter* file = recorder(Weight::kFollows);
+  if (!file || reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes) return lookup;
+  if (*name.path || name.directory == AT_FDCWD)
+    with_absolute_path(name.directory, name.path,
+                       [&](PathText path) { begin_by_name(*file, path, &lookup); });
+  else
+    begin_by_descriptor(*file, name.directory, &lookup);
+  return lookup;
+}
+
+void end_lookup(LookupInProgress& lookup, const Found& found, int error) {
+  if (!results_in<trace::payload::FileName>(lookup.attempt.record)) return;
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  if (!work) return;
+  Attempt& attempt = lookup.attempt;
+  if (attempt.end_before && !same_outcome(attempt.record.payload<trace::payload::FileName>(), found, error)) {
+    part_attempt(*file, attempt);
+    open_new_record(*file, lookup);
+    if (!attempt.record) return;
+  }
+  auto& payload = attempt.record.payload<trace::payload::FileName>();
+  ++payload.count;
+  payload.device = found.device;
+  payload.inode = found.inode;
+  payload.size = found.size;
+  payload.error = error;
+  trace::ThreadWriter::close(*file, attempt.record, now(*file));
+  start_attempts(attempt);
+}
+
+}  // namespace ddpscope::injector

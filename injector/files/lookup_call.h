@@ -1,0 +1,58 @@
+// Calls that look a name or a descriptor up: stat, access, chdir, opening directories.
+#pragma once
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <type_traits>
+
+#include "injector/files/attempts.h"
+#include "injector/files/name_call.h"
+
+namespace ddpscope::injector {
+
+struct LookupInProgress {
+  Attempt attempt;
+  Call call;
+  std::uint32_t path;  // string id, 0: by descriptor
+};
+
+// What was found; all 0 when nothing was.
+struct Found {
+  std::uint64_t device, inode, size;
+};
+
+// An empty path means the descriptor in `directory` itself.
+LookupInProgress begin_lookup(Call call, NameArgument name);
+// `error`: 0 or the guest's errno. Keeps errno.
+void end_lookup(LookupInProgress& lookup, const Found& found, int error);
+
+template <Call call, class RealCall>
+inline int recorded_lookup(NameArgument name, RealCall real_call) {
+  static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileName>);
+  LookupInProgress lookup = begin_lookup(call, name);
+  int result = real_call();
+  end_lookup(lookup, {}, result == 0 ? 0 : errno);
+  return result;
+}
+
+template <class State>
+inline Found found_in(const State& state) {
+  return {static_cast<std::uint64_t>(state.st_dev), state.st_ino, static_cast<std::uint64_t>(state.st_size)};
+}
+
+// Fields that were not asked for count as 0, as the kernel leaves them.
+inline Found found_in(const struct statx& state) {
+  return {makedev(state.stx_dev_major, state.stx_dev_minor), state.stx_ino, state.stx_size};
+}
+
+// State: struct stat, struct stat64 or struct statx, filled by the call.
+template <Call call, class State, class RealCall>
+inline int recorded_stat(NameArgument name, const State* state, RealCall real_call) {
+  static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileName>);
+  LookupInProgress lookup = begin_lookup(call, name);
+  int result = real_call();
+  end_lookup(lookup, result == 0 ? found_in(*state) : Found{}, result == 0 ? 0 : errno);
+  return result;
+}
+
+}  // namespace ddpscope::injector

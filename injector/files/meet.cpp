@@ -1,0 +1,160 @@
+// Classifies descriptors, announces openings.
+#include "injector/files/meet.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "injector/files/paths.h"
+#include "injector/streams/stream_io.h"
+#include "trace/write/raw_syscall.h"
+
+namespace ddpscope::injector {
+namespace {
+
+using trace::as_argument;
+using trace::raw_syscall;
+
+constexpr std::uint32_t kKeptReadOpens = 10'000;
+
+// Both are only ever too large: a name that was not written may look as if it was, and is kept for nothing.
+std::atomic<std::uint64_t> written_names[2048];
+std::atomic<std::uint32_t> kept_read_opens;
+std::atomic<std::uint32_t> kept_epoch;
+
+std::atomic<std::uint64_t>& written_word(std::uint64_t hash) { return written_names[(hash >> 6) % 2048]; }
+std::uint64_t written_bit(std::uint64_t hash) { return std::uint64_t{1} << (hash & 63); }
+
+void announce(trace::FileWriter& file, int fd, Opening& opening, int flags) {
+  char path[trace::kMaxPath];
+  std::size_t size = read_descriptor_path(fd, path, sizeof(path));
+  opening.epoch = file.epoch();
+  opening.file = file.next_file();
+  opening.kept = true;
+  trace::payload::FileOpen payload{};
+  payload.device = opening.device;
+  payload.inode = opening.inode;
+  payload.path = size ? this_thread.writer.intern(file, path, size) : 0;
+  payload.fd = fd;
+  payload.flags = static_cast<std::uint32_t>(flags);
+  payload.file = opening.file;
+  std::uint64_t ticks = now(file);
+  trace::OpenRecord record = this_thread.writer.open<Call::inherited_descriptor>(file, payload, ticks);
+  trace::ThreadWriter::close(file, record, ticks);
+}
+
+Descriptor ignore(int fd) {
+  Descriptor ignored{DescriptorKind::kIgnored, 0};
+  set_descriptor(fd, ignored);
+  return ignored;
+}
+
+Descriptor meet_file(trace::FileWriter& file, int fd, const struct stat& state) {
+  char path[trace::kMaxPath];
+  std::size_t size = read_descriptor_path(fd, path, sizeof(path));
+  if (size && is_ignored(path, size)) return ignore(fd);
+  long flags = raw_syscall(SYS_fcntl, fd, F_GETFL);
+  Opening* opening = add_opening(file, fd, state, static_cast<int>(flags));
+  if (!opening) return descriptor(fd);
+  long position = raw_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+  opening->position = position < 0 ? kUnknownOffset : static_cast<std::uint64_t>(position);
+  announce(file, fd, *opening, static_cast<int>(flags));
+  return descriptor(fd);
+}
+
+Descriptor meet_directory(trace::FileWriter& file, int fd, const struct stat& state) {
+  char path[trace::kMaxPath];
+  add_directory(file, fd, state, path, read_descriptor_path(fd, path, sizeof(path)));
+  return descriptor(fd);
+}
+
+}  // namespace
+
+bool state_of(int fd, struct stat* state) { return raw_syscall(SYS_fstat, fd, as_argument(state)) == 0; }
+
+bool state_of(int directory, const char* path, struct stat* state) {
+  return raw_syscall(SYS_newfstatat, directory, as_argument(path), as_argument(state), AT_SYMLINK_NOFOLLOW) ==
+         0;
+}
+
+Descriptor meet_descriptor(trace::FileWriter& file, int fd) {
+  struct stat state;
+  if (!state_of(fd, &state)) return {DescriptorKind::kUnknown, 0};
+  if (S_ISREG(state.st_mode)) return meet_file(file, fd, state);
+  if (S_ISDIR(state.st_mode)) return meet_directory(file, fd, state);
+  if ((S_ISSOCK(state.st_mode) || S_ISFIFO(state.st_mode)) && !inside_vendor_call())
+    return meet_stream(fd, state.st_ino, S_ISFIFO(state.st_mode));
+  return ignore(fd);
+}
+
+Descriptor known_descriptor(trace::FileWriter& file, int fd) {
+  Descriptor d = descriptor(fd);
+  return d.kind == DescriptorKind::kUnknown ? meet_descriptor(file, fd) : d;
+}
+
+Opening* known_opening(trace::FileWriter& file, int fd) {
+  Descriptor d = known_descriptor(file, fd);
+  if (d.kind != DescriptorKind::kFile) return nullptr;
+  Opening& opening = openings[d.index];
+  if (opening.epoch != file.epoch())
+    announce(file, fd, opening, static_cast<int>(raw_syscall(SYS_fcntl, fd, F_GETFL)));
+  return &opening;
+}
+
+Opening* add_opening(trace::FileWriter& file, int fd, const struct stat& state, int flags) {
+  std::uint32_t index = openings.take();
+  if (index == openings.kNone) {
+    file.count(trace::Health::file_slots_lost);
+    ignore(fd);
+    return nullptr;
+  }
+  Opening& opening = openings[index];
+  opening.taken = false;
+  opening.writable = (flags & O_ACCMODE) != O_RDONLY;
+  opening.append = flags & O_APPEND;
+  opening.digester = 0;
+  opening.device = state.st_dev;
+  opening.inode = state.st_ino;
+  opening.position = 0;
+  opening.epoch = file.epoch();
+  opening.reads = opening.writes = {};
+  set_descriptor(fd, {DescriptorKind::kFile, index});
+  return &opening;
+}
+
+void add_directory(trace::FileWriter& file, int fd, const struct stat& state, const char* text,
+                   std::size_t size) {
+  std::uint32_t index = directories.take();
+  if (index == directories.kNone) {
+    file.count(trace::Health::file_slots_lost);
+    ignore(fd);
+    return;
+  }
+  Directory& directory = directories[index];
+  if (size >= Directory::kRoom) size = 0;
+  std::memcpy(directory.text, text, size);
+  directory.text[size] = 0;
+  directory.device = state.st_dev;
+  directory.inode = state.st_ino;
+  set_descriptor(fd, {DescriptorKind::kDirectory, index});
+}
+
+bool keep_read_open(const trace::FileWriter& file, std::uint64_t path_hash) {
+  if (kept_epoch.exchange(file.epoch() + 1, std::memory_order_relaxed) != file.epoch() + 1)
+    kept_read_opens = 0;
+  if (written_word(path_hash).load(std::memory_order_relaxed) & written_bit(path_hash)) return true;
+  return kept_read_opens.load(std::memory_order_relaxed) < kKeptReadOpens &&
+         kept_read_opens.fetch_add(1, std::memory_order_relaxed) < kKeptReadOpens;
+}
+
+void note_written_name(std::uint64_t path_hash) {
+  written_word(path_hash).fetch_or(written_bit(path_hash), std::memory_order_relaxed);
+}
+
+const char* directory_text(int fd) {
+  Descriptor d = descriptor(fd);
+  if (d.kind != DescriptorKind::kDirectory) return nullptr;
+  const char* text = directories[d.index].text;
+  return *text ? text : nullptr;
+}
+
+}  // namespace ddpscope::injector

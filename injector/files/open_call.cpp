@@ -1,0 +1,144 @@
+// Records of opens; fills the table of descriptors.
+#include "injector/files/open_call.h"
+
+#include "injector/files/descriptors.h"
+#include "injector/files/meet.h"
+#include "injector/files/paths.h"
+
+namespace ddpscope::injector {
+namespace {
+
+trace::payload::FileOpen payload_of(const OpenInProgress& open) {
+  trace::payload::FileOpen payload{};
+  payload.path = open.path;
+  payload.fd = -1;
+  payload.flags = static_cast<std::uint32_t>(open.request.flags);
+  payload.mode = open.request.mode;
+  return payload;
+}
+
+void open_new_record(trace::FileWriter& file, OpenInProgress& open) {
+  auto payload = payload_of(open);
+  open.attempt.record =
+      open_file_record(file, open.request.call, trace::Budget::kKept, payload, open.attempt.began);
+}
+
+void begin_named(const OpenRequest& request, PathText path, OpenInProgress* open) {
+  bool writes = is_write_open(request.flags);
+  open->ignored = is_ignored(path.text, path.size);
+  if (open->ignored) return;
+  trace::FileWriter* file = recorder(writes ? Weight::kOpens : Weight::kFollows);
+  OwnWork work(file);
+  if (!work) return;
+  open->followed = true;
+  open->path_hash = trace::hash_bytes(path.text, path.size);
+  if (writes) note_written_name(open->path_hash);
+  if (!writes && !keep_read_open(*file, open->path_hash)) return;
+  open->path = this_thread.writer.intern(*file, path.text, path.size);
+  open->attempt = join_attempts(*file, request.call, open->path_hash);
+  if (!open->attempt.record) open_new_record(*file, *open);
+}
+
+// Attempts that fail alike are one record: its descriptor counts them, downwards from -1.
+void end_failed(trace::FileWriter& file, OpenInProgress& open, int error) {
+  Attempt& attempt = open.attempt;
+  if (!attempt.record) return;
+  if (attempt.end_before) {
+    auto& earlier = attempt.record.payload<trace::payload::FileOpen>();
+    if (earlier.error == error) {
+      --earlier.fd;
+    } else {
+      part_attempt(file, attempt);
+      open_new_record(file, open);
+    }
+  }
+  if (!attempt.record) return;
+  attempt.record.payload<trace::payload::FileOpen>().error = error;
+  trace::ThreadWriter::close(file, attempt.record, now(file));
+  start_attempts(attempt);
+}
+
+// What the descriptor stands for. A file that is left out is looked at no more.
+Opening* register_descriptor(trace::FileWriter& file, const OpenInProgress& open, int fd,
+                             struct stat* state) {
+  forget_descriptor(fd);
+  if (!state_of(fd, state)) return nullptr;
+  if (S_ISREG(state->st_mode)) return add_opening(file, fd, *state, open.request.flags);
+  if (S_ISDIR(state->st_mode) && open.path)
+    with_absolute_path(open.request.directory, open.request.path,
+                       [&](PathText path) { add_directory(file, fd, *state, path.text, path.size); });
+  return nullptr;
+}
+
+void end_opened(trace::FileWriter& file, OpenInProgress& open, int fd) {
+  Attempt& attempt = open.attempt;
+  if (attempt.end_before) {  // the earlier attempts failed
+    part_attempt(file, attempt);
+    open_new_record(file, open);
+  }
+  forget_attempts(attempt);
+  struct stat state {};
+  Opening* opening = register_descriptor(file, open, fd, &state);
+  if (opening) {
+    opening->kept = static_cast<bool>(attempt.record);
+    opening->file = opening->kept ? file.next_file()
+                                  : kUnkeptFile | static_cast<std::uint32_t>(open.path_hash & ~kUnkeptFile);
+  }
+  if (!attempt.record) return;
+  auto& payload = attempt.record.payload<trace::payload::FileOpen>();
+  payload.fd = fd;
+  payload.device = state.st_dev;
+  payload.inode = state.st_ino;
+  payload.file = opening ? opening->file : 0;
+  trace::ThreadWriter::close(file, attempt.record, now(file));
+  --file_records;  // an opening that succeeds may be the end of a wait
+}
+
+}  // namespace
+
+OpenInProgress begin_open(const OpenRequest& request) {
+  OpenInProgress open{};
+  open.request = request;
+  // A path that is no address is the kernel's to refuse.
+  if (reinterpret_cast<std::uintptr_t>(request.path) < trace::kPageBytes) return open;
+  if (!is_write_open(request.flags) && !recorder(Weight::kFollows)) return open;
+  with_absolute_path(request.directory, request.path,
+                     [&](PathText path) { begin_named(request, path, &open); });
+  return open;
+}
+
+void end_open(OpenInProgress& open, int fd) {
+  if (!open.followed) {
+    if (fd >= 0 && open.ignored) set_descriptor(fd, {DescriptorKind::kIgnored, 0});
+    if (fd >= 0 && !open.ignored) forget_descriptor(fd);
+    return;
+  }
+  int error = errno;
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  if (open.attempt.record && !results_in<trace::payload::FileOpen>(open.attempt.record)) open.attempt = {};
+  if (work && fd >= 0) end_opened(*file, open, fd);
+  if (work && fd < 0) end_failed(*file, open, error);
+}
+
+void name_open(OpenInProgress& open, const char* path) {
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  if (!work || !open.followed) return;
+  with_absolute_path(AT_FDCWD, path, [&](PathText made) {
+    open.path = this_thread.writer.intern(*file, made.text, made.size);
+    open.path_hash = trace::hash_bytes(made.text, made.size);
+    note_written_name(open.path_hash);
+  });
+  if (open.attempt.record) open.attempt.record.payload<trace::payload::FileOpen>().path = open.path;
+}
+
+int flags_of(const char* mode) {
+  bool both = std::strchr(mode, '+') != nullptr;
+  bool only = std::strchr(mode, 'x') != nullptr;
+  int access = both ? O_RDWR : O_WRONLY;
+  if (mode[0] == 'r') return both ? O_RDWR : O_RDONLY;
+  return access | O_CREAT | (mode[0] == 'a' ? O_APPEND : O_TRUNC) | (only ? O_EXCL : 0);
+}
+
+}  // namespace ddpscope::injector

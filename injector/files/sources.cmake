@@ -1,0 +1,8 @@
+# glibc declares paths and buffers as never null. A guest that passes null is to be told EFAULT: the checks stay.
+target_compile_options(ddpscope_injector PRIVATE -fno-delete-null-pointer-checks -U_FORTIFY_SOURCE)
+target_sources(ddpscope_injector PRIVATE
+  files/attempts.cpp files/descriptor_call.cpp files/descriptor_hooks.cpp files/descriptors.cpp files/digests.cpp
+  files/io.cpp files/libc.cpp files/lock_call.cpp files/lock_hooks.cpp files/lookup_call.cpp files/meet.cpp
+  files/name_call.cpp files/name_hooks.cpp files/open_call.cpp files/open_hooks.cpp files/paths.cpp
+  files/read_hooks.cpp files/stat_hooks.cpp files/stream_call.cpp files/stdio_open_hooks.cpp
+  files/stdio_hooks.cpp files/temporary_hooks.cpp files/write_hooks.cpp)

@@ -1,0 +1,86 @@
+// Records NCCL calls: one template per payload, so that a hook is one expression.
+#pragma once
+#include <nccl.h>
+
+#include "injector/core/hook.h"
+#include "injector/nccl/communicators.h"
+
+namespace ddpscope::injector {
+
+// What a hook knows of a collective.
+struct CollectiveArguments {
+  ncclComm_t communicator;
+  std::uint64_t count;
+  ncclDataType_t type;
+  cudaStream_t stream;
+  const void* buffer;              // where the result goes, or comes from if nothing is received
+  std::uint32_t reduction = 0xFF;  // 0xFF: none
+  std::int32_t peer = -1;          // root or other end
+};
+
+constexpr std::uint8_t kNoReduction = 0xFF;
+constexpr std::uint8_t kOwnReduction = 0xFE;  // made by ncclRedOpCreatePreMulSum
+
+inline std::uint8_t reduction_code(std::uint32_t reduction) {
+  if (reduction == kNoReduction) return kNoReduction;
+  return reduction < ncclNumOps ? static_cast<std::uint8_t>(reduction) : kOwnReduction;
+}
+
+template <Call call>
+OpenRecord begin_collective(const CollectiveArguments& a) {
+  trace::FileWriter* file = recorder(Weight::kOpens);
+  OwnWork work(file);
+  if (!work) return {};
+  CommunicatorTurn turn = take_turn(a.communicator);
+  trace::payload::Collective payload{turn.number,
+                                     turn.sequence,
+                                     a.count,
+                                     reinterpret_cast<std::uint64_t>(a.stream),
+                                     reinterpret_cast<std::uint64_t>(a.buffer),
+                                     a.peer,
+                                     static_cast<std::uint8_t>(a.type),
+                                     reduction_code(a.reduction),
+                                     turn.device,
+                                     0};
+  return this_thread.writer.open<call>(*file, payload, now(*file), current_stack(*file));
+}
+
+template <class Payload>
+void finish(const OpenRecord& open, ncclResult_t result) {
+  if (!open || open.epoch != open_epoch()) return;
+  open.payload<Payload>().result = static_cast<std::uint8_t>(result);
+  end(open);
+}
+
+// What a hook returns when NCCL cannot be found behind us.
+constexpr ncclResult_t kNoNccl = ncclSystemError;
+
+template <Call call, class... Params, class... Args>
+ncclResult_t collective(ncclResult_t (*self)(Params...), const CollectiveArguments& arguments, Args... args) {
+  auto* function = real<call>(self);
+  if (!function) return kNoNccl;
+  if (inside_vendor_call()) return function(args...);  // ncclBcast calls ncclBroadcast: one operation
+  OpenRecord open = begin_collective<call>(arguments);
+  VendorCall vendor;
+  ncclResult_t result = function(args...);
+  finish<PayloadOf<call>>(open, result);
+  return result;
+}
+
+// Calls on a communicator, and queries: nothing is known after them but the result.
+template <Call call, class... Params, class... Args>
+ncclResult_t communicator_call(ncclResult_t (*self)(Params...), ncclComm_t communicator,
+                               std::uint64_t argument, Args... args) {
+  auto* function = real<call>(self);
+  if (!function) return kNoNccl;
+  if (inside_vendor_call()) return function(args...);
+  CommunicatorState* known = find_communicator(communicator);
+  OpenRecord open = begin<call>(Weight::kOpens, {reinterpret_cast<std::uint64_t>(communicator), argument,
+                                                 known ? known->number : 0, 1, 0, 0});
+  VendorCall vendor;
+  ncclResult_t result = function(args...);
+  finish<PayloadOf<call>>(open, result);
+  return result;
+}
+
+}  // namespace ddpscope::injector

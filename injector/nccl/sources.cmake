@@ -1,0 +1,1 @@
+target_sources(ddpscope_injector PRIVATE nccl/collectives.cpp nccl/communicators.cpp nccl/lifecycle.cpp nccl/queries.cpp)

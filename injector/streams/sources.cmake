@@ -1,0 +1,2 @@
+target_sources(ddpscope_injector PRIVATE streams/address.cpp streams/connection_call.cpp
+  streams/connection_hooks.cpp streams/message_hooks.cpp streams/stream_io.cpp)

@@ -1,0 +1,108 @@
+// What a record costs the guest, and how fast a trace is read. docs/measurements.md keeps the figures.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "tests/bench/latency.h"
+#include "trace/read/trace_file.h"
+#include "trace/write/thread_writer.h"
+
+namespace ddpscope::bench {
+namespace {
+
+constexpr std::size_t kCalls = 1'000'000;
+
+// A trace file of this process in a folder of its own, gone with the object.
+class Recording {
+ public:
+  explicit Recording(const std::filesystem::path& parent) : file_(std::make_unique<trace::FileWriter>()) {
+    std::string name = (parent / "ddpscope-bench-XXXXXX").string();
+    if (!mkdtemp(name.data())) std::abort();
+    folder_ = name;
+    trace::Identity identity{};
+    std::strcpy(identity.host, "bench");
+    identity.pid = getpid();
+    if (!file_->open(folder_.c_str(), identity, trace::host_clock(), trace::kDefaultRingBytes, true))
+      std::abort();
+  }
+  ~Recording() { std::filesystem::remove_all(folder_); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  trace::FileWriter& file() { return *file_; }
+
+  void record(std::uint64_t i) {
+    trace::payload::Collective payload{};
+    payload.communicator = 1;
+    payload.sequence = static_cast<std::uint32_t>(i);
+    payload.count = i;
+    trace::OpenRecord open = thread_.open<trace::Call::ncclAllReduce>(*file_, payload, __rdtsc());
+    trace::ThreadWriter::close(*file_, open, __rdtsc());
+  }
+
+ private:
+  std::filesystem::path folder_;
+  std::unique_ptr<trace::FileWriter> file_;
+  trace::ThreadWriter thread_;
+};
+
+std::uint64_t lost(trace::FileWriter& file) {
+  return file.header().health[static_cast<int>(trace::Health::kept_records_lost)];
+}
+
+// The machine's own hiccups: the same loop with nothing in it.
+void idle(benchmark::State& state) {
+  for (auto _ : state) {
+    Latencies latencies(kCalls);
+    for (std::size_t i = 0; i < kCalls; ++i) latencies.time([] {});
+    latencies.report(state);
+  }
+}
+
+// One kept record opened and closed; counts differ, so that nothing folds.
+void record(benchmark::State& state, const std::filesystem::path& parent) {
+  for (auto _ : state) {
+    Recording recording(parent);
+    Latencies latencies(kCalls);
+    for (std::size_t i = 0; i < kCalls; ++i) latencies.time([&recording, i] { recording.record(i); });
+    latencies.report(state);
+    state.counters["lost"] = static_cast<double>(lost(recording.file()));
+    state.counters["bytes"] =
+        static_cast<double>(recording.file().header().file_bytes) / static_cast<double>(kCalls);
+  }
+}
+
+// Every record of a file seen once.
+void read(benchmark::State& state) {
+  Recording recording("/dev/shm");
+  for (std::size_t i = 0; i < kCalls; ++i) recording.record(i);
+  for (auto _ : state) {
+    auto trace = trace::TraceFile::open(recording.file().path());
+    std::uint64_t sum = 0;
+    for (const trace::RecordSpan& span : trace->records())
+      for (const trace::Record& one : span.records) sum += one.end - one.begin;
+    benchmark::DoNotOptimize(sum);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kCalls));
+}
+
+}  // namespace
+}  // namespace ddpscope::bench
+
+int main(int argc, char** argv) {
+  using namespace ddpscope::bench;
+  benchmark::Initialize(&argc, argv);
+  std::filesystem::path disk = argc > 1 ? argv[1] : ".";
+  benchmark::RegisterBenchmark("idle", idle)->Iterations(1)->Unit(benchmark::kMillisecond);
+  for (auto [name, parent] :
+       {std::pair<const char*, std::filesystem::path>{"record/tmpfs", "/dev/shm"}, {"record/disk", disk}})
+    benchmark::RegisterBenchmark(name, [parent = parent](benchmark::State& state) { record(state, parent); })
+        ->Iterations(1)
+        ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("read", read)->Unit(benchmark::kMillisecond);
+  benchmark::RunSpecifiedBenchmarks();
+}

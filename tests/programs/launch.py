@@ -1,0 +1,48 @@
+"""The CUDA + NCCL programs of this folder: how each is started, with or without ddpscope."""
+import socket
+
+import ddpscope
+
+PROGRAMS = ddpscope.BUILD / "bin" / "programs"
+STANDINS = {"LD_PRELOAD": " ".join(str(ddpscope.BUILD / "lib" / "standin" / name)
+                                   for name in ("libcudart.so.13", "libnccl.so.2"))}
+# A program whose ranks disagree hangs, as it would on GPUs, until whoever started it loses patience (seconds).
+LONG = 90
+SHORT = 8
+
+
+def all_devices(*arguments, patience=LONG):
+    """One process, many devices; exit code 124 if it hung."""
+    return ["timeout", str(patience), PROGRAMS / "all_devices", *map(str, arguments)]
+
+
+def id_by_file(ranks, *arguments, patience=LONG):
+    """A process a rank, the id through the file nccl.id."""
+    return shell_loop(ranks, f"timeout {patience} {PROGRAMS / 'id_by_file'} nccl.id $rank {ranks} {words(arguments)}")
+
+
+def env_rank(ranks, *arguments, patience=LONG):
+    """A process a rank with a launcher's environment, the id over TCP."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return shell_loop(ranks, f"timeout {patience} {PROGRAMS / 'env_rank'} {words(arguments)}",
+                      f"export WORLD_SIZE={ranks} MASTER_ADDR=127.0.0.1 MASTER_PORT={port}")
+
+
+def words(arguments):
+    return " ".join(map(str, arguments))
+
+
+def shell_loop(ranks, command, setup=":"):
+    """Starts command once a rank, with RANK and LOCAL_RANK set, and waits; exit code 1 if one of them failed."""
+    return ["sh", "-c", f"""{setup}
+        for rank in $(seq 0 {ranks - 1}); do RANK=$rank LOCAL_RANK=$rank {command} & all="$all $!"; done
+        code=0
+        for one in $all; do wait $one || code=1; done
+        exit $code"""]
+
+
+def plainly(command, cwd):
+    """Runs a command on the stand-ins, without ddpscope."""
+    return ddpscope.start(command, cwd, env=STANDINS)

@@ -1,0 +1,76 @@
+"""Starts jobs with and without `ddpscope run` and reads `ddpscope report`: for tests of whole programs."""
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+
+import pytest
+
+BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
+DDPSCOPE = BUILD / "bin" / "ddpscope"
+
+# One seed a job in CI; DDPSCOPE_SEEDS="1 2 3" repeats every test with other draws.
+SEEDS = [int(seed) for seed in os.environ.get("DDPSCOPE_SEEDS", "1").split()]
+
+
+@dataclasses.dataclass
+class Finished:
+    code: int
+    stdout: str
+    stderr: str
+
+
+def start(command, cwd, env=None, timeout=120):
+    """Runs command to its end; after `timeout` seconds kills it with all its children and fails the test."""
+    process = subprocess.Popen([str(word) for word in command], cwd=cwd, env={**os.environ, **(env or {})},
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    try:
+        stdout, stderr = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"no end after {timeout} s: {command}\n{stdout[-2000:]}\n{stderr[-2000:]}") from None
+    return Finished(process.returncode, stdout, stderr)
+
+
+def record(command, trace, cwd, cpu=False, env=None, timeout=120):
+    """The same under `ddpscope run -o trace`; cpu: on the stand-ins of CUDA and NCCL."""
+    run = [DDPSCOPE, "run", *(["--cpu"] if cpu else []), "-o", trace, "--"]
+    return start(run + list(command), cwd, env, timeout)
+
+
+def report(trace):
+    """The JSON report of a trace; `ddpscope report` exits 1 when it has findings."""
+    done = start([DDPSCOPE, "report", trace, "--format", "json"], cwd=pathlib.Path(trace).parent)
+    if "not in this version" in done.stderr:
+        pytest.skip("recorded; `ddpscope report` is not in this version")
+    assert done.code in (0, 1), done.stderr
+    return json.loads(done.stdout)
+
+
+def only_finding(trace, slug):
+    """The finding `slug`, which must be the only one of the trace."""
+    findings = report(trace)["findings"]
+    assert [finding["slug"] for finding in findings] == [slug], json.dumps(findings, indent=1)[:4000]
+    return findings[0]
+
+
+def frames(finding, rank):
+    """All stack frames, "file:line function", of what a finding says about one rank."""
+    return [frame for step in finding["evidence"] if step["rank"] == rank for frame in step.get("stack", [])]
+
+
+def line_of(source, text):
+    """The number of the only line of a source file that contains text."""
+    lines = [number for number, line in enumerate(source.read_text().splitlines(), 1) if text in line]
+    assert len(lines) == 1, f"{text!r} stands {len(lines)} times in {source}"
+    return lines[0]
+
+
+def draw(seed, test):
+    """The random source of one test: the same for the same seed, another one for another test."""
+    return random.Random(f"{test}/{seed}")

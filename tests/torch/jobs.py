@@ -1,0 +1,84 @@
+"""The PyTorch jobs of this folder: how each is started, its data, and what of its output must not change.
+
+The jobs keep the tensors of their last collectives to the end: torch 1.13 hangs if its Gloo thread drops the last
+reference to one (for which it needs the GIL) while the main thread, which holds the GIL, joins that thread.
+"""
+import dataclasses
+import pathlib
+import re
+import sys
+
+import ddpscope
+import numpy as np
+
+SCRIPTS = pathlib.Path(__file__).parent / "jobs"
+
+
+@dataclasses.dataclass
+class Job:
+    script: str
+    arguments: list
+    ranks: int = 2
+    launcher: bool = True
+
+    def command(self):
+        script = [SCRIPTS / self.script, *map(str, self.arguments)]
+        if not self.launcher:
+            return [sys.executable, *script]
+        # -r 1 -t 1: torch 1.13's launcher cannot do without a redirection on Python 3.11.
+        return [sys.executable, "-m", "torch.distributed.run", "--standalone", "-r", "1", "-t", "1",
+                "--monitor_interval", "0.5", "--nproc_per_node", str(self.ranks), *script]
+
+
+def run_twice(job, folder, make_data=lambda folder: None):
+    """Runs the job plainly and recorded, each in a folder of its own with the same data; returns the trace.
+
+    The recorded run must end, print and write as the plain one does.
+    """
+    outcomes = {}
+    trace = folder / "trace"
+    for kind in ("plain", "recorded"):
+        cwd = folder / kind
+        cwd.mkdir()
+        make_data(cwd)
+        if kind == "plain":
+            done = ddpscope.start(job.command(), cwd)
+        else:
+            done = ddpscope.record(job.command(), trace, cwd)
+        assert done.code == 0, f"{kind}: exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        outcomes[kind] = printed(done.stdout), written(cwd)
+    assert outcomes["recorded"] == outcomes["plain"]
+    assert "loss" in "".join(outcomes["plain"][0]), "the job printed no loss"
+    return trace
+
+
+def printed(stdout):
+    """The lines of a job without times; ranks print in any order."""
+    return sorted(re.sub(r"took [0-9.]+ s", "took T", line) for line in stdout.splitlines())
+
+
+def written(folder):
+    """Name and content of each file below folder; lines of logs come in any order, names of event files hold a time."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            name = re.sub(r"events\.out\.\d+", "events.out", str(path.relative_to(folder)))
+            files[name] = sorted(content.splitlines()) if path.suffix in (".log", ".jsonl") else content
+    return files
+
+
+def make_clips(folder, count, samples, seed):
+    """`count` raw clips of `samples` 16-bit samples, and the table that lists them."""
+    rng = np.random.default_rng(seed)
+    (folder / "wavs").mkdir(parents=True)
+    with open(folder / "metadata.csv", "w") as table:
+        for i in range(count):
+            name = f"clip{i:04d}.raw"
+            rng.integers(-3000, 3000, samples).astype(np.int16).tofile(folder / "wavs" / name)
+            table.write(f"{name}|{i % 4}\n")
+
+
+def make_tokens(path, count, seed):
+    """A file of `count` 16-bit tokens below 256."""
+    np.random.default_rng(seed).integers(0, 256, count).astype(np.uint16).tofile(path)

@@ -1,0 +1,27 @@
+"""A PyTorch job in which every rank saves the same checkpoint: found, with the ranks, the file and the line."""
+import json
+
+import ddpscope
+import pytest
+from jobs import SCRIPTS, Job, run_twice
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_every_rank_saves_the_same_checkpoint(tmp_path, seed):
+    rng = ddpscope.draw(seed, "duplicate")
+    ranks = rng.choice([2, 3, 4])
+    epochs = rng.randrange(2, 5)
+    config = {"snapshot_dir": f"out/{rng.choice(['ckpt', 'weights', 'run'])}{rng.randrange(100)}",
+              "name": f"{rng.choice(['snapshot', 'last', 'model'])}.pt", "width": rng.randrange(64, 192),
+              "epochs": epochs, "save_at": rng.randrange(epochs), "samples": ranks * 8 * rng.randrange(3, 7),
+              "seed": rng.randrange(1000)}
+    trace = run_twice(Job("pretrain_trainer.py", [json.dumps(config)], ranks), tmp_path)
+
+    finding = ddpscope.only_finding(trace, "duplicate-checkpoint-write")
+    path = f"{config['snapshot_dir']}/{config['name']}"
+    line = ddpscope.line_of(SCRIPTS / "pretrain_trainer.py", "torch.save(snapshot, path)")
+    assert finding["ranks"] == list(range(ranks))
+    for rank in range(ranks):
+        files = {step["file"] for step in finding["evidence"] if step["rank"] == rank and step.get("file")}
+        assert any(file.endswith(path) for file in files), f"rank {rank}: {files}"
+        assert any(f"pretrain_trainer.py:{line} _save_snapshot" in frame for frame in ddpscope.frames(finding, rank))

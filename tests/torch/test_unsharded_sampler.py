@@ -1,0 +1,21 @@
+"""A PyTorch job whose ranks train on the same clips, for want of a sampler: found by what loader workers read."""
+import ddpscope
+import pytest
+from jobs import SCRIPTS, Job, make_clips, run_twice
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_no_sampler(tmp_path, seed):
+    rng = ddpscope.draw(seed, "unsharded")
+    ranks = rng.choice([2, 3, 4])
+    clips, samples = 4 * rng.randrange(12, 20), rng.randrange(300, 900)
+    job = Job("train_speech.py", ranks=ranks, arguments=[
+        "corpus", "--num-workers", rng.choice([1, 2]), "--seed", rng.randrange(100000)])
+    trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", clips, samples, seed))
+
+    finding = ddpscope.only_finding(trace, "unsharded-sampler")
+    line = ddpscope.line_of(SCRIPTS / "train_speech.py", '"wavs", name), "rb")')
+    assert finding["ranks"] == list(range(ranks))
+    assert all("corpus/wavs/clip" in step["file"] for step in finding["evidence"] if step.get("file"))
+    assert any(f"train_speech.py:{line} __getitem__" in frame
+               for rank in range(ranks) for frame in ddpscope.frames(finding, rank))

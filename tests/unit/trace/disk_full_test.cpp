@@ -1,0 +1,137 @@
+// A full disk or a limit on file sizes: the job goes on, what is lost is counted, no signal is sent.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/unit/trace/recording.h"
+
+namespace ddpscope::trace {
+namespace {
+
+constexpr int kNotAllowed = 77;
+
+// Runs `body` in a child process and returns its exit code, or 128 and the signal that ended it.
+template <class Body>
+int exit_code_of(Body&& body) {
+  pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void write_records(FileWriter& file, ThreadWriter& thread, std::uint64_t records) {
+  for (std::uint64_t i = 0; i < records; ++i) {
+    payload::Collective payload{};
+    payload.count = i;
+    ThreadWriter::close(file, thread.open<Call::ncclAllReduce>(file, payload, next_tick()), next_tick());
+  }
+}
+
+std::uint64_t health(FileWriter& file, Health counter) {
+  return file.header().health[static_cast<std::size_t>(counter)];
+}
+
+// 0 if the file holds a prefix of the records and the rest is counted as lost; else the line that failed.
+int check_loss(FileWriter& file, std::uint64_t written) {
+  auto trace = TraceFile::open(file.path());
+  if (!trace || !trace->damage().empty()) return __LINE__;
+  std::vector<Record> records = all_records(*trace);
+  for (std::uint64_t i = 0; i < records.size(); ++i)
+    if (count_of(records[i]) != i || !records[i].end) return __LINE__;
+  if (records.empty() || records.size() + health(file, Health::kept_records_lost) != written) return __LINE__;
+  // The guest must not pay for a try at every record.
+  if (health(file, Health::chunk_open_failed) > 20) return __LINE__;
+  return 0;
+}
+
+TEST(DiskFull, FileSizeLimitSendsNoSignal) {
+  TemporaryFolder folder;
+  EXPECT_EQ(exit_code_of([&folder] {
+              rlimit limit{100'000, 100'000};
+              if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return __LINE__;
+              FileWriter file{};
+              ThreadWriter thread{};
+              if (!file.open(folder.path().c_str(), test_identity(), test_clock(), 1 << 20, false))
+                return __LINE__;
+              write_records(file, thread, 50'000);
+              return check_loss(file, 50'000);
+            }),
+            0);
+}
+
+TEST(DiskFull, LimitBelowTheHeaderLeavesNoFile) {
+  TemporaryFolder folder;
+  EXPECT_EQ(
+      exit_code_of([&folder] {
+        rlimit limit{100, 100};
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return __LINE__;
+        FileWriter file{};
+        return file.open(folder.path().c_str(), test_identity(), test_clock(), 1 << 20, false) ? __LINE__ : 0;
+      }),
+      0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+void write_file(const char* path, const std::string& content) { std::ofstream(path) << content; }
+
+// A tmpfs of `size` on `folder` that only this process sees; false: not allowed here.
+bool mount_small_disk(const std::filesystem::path& folder, const char* size) {
+  uid_t uid = getuid();
+  gid_t gid = getgid();
+  if (unshare(CLONE_NEWNS | (uid ? CLONE_NEWUSER : 0)) != 0) return false;
+  if (uid) {
+    write_file("/proc/self/setgroups", "deny");
+    write_file("/proc/self/uid_map", "0 " + std::to_string(uid) + " 1");
+    write_file("/proc/self/gid_map", "0 " + std::to_string(gid) + " 1");
+  }
+  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("tmpfs", folder.c_str(), "tmpfs", 0, size) == 0;
+}
+
+int fill_small_disk(const std::filesystem::path& folder) {
+  if (!mount_small_disk(folder, "size=256k")) return kNotAllowed;
+  FileWriter file{};
+  ThreadWriter thread{};
+  if (!file.open(folder.c_str(), test_identity(), test_clock(), 1 << 20, false)) return __LINE__;
+  write_records(file, thread, 50'000);
+  return check_loss(file, 50'000);
+}
+
+TEST(DiskFull, JobGoesOnAndLossIsCounted) {
+  TemporaryFolder folder;
+  int code = exit_code_of([&folder] { return fill_small_disk(folder.path()); });
+  if (code == kNotAllowed) GTEST_SKIP() << "no mount namespace here";
+  EXPECT_EQ(code, 0);
+}
+
+int fill_and_free_small_disk(const std::filesystem::path& folder) {
+  if (!mount_small_disk(folder, "size=512k")) return kNotAllowed;
+  std::filesystem::path ballast = folder / "ballast";
+  write_file(ballast.c_str(), std::string(384 * 1024, 'x'));
+  FileWriter file{};
+  ThreadWriter thread{};
+  if (!file.open(folder.c_str(), test_identity(), test_clock(), 1 << 20, false)) return __LINE__;
+  write_records(file, thread, 2'000);
+  if (!health(file, Health::kept_records_lost)) return __LINE__;
+  std::filesystem::remove(ballast);
+  std::uint64_t lost = health(file, Health::kept_records_lost);
+  write_records(file, thread, 2'000);
+  std::uint64_t lost_afterwards = health(file, Health::kept_records_lost) - lost;
+  return lost_afterwards < 2'000 ? 0 : __LINE__;
+}
+
+TEST(DiskFull, RecordingGoesOnWhenThereIsRoomAgain) {
+  TemporaryFolder folder;
+  int code = exit_code_of([&folder] { return fill_and_free_small_disk(folder.path()); });
+  if (code == kNotAllowed) GTEST_SKIP() << "no mount namespace here";
+  EXPECT_EQ(code, 0);
+}
+
+}  // namespace
+}  // namespace ddpscope::trace
