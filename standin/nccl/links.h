@@ -10,8 +10,8 @@
 
 namespace ddpscope::standin::nccl {
 
-/// Each channel has its own connections. Control calls (split, shrink) must work while an operation hangs,
-/// and point-to-point messages must not queue behind collectives.
+/// Each channel has its own connections. Control calls (split, shrink) must work while an operation hangs;
+/// collectives and messages each have their own framing, which the other need not know.
 enum Channel : std::uint32_t { kControl, kCollective, kPointToPoint, kChannels };
 
 /// One connection to every other rank, by rank; the own entry is empty.

@@ -130,6 +130,11 @@ std::uint64_t host_hash() {
   return hash(std::string(name) + boot);
 }
 
+bool collide(const Member& a, const Member& b) {
+  if (a.may_share_device && b.may_share_device) return false;
+  return a.host == b.host && a.device_uuid == b.device_uuid;
+}
+
 }  // namespace
 
 Nonce make_nonce() {
@@ -171,19 +176,21 @@ Seat join(const ncclUniqueId& id, int rank, int size, Member self, const Release
 
 void refuse_shared_devices(const Seat& seat) {
   const auto& members = seat.members;
+  const auto self = static_cast<std::size_t>(seat.rank);
+  std::string others;
   for (std::size_t high = 0; high < members.size(); ++high) {
     for (std::size_t low = 0; low < high; ++low) {
-      const Member &a = members[low], &b = members[high];
-      if (a.host != b.host || a.device_uuid != b.device_uuid) continue;
-      if (a.may_share_device && b.may_share_device) continue;
+      if (!collide(members[low], members[high])) continue;
       const std::string ranks = "rank " + std::to_string(low) + " and rank " + std::to_string(high);
-      const auto self = static_cast<std::size_t>(seat.rank);
-      if (self != low && self != high)
-        throw Failure(ncclRemoteError, ranks + " were refused: they share a device");
-      throw Failure(ncclInvalidUsage,
-                    "Duplicate GPU detected : " + ranks + " both on CUDA device " + std::to_string(a.device));
+      if (self != low && self != high) {
+        others = ranks;
+        continue;
+      }
+      throw Failure(ncclInvalidUsage, "Duplicate GPU detected : " + ranks + " both on CUDA device " +
+                                          std::to_string(members[self].device));
     }
   }
+  if (!others.empty()) throw Failure(ncclRemoteError, others + " were refused: they share a device");
 }
 
 Member describe_self(int device) {

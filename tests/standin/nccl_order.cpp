@@ -1,10 +1,7 @@
 // Groups, streams, several ranks in one process, and what a call refuses.
-#include <dirent.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <fstream>
 
 #include "nccl_rank.h"
 
@@ -195,7 +192,7 @@ void shared_device(bool allowed) {
 void shared_device_refused() { shared_device(false); }
 void shared_device_allowed() { shared_device(true); }
 
-/// STANDIN_LINK=30ms,1GB/s.
+/// STANDIN_LINK=300ms,1GB/s.
 void link_model_sets_the_least_duration() {
   const ncclComm_t comm = make_communicator();
   const DeviceBuffer<float> buffer(1 << 20);
@@ -203,12 +200,12 @@ void link_model_sets_the_least_duration() {
   REQUIRE_NCCL(ncclAllReduce(buffer.get(), buffer.get(), 1 << 20, ncclFloat32, ncclSum, comm, nullptr));
   REQUIRE_CUDA(cudaStreamSynchronize(nullptr));
   // 2 (n-1)/n of 4 MiB at 1 GB/s, n = 2.
-  REQUIRE(std::chrono::steady_clock::now() - begin >= std::chrono::microseconds(30'000 + 4194));
+  REQUIRE(std::chrono::steady_clock::now() - begin >= std::chrono::microseconds(300'000 + 4194));
   ncclSimInfo_t simulation = NCCL_SIM_INFO_INITIALIZER;
   REQUIRE_NCCL(ncclGroupStart());
   REQUIRE_NCCL(ncclAllReduce(buffer.get(), buffer.get(), 1 << 20, ncclFloat32, ncclSum, comm, nullptr));
   REQUIRE_NCCL(ncclGroupSimulateEnd(&simulation));
-  REQUIRE(std::abs(simulation.estimatedTime - 34'194.3F) < 1);
+  REQUIRE(std::abs(simulation.estimatedTime - 304'194.3F) < 1);
 }
 
 /// STANDIN_LINK is not what it should be.
@@ -259,21 +256,12 @@ void what_is_not_provided_says_so() {
 void threads_block_signals() {
   ncclUniqueId id;
   REQUIRE_NCCL(ncclGetUniqueId(&id));
-  int others = 0;
-  DIR* tasks = opendir("/proc/self/task");
-  while (const dirent* task = readdir(tasks)) {
-    if (task->d_name[0] == '.' || std::stoi(task->d_name) == getpid()) continue;
-    std::ifstream status("/proc/self/task/" + std::string(task->d_name) + "/status");
-    for (std::string line; std::getline(status, line);) {
-      if (!line.starts_with("SigBlk:")) continue;
-      const auto blocked = std::stoull(line.substr(7), nullptr, 16);
-      for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGPROF})
-        REQUIRE(blocked >> (signal - 1) & 1);
-      ++others;
-    }
-  }
-  closedir(tasks);
-  REQUIRE(others == 1);
+  const auto others = other_tasks();
+  REQUIRE(others.size() == 1);
+  // Until it sleeps it may be on its way into its body, where the C library blocks signals by itself.
+  REQUIRE(eventually([&] { return task_status(others[0], "State").starts_with("S"); }));
+  const auto blocked = std::stoull(task_status(others[0], "SigBlk"), nullptr, 16);
+  for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGPROF}) REQUIRE(blocked >> (signal - 1) & 1);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -71,6 +72,23 @@ ncclComm_t make_communicator() {
   ncclComm_t comm = nullptr;
   REQUIRE_NCCL(ncclCommInitRank(&comm, job().size, shared_id("id"), job().rank));
   return comm;
+}
+
+std::vector<std::string> other_tasks() {
+  std::vector<std::string> tasks;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    const std::string task = entry.path().filename();
+    if (task != std::to_string(gettid())) tasks.push_back(task);
+  }
+  return tasks;
+}
+
+std::string task_status(const std::string& task, const std::string& name) {
+  std::ifstream status("/proc/self/task/" + task + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":\t")) return line.substr(name.size() + 2);
+  }
+  return "";
 }
 
 int run_scenario(int argc, char** argv, std::initializer_list<Scenario> scenarios) {

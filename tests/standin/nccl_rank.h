@@ -64,6 +64,10 @@ bool eventually(Done done) {
   return true;
 }
 
+/// The threads of this process beside the calling one, and a line of /proc/self/task/TASK/status.
+std::vector<std::string> other_tasks();
+std::string task_status(const std::string& task, const std::string& name);
+
 inline bool last_error_has(const std::string& text) {
   return std::string(ncclGetLastError(nullptr)).find(text) != std::string::npos;
 }
