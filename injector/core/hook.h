@@ -30,7 +30,8 @@ inline OpenRecord begin(Weight weight, const PayloadOf<call>& payload, Stack sta
   trace::FileWriter* file = recorder(weight);
   OwnWork work(file);
   if (!work) return {};
-  return this_thread.writer.open<call>(*file, payload, now(*file), stack_for<call>(*file, stack, key));
+  std::uint32_t stack_id = stack_for<call>(*file, stack, key);  // before the clock is read
+  return this_thread.writer.open<call>(*file, payload, now(*file), stack_id);
 }
 
 // The same, or this thread's last record opened anew if that is the same call with the same key: a run of
@@ -43,8 +44,8 @@ inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf
   if (!work) return {};
   key |= 1;  // 0 is the key of records that do not fold
   if (OpenRecord again = this_thread.writer.reopen(*file, call, key)) return again;
-  OpenRecord open =
-      this_thread.writer.open<call>(*file, payload, now(*file), stack_for<call>(*file, stack, key));
+  std::uint32_t stack_id = stack_for<call>(*file, stack, key);
+  OpenRecord open = this_thread.writer.open<call>(*file, payload, now(*file), stack_id);
   this_thread.writer.set_fold_key(key);
   return open;
 }

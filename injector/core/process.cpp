@@ -11,6 +11,7 @@
 
 #include "injector/core/real.h"
 #include "injector/core/settings.h"
+#include "injector/python/interpreter.h"
 #include "trace/write/raw_syscall.h"
 
 namespace ddpscope::injector {
@@ -91,6 +92,7 @@ __attribute__((constructor(101))) void load() {
   if (process.state != State::kUnloaded) return;
   int saved = errno;
   resolve_libc();
+  python::find_interpreter();
   process.same_process = make_same_process();
   bool on = read_settings() && pthread_key_create(&process.thread_end, end_thread) == 0;
   process.state = on ? State::kUnopened : State::kOff;

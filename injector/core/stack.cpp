@@ -1,11 +1,10 @@
 // Native stacks: return addresses along the frame pointers, each checked once, told apart by their hash.
 #include "injector/core/stack.h"
 
-#include <sys/uio.h>
-
 #include "injector/core/modules.h"
 #include "injector/core/own_code.h"
 #include "injector/core/process.h"
+#include "injector/core/safe_read.h"
 #include "injector/python/python_stack.h"
 #include "trace/write/raw_syscall.h"
 
@@ -53,13 +52,8 @@ std::uint64_t known(std::uintptr_t address) {
 
 // E8 rel32, or FF /2 with its operand: Intel SDM 2A, CALL.
 bool follows_call(std::uintptr_t address) {
-  unsigned char code[8] = {};
-  iovec here{code, sizeof(code)};
-  iovec there{reinterpret_cast<void*>(address - sizeof(code)), sizeof(code)};
-  long pid = trace::raw_syscall(SYS_getpid);
-  if (trace::raw_syscall(SYS_process_vm_readv, pid, trace::as_argument(&here), 1, trace::as_argument(&there),
-                         1) != sizeof(code))
-    return false;
+  unsigned char code[8];
+  if (!read_safely(address - sizeof(code), code, sizeof(code))) return false;
   if (code[3] == 0xE8) return true;
   for (int length = 2; length <= 7; ++length)
     if (code[8 - length] == 0xFF && (code[9 - length] >> 3 & 7) == 2) return true;

@@ -24,6 +24,10 @@ struct ThreadState {
   std::uint64_t vendor_calls = 0;           // made so far
   std::uintptr_t stack_low = 0;             // part of its stack that is known to be mapped, see stack.cpp
   std::uintptr_t stack_high = 0;
+  std::int32_t tid = 0;                    // the kernel's, once it was needed
+  std::uintptr_t awaited_frame = 0;        // where the main thread stood when its stack was taken for this
+  std::uintptr_t awaited_instruction = 0;  // thread's, see python_stack.cpp
+  std::uint32_t awaited_stack = 0;
   int device = kUnknownDevice;  // current CUDA device as last set or asked, see cuda/device.h
 };
 

@@ -42,7 +42,8 @@ OpenRecord begin_collective(const CollectiveArguments& a) {
                                      reduction_code(a.reduction),
                                      turn.device,
                                      0};
-  return this_thread.writer.open<call>(*file, payload, now(*file), current_stack(*file));
+  std::uint32_t stack = current_stack(*file);
+  return this_thread.writer.open<call>(*file, payload, now(*file), stack);
 }
 
 template <class Payload>

@@ -6,8 +6,8 @@
 
 namespace ddpscope::injector {
 
-// Id of the stack in the file's tables; 0 if this thread runs no Python, or an interpreter whose layout is not
-// known (counted as python_stack_off). Must be called inside OwnWork.
+// Id of the stack in the file's tables; 0 if this thread runs no Python, or an interpreter whose layout is
+// not known (counted as python_stack_off). Must be called inside OwnWork.
 std::uint32_t python_stack(trace::FileWriter& file);
 
 }  // namespace ddpscope::injector

@@ -1,1 +1,1 @@
-target_sources(ddpscope_injector PRIVATE python/python_stack.cpp)
+target_sources(ddpscope_injector PRIVATE python/interpreter.cpp python/python_stack.cpp python/python_text.cpp)
