@@ -47,7 +47,9 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   ordering::DeviceOrder device_order = ordering::find_device_order(job, collectives);
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
   patterns::Rounds rounds(job, collectives, device_order);
-  detectors::Facts facts{job, collectives, divergences, device_order, barriers, rounds};
+  std::vector<patterns::RankSteps> steps = patterns::find_steps(job, collectives);
+  detectors::CodePlaces places(job, collectives);
+  detectors::Facts facts{job, collectives, divergences, device_order, barriers, rounds, steps, places};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);

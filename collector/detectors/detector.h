@@ -4,12 +4,14 @@
 #include <span>
 #include <string_view>
 
+#include "collector/detectors/code_places.h"
 #include "collector/findings/finding.h"
 #include "collector/matching/collectives.h"
 #include "collector/matching/divergence.h"
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
 #include "collector/patterns/rounds.h"
+#include "collector/patterns/training_steps.h"
 
 namespace ddpscope::detectors {
 
@@ -21,6 +23,8 @@ struct Facts {
   const ordering::DeviceOrder& device_order;
   const std::vector<bool>& barriers;  // by call, as in collectives.calls
   const patterns::Rounds& rounds;
+  const std::vector<patterns::RankSteps>& steps;
+  const CodePlaces& places;
 };
 
 struct Detector {
@@ -34,5 +38,6 @@ std::span<const Detector> all_detectors();
 void detect_skipped_barrier(const Facts& facts, findings::Outcome& outcome);
 void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome);
+void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

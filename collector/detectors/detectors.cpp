@@ -8,6 +8,7 @@ constexpr Detector kDetectors[] = {
     {"skipped-barrier", detect_skipped_barrier},
     {"mismatched-collective", detect_mismatched_collective},
     {"hung-collective", detect_hung_collective},
+    {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
 };
 
 }  // namespace

@@ -162,7 +162,7 @@ std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall&
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
                             absent = ranks_of(communicator, hang.absent);
   std::string what = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
-                                 matching::to_text(call.signature), at(code_place(facts.job, call.event)));
+                                 matching::to_text(call.signature), at(facts.places.of(call)));
   if (absent.empty()) return what + ": every rank issued a call there, but it never completes";
   std::string how =
       absent.size() == 1 ? ": " + how_it_is(facts, communicator.members[hang.absent.front()]) : "";
@@ -189,7 +189,7 @@ void tell(const Facts& facts, const Hang& hang, bool certain, findings::Outcome&
   finding.first_ns = call.begin_ns;
   finding.last_ns = facts.job.duration_ns;
   finding.place = facts.rounds.place(all, call.begin_ns, ordering::kNever);
-  finding.key = fmt::format("{} {}", matching::to_text(call.signature), code_place(facts.job, call.event));
+  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call));
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -29,7 +29,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   bool missing = divergence.kind == DivergenceKind::kMissing;
   Sides sides = sides_of(facts, divergence);
   const auto& call = facts.collectives.calls[barrier];
-  std::string place = code_place(facts.job, call.event);
+  std::string place = facts.places.of(call);
   findings::Finding finding;
   finding.slug = "skipped-barrier";
   finding.confidence = divergence.decided ? findings::Confidence::kCertain : findings::Confidence::kLikely;
@@ -51,9 +51,9 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   finding.first_ns = call.begin_ns;
   finding.last_ns = missing ? finding.place.to_ns : call.enqueue_ns;
   std::uint32_t instead = missing ? divergence.actual : divergence.expected;
-  finding.key = fmt::format(
-      "{} {} then {}", missing ? "missing" : "surplus", place,
-      instead == kNone ? "nothing" : code_place(facts.job, facts.collectives.calls[instead].event));
+  finding.key =
+      fmt::format("{} {} then {}", missing ? "missing" : "surplus", facts.places.whole(call),
+                  instead == kNone ? "nothing" : facts.places.whole(facts.collectives.calls[instead]));
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -1,6 +1,6 @@
 // How a hook is written: one expression that names its call, its payload and the real function.
 #pragma once
-#include <errno.h>
+#include <initializer_list>
 
 #include "injector/core/process.h"
 #include "injector/core/real.h"
@@ -14,29 +14,46 @@ using trace::Call;
 using trace::OpenRecord;
 using trace::PayloadOf;
 
-enum class Stack { kNone, kTaken };
+// kFirst: with the first call of its kind from its call site; what is a kind, `key` says.
+enum class Stack { kNone, kFirst, kTaken };
+
+template <Call call>
+inline std::uint32_t stack_for(trace::FileWriter& file, Stack stack, std::uint64_t key) {
+  bool taken = stack == Stack::kTaken || (stack == Stack::kFirst && is_first(file, call, key));
+  return taken ? current_stack(file) : 0;
+}
 
 // Opens a record before the real call. What it returns is closed with end(); both leave errno as it is.
 template <Call call>
-inline OpenRecord begin(Weight weight, const PayloadOf<call>& payload, Stack stack = Stack::kNone) {
+inline OpenRecord begin(Weight weight, const PayloadOf<call>& payload, Stack stack = Stack::kNone,
+                        std::uint64_t key = 0) {
   trace::FileWriter* file = recorder(weight);
   OwnWork work(file);
   if (!work) return {};
-  return this_thread.writer.open<call>(*file, payload, now(*file),
-                                       stack == Stack::kTaken ? current_stack(*file) : 0);
+  return this_thread.writer.open<call>(*file, payload, now(*file), stack_for<call>(*file, stack, key));
 }
 
 // The same, or this thread's last record opened anew if that is the same call with the same key: a run of
 // calls is one record. The caller counts it up; the payload given here is only the first one's, with count 0.
 template <Call call>
-inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf<call>& payload) {
+inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf<call>& payload,
+                               Stack stack = Stack::kNone) {
   trace::FileWriter* file = recorder(weight);
   OwnWork work(file);
   if (!work) return {};
+  key |= 1;  // 0 is the key of records that do not fold
   if (OpenRecord again = this_thread.writer.reopen(*file, call, key)) return again;
-  OpenRecord open = this_thread.writer.open<call>(*file, payload, now(*file));
+  OpenRecord open =
+      this_thread.writer.open<call>(*file, payload, now(*file), stack_for<call>(*file, stack, key));
   this_thread.writer.set_fold_key(key);
   return open;
+}
+
+// Mixes what tells one run of calls from another.
+constexpr std::uint64_t fold_key(std::initializer_list<std::uint64_t> words) {
+  std::uint64_t hash = 0;
+  for (std::uint64_t word : words) hash = ((hash ^ word) * 0x9E3779B97F4A7C15u) ^ (hash >> 29);
+  return hash;
 }
 
 inline void end(const OpenRecord& open) {
@@ -49,10 +66,12 @@ template <class Payload>
 inline Payload* results_in(const OpenRecord& open) {
   return open && open.epoch == open_epoch() ? &open.payload<Payload>() : nullptr;
 }
-
 template <Call call>
 inline PayloadOf<call>* result_of(const OpenRecord& open) {
   return results_in<PayloadOf<call>>(open);
 }
+
+// Ends a run of calls where the next one must not be folded into it.
+inline void end_run() { this_thread.writer.set_fold_key(0); }
 
 }  // namespace ddpscope::injector

@@ -2,15 +2,14 @@
 #include "injector/core/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/utsname.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "injector/core/real.h"
 #include "injector/core/settings.h"
 #include "trace/write/raw_syscall.h"
 
@@ -20,7 +19,7 @@ constinit thread_local ThreadState this_thread __attribute__((tls_model("initial
 
 namespace {
 
-enum class State : int { kUnopened, kOpening, kOpen, kOff };
+enum class State : int { kUnloaded, kUnopened, kOpening, kOpen, kOff };
 
 struct Process {
   trace::FileWriter file;
@@ -29,32 +28,73 @@ struct Process {
   pthread_key_t thread_end;
   char directory[trace::kMaxPath];
   std::uint64_t ring_bytes;
+  std::uint32_t* same_process;  // 0 in a copy of the process, however it was made: clone() calls no handler
 };
 Process process;
 
-void end_thread(void*) {
-  this_thread.busy = true;  // later hooks of this dying thread pass by
+// Page that the kernel clears in children that do not share the memory (Linux 4.14).
+std::uint32_t* make_same_process() {
+  static std::uint32_t always = 1;
+  constexpr int kWipeOnFork = 18;  // MADV_WIPEONFORK
+  long page = trace::raw_syscall(SYS_mmap, 0, trace::kPageBytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page < 0 && page > -4096) return &always;
+  if (trace::raw_syscall(SYS_madvise, page, trace::kPageBytes, kWipeOnFork) != 0) return &always;
+  auto* flag = reinterpret_cast<std::uint32_t*>(page);
+  *flag = 1;
+  return flag;
+}
+
+// Other libraries' thread-end functions may still make calls: ours runs in the last round that POSIX
+// promises.
+void end_thread(void* round) {
+  auto number = reinterpret_cast<std::uintptr_t>(round);
+  if (number < PTHREAD_DESTRUCTOR_ITERATIONS &&
+      pthread_setspecific(process.thread_end, reinterpret_cast<void*>(number + 1)) == 0)
+    return;
+  this_thread.ended = true;
+  this_thread.registered = false;
   if (process.file.is_open()) this_thread.writer.leave(process.file);
 }
 
+// The guest may change its directory before the file is opened, and later for every chunk.
+bool set_directory(const char* directory) {
+  char* out = process.directory;
+  std::size_t room = sizeof(process.directory);
+  if (*directory != '/') {
+    long bytes = trace::raw_syscall(SYS_getcwd, trace::as_argument(out), static_cast<long>(room));
+    if (bytes <= 0) return false;
+    out += bytes - 1;
+    *out++ = '/';
+    room -= static_cast<std::size_t>(bytes);
+  }
+  if (strlen(directory) >= room) return false;
+  strcpy(out, directory);
+  return true;
+}
+
+// secure_getenv: a program with more rights than its caller writes nothing where the caller says.
 bool read_settings() {
   const char* disable = getenv("DDPSCOPE_DISABLE");
-  const char* directory = getenv("DDPSCOPE_TRACE");
-  if ((disable && strcmp(disable, "0") != 0 && *disable) || !directory || !*directory) return false;
-  if (strlen(directory) >= sizeof(process.directory)) return false;
-  strcpy(process.directory, directory);
+  if (disable && *disable && strcmp(disable, "0") != 0) return false;
+  const char* directory = secure_getenv("DDPSCOPE_TRACE");
+  if (!directory || !*directory || !set_directory(directory)) return false;
   const char* ring = getenv("DDPSCOPE_RING");
   process.ring_bytes = ring ? strtoull(ring, nullptr, 10) : 0;
   if (!process.ring_bytes) process.ring_bytes = trace::kDefaultRingBytes;
   return true;
 }
 
-// The environment is read once, before the guest can change or clear it.
+// The environment is read once, before the guest can change or clear it. Constructors of other libraries may
+// run, and make calls, before ours.
 __attribute__((constructor(101))) void load() {
+  if (process.state != State::kUnloaded) return;
   int saved = errno;
+  resolve_libc();
+  process.same_process = make_same_process();
   bool on = read_settings() && pthread_key_create(&process.thread_end, end_thread) == 0;
   process.state = on ? State::kUnopened : State::kOff;
-  pthread_atfork(nullptr, nullptr, start_child);
+  if (on) pthread_atfork(nullptr, nullptr, start_child);
   errno = saved;
 }
 
@@ -81,7 +121,7 @@ void register_thread() {
   if (this_thread.registered) return;
   this_thread.registered = true;
   int saved = errno;
-  pthread_setspecific(process.thread_end, &process);
+  pthread_setspecific(process.thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
   errno = saved;
 }
 
@@ -93,8 +133,12 @@ trace::FileWriter* open_recorder() {
 
 trace::FileWriter* recorder(Weight weight) {
   State state = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE);
-  if (__builtin_expect(state == State::kOpen && this_thread.registered, 1)) return &process.file;
-  if (state == State::kOff || this_thread.busy) return nullptr;
+  if (__builtin_expect(state == State::kOpen && this_thread.registered && *process.same_process, 1))
+    return &process.file;
+  if (state == State::kUnloaded) load();
+  if (!*process.same_process) start_child();
+  state = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE);
+  if (state == State::kOff || this_thread.busy || this_thread.ended) return nullptr;
   if (state == State::kUnopened) {
     if (weight == Weight::kFollows && !process.follows_parent) return nullptr;
     this_thread.busy = true;
@@ -111,6 +155,8 @@ trace::FileWriter* recorder(Weight weight) {
 
 void start_child() {
   State state = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE);
+  if (state == State::kUnloaded) return;
+  *process.same_process = 1;
   if (state == State::kOff) return;
   process.follows_parent = process.follows_parent || state == State::kOpen;
   process.file.abandon();

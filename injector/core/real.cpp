@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "injector/core/own_code.h"
 #include "injector/core/process.h"
 
 namespace ddpscope::injector {
@@ -13,46 +14,63 @@ void* real_functions[trace::kCallNumbers];
 
 namespace {
 
+constexpr int kFirstLibcCall = 400;  // in calls.def
 constexpr const char* kVendorLibraries[] = {"libnccl.so.2", "libcudart.so.13", "libcudart.so.12"};
 
-void* find_in(void* library, const char* symbol) {
-  void* found = library ? dlsym(library, symbol) : nullptr;
-  if (library) dlclose(library);
-  return found;
+// RTLD_NOLOAD: what the guest has not loaded stays unloaded.
+void* find_in(const char* library, const char* symbol) {
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  void* found = handle ? real_dlsym(handle, symbol) : nullptr;
+  if (handle) dlclose(handle);
+  return found && is_own_code(reinterpret_cast<std::uintptr_t>(found)) ? nullptr : found;
 }
 
-void* find_in_object_of(const void* address, const char* symbol) {
-  Dl_info info;
-  if (!dladdr(address, &info) || !info.dli_fname) return nullptr;
-  return find_in(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD), symbol);
-}
-
-void* find(const char* symbol, const void* return_address, const void* ours) {
-  void* found = dlsym(RTLD_NEXT, symbol);
-  for (const char* library : kVendorLibraries) {
-    if (found && found != ours) return found;
-    found = find_in(dlopen(library, RTLD_LAZY | RTLD_NOLOAD), symbol);
-  }
-  if (!found || found == ours) found = find_in_object_of(return_address, symbol);
-  return found == ours ? nullptr : found;
+void* find(const char* symbol, const void* caller) {
+  if (void* next = real_dlsym(RTLD_NEXT, symbol)) return next;
+  for (const char* library : kVendorLibraries)
+    if (void* found = find_in(library, symbol)) return found;
+  Dl_info object;
+  return dladdr(caller, &object) && object.dli_fname ? find_in(object.dli_fname, symbol) : nullptr;
 }
 
 }  // namespace
 
-bool find_real_symbol(void** function, const char* symbol, const void* return_address) {
+void* real_dlsym(void* library, const char* symbol) {
+  using Dlsym = void*(void*, const char*);
+  static Dlsym* known;
+  Dlsym* function = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"})
+    if (!function) function = reinterpret_cast<Dlsym*>(dlvsym(RTLD_NEXT, "dlsym", version));
+  __atomic_store_n(&known, function, __ATOMIC_RELAXED);
+  return function(library, symbol);
+}
+
+void* find_function(const char* symbol) {
   int saved = errno;
-  void* found = find(symbol, return_address, dlsym(RTLD_DEFAULT, symbol));
+  const auto* caller = reinterpret_cast<const void*>(outermost_own_frame()->return_address);
+  void* found = find(symbol, caller);
+  if (!found && strncmp(symbol, "nccl", 4) == 0) {
+    char second_name[64] = "p";
+    found = find(strncat(second_name, symbol, sizeof(second_name) - 2), caller);
+  }
   errno = saved;
-  if (found) __atomic_store_n(function, found, __ATOMIC_RELAXED);
-  if (!found)
-    if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::unresolved_calls);
   return found;
 }
 
-void* resolve(trace::Call call, const void* return_address) {
+void* resolve(trace::Call call) {
   const trace::CallInfo* info = trace::find_call(static_cast<std::uint16_t>(call));
-  void** place = &real_functions[static_cast<int>(call)];
-  return info && find_real_symbol(place, info->symbol, return_address) ? *place : nullptr;
+  void* found = info ? find_function(info->symbol) : nullptr;
+  if (found)
+    __atomic_store_n(&real_functions[static_cast<int>(call)], found, __ATOMIC_RELAXED);
+  else if (trace::FileWriter* file = open_recorder())
+    file->count(trace::Health::unresolved_calls);
+  return found;
+}
+
+void resolve_libc() {
+  for (const trace::CallInfo& info : trace::kCalls)
+    if (static_cast<int>(info.call) >= kFirstLibcCall)
+      real_functions[static_cast<int>(info.call)] = real_dlsym(RTLD_NEXT, info.symbol);
 }
 
 }  // namespace ddpscope::injector

@@ -4,19 +4,39 @@
 
 namespace ddpscope::injector {
 
-// Address of the real function of this call, resolved once: next in the link order, else in the vendor's
-// library by soname (Python loads it RTLD_LOCAL, where "next" finds nothing), else in the object that called
-// us; nullptr (counted) if nowhere.
-void* resolve(trace::Call call, const void* return_address);
+// dlsym of libc, also where our own stands before it (dlsym.cpp). RTLD_NEXT means: after this library.
+void* real_dlsym(void* library, const char* symbol);
 
-// The same for a symbol that is no call of the table: fills `*function` at the first need; false if it is
-// nowhere.
-bool find_real_symbol(void** function, const char* symbol, const void* return_address);
+// A function of libc, CUDA or NCCL by its name: next in the link order, else in the vendor's library by
+// soname (Python loads it RTLD_LOCAL, where "next" finds nothing), else in the object that called us (it
+// holds a static copy); for NCCL also under its second name pnccl..., which stays when somebody replaced the
+// first. nullptr if nowhere. Leaves errno.
+void* find_function(const char* symbol);
 
+// The same for a row of calls.def, remembered; nullptr is counted.
+void* resolve(trace::Call call);
+
+// Before the guest runs: dlsym must not be needed in signal handlers and children of vfork.
+void resolve_libc();
+
+// The same for a function that is no call of the table; in static storage.
 template <class Function>
-inline bool find_real(Function* function, const char* symbol, const void* return_address) {
-  return *function || find_real_symbol(reinterpret_cast<void**>(function), symbol, return_address);
-}
+class NamedFunction {
+ public:
+  constexpr explicit NamedFunction(const char* symbol) : symbol_(symbol) {}
+  Function* get() {
+    void* known = __atomic_load_n(&known_, __ATOMIC_RELAXED);
+    if (!known) {
+      known = find_function(symbol_);
+      __atomic_store_n(&known_, known, __ATOMIC_RELAXED);
+    }
+    return reinterpret_cast<Function*>(known);
+  }
+
+ private:
+  const char* symbol_;
+  void* known_ = nullptr;
+};
 
 extern void* real_functions[trace::kCallNumbers];
 
@@ -24,7 +44,7 @@ extern void* real_functions[trace::kCallNumbers];
 template <trace::Call call, class Function>
 inline Function* real(Function*) {
   void* known = __atomic_load_n(&real_functions[static_cast<int>(call)], __ATOMIC_RELAXED);
-  return reinterpret_cast<Function*>(known ? known : resolve(call, __builtin_return_address(0)));
+  return reinterpret_cast<Function*>(known ? known : resolve(call));
 }
 
 }  // namespace ddpscope::injector

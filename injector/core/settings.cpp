@@ -1,11 +1,11 @@
 // Reads who this process is and writes what does not change about it.
 #include "injector/core/settings.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "injector/core/process.h"
+#include "injector/core/text_lines.h"
 #include "trace/schema.h"
 #include "trace/write/raw_syscall.h"
 
@@ -16,17 +16,6 @@ namespace {
 
 using trace::as_argument;
 using trace::raw_syscall;
-
-// Up to `bytes` of a file, in one piece; 0 if it cannot be read.
-std::size_t read_file(const char* path, char* out, std::size_t bytes) {
-  long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  std::size_t size = 0;
-  for (long got = 1; got > 0 && size < bytes; size += static_cast<std::size_t>(got > 0 ? got : 0))
-    got = raw_syscall(SYS_read, fd, as_argument(out + size), static_cast<long>(bytes - size));
-  raw_syscall(SYS_close, fd);
-  return size;
-}
 
 std::uint64_t parse_number(const char* text) {
   std::uint64_t value = 0;
@@ -51,7 +40,7 @@ struct Stat {
     char digits[24];
     strcat(path, format_number(digits + sizeof(digits), static_cast<std::uint64_t>(pid)));
     strcat(path, "/stat");
-    text[read_file(path, text, sizeof(text) - 1)] = 0;
+    read_text(path, text, sizeof(text));
     after_name = strrchr(text, ')');
   }
   std::uint64_t field(int number) const {
@@ -121,8 +110,7 @@ void write_environment(trace::FileWriter& file) {
 
 void write_arguments(trace::FileWriter& file) {
   static char text[16384];  // only one thread ever opens the file
-  std::size_t bytes = read_file("/proc/self/cmdline", text, sizeof(text) - 1);
-  text[bytes] = 0;
+  std::size_t bytes = read_text("/proc/self/cmdline", text, sizeof(text));
   char digits[24];
   std::uint64_t index = 0;
   for (std::size_t at = 0; at < bytes; at += strlen(text + at) + 1) {
@@ -138,30 +126,35 @@ bool is_network_file_system(const char* type) {
   return false;
 }
 
-// /proc/self/mountinfo: "... MOUNT_POINT OPTIONS [OPTIONAL...] - TYPE SOURCE SUPER_OPTIONS" (proc(5)).
-void write_mount(trace::FileWriter& file, char* line) {
-  char* separator = strstr(line, " - ");
-  if (!separator || !is_network_file_system(separator + 3)) return;
-  char* point = line;
-  for (int field = 1; field < 5 && point; ++field)
-    point = strchr(point, ' ') ? strchr(point, ' ') + 1 : nullptr;
-  if (!point) return;
-  write_setting(file, trace::Call::mount, point, strcspn(point, " "), separator + 3, strlen(separator + 3));
+// The text from the blank-separated field with this number, from 0; `end` if there are fewer.
+const char* find_field(const char* text, const char* end, int number) {
+  for (; number > 0 && text < end; --number) {
+    const auto* blank = static_cast<const char*>(memchr(text, ' ', static_cast<std::size_t>(end - text)));
+    text = blank ? blank + 1 : end;
+  }
+  return text;
 }
 
-void write_mounts(trace::FileWriter& file) {
-  static char text[65536];
-  text[read_file("/proc/self/mountinfo", text, sizeof(text) - 1)] = 0;
-  char* rest = nullptr;
-  for (char* line = strtok_r(text, "\n", &rest); line; line = strtok_r(nullptr, "\n", &rest))
-    write_mount(file, line);
+// /proc/self/mountinfo: "ID PARENT DEVICE ROOT MOUNT_POINT OPTIONS [OPTIONAL...] - TYPE SOURCE SUPER_OPTIONS"
+// (proc(5)).
+bool write_mount(const char* line, std::size_t bytes, void* argument) {
+  const char* end = line + bytes;
+  constexpr char kSeparator[] = " - ";
+  const auto* separator = static_cast<const char*>(memmem(line, bytes, kSeparator, strlen(kSeparator)));
+  if (!separator || !is_network_file_system(separator + strlen(kSeparator))) return true;
+  const char* point = find_field(line, end, 4);
+  const char* type = separator + strlen(kSeparator);
+  write_setting(*static_cast<trace::FileWriter*>(argument), trace::Call::mount, point,
+                static_cast<std::size_t>(find_field(point, end, 1) - point - 1), type,
+                static_cast<std::size_t>(end - type));
+  return true;
 }
 
 }  // namespace
 
 void read_identity(trace::Identity* identity) {
   char boot_id[64] = {};
-  std::size_t bytes = read_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+  std::size_t bytes = read_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
   identity->host_id = trace::hash_bytes(boot_id, bytes);
   utsname names;
   if (raw_syscall(SYS_uname, as_argument(&names)) == 0)
@@ -179,7 +172,7 @@ void write_settings(trace::FileWriter& file) {
   this_thread.writer.write_schema(file, trace::kSchemaText, trace::kSchemaBytes);
   write_arguments(file);
   write_environment(file);
-  write_mounts(file);
+  for_each_line("/proc/self/mountinfo", write_mount, &file);
 }
 
 }  // namespace ddpscope::injector

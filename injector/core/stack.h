@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "trace/calls.h"
 #include "trace/write/file_writer.h"
 
 namespace ddpscope::injector {
@@ -9,5 +10,11 @@ namespace ddpscope::injector {
 // The Python frames if this thread runs Python code whose layout is known (python/), else the native return
 // addresses, as far as frame pointers lead. 0: nothing found. Must be called inside OwnWork.
 std::uint32_t current_stack(trace::FileWriter& file);
+
+// Where the guest called the hook that is running.
+std::uintptr_t call_site();
+
+// Whether this is the first call of its kind from this call site: the one whose stack is worth its room.
+bool is_first(trace::FileWriter& file, trace::Call call, std::uint64_t kind);
 
 }  // namespace ddpscope::injector

@@ -6,45 +6,62 @@
 
 namespace ddpscope::injector {
 
+class VendorCall;
+
+constexpr int kUnknownDevice = -1;
+
 struct ThreadState {
   trace::ThreadWriter writer;
   // Set while the injector itself is at work in this thread: a signal handler of the guest that interrupts it
   // and makes a hooked call must not record. It never spans guest code or a real call, so a longjmp cannot
   // leave it set.
   bool busy = false;
-  bool vendor_thread = false;             // made inside an NCCL or CUDA call: its sockets are not the job's
-  bool registered = false;                // its end will be seen
-  std::uint32_t group_depth = 0;          // open ncclGroupStart
-  const char* outermost_frame = nullptr;  // stack address of the NCCL or CUDA hook it is in, see below
-  std::uintptr_t stack_low = 0;           // part of its stack that is known to be mapped, see stack.cpp
+  bool vendor_thread = false;               // made inside an NCCL or CUDA call: its sockets are not the job's
+  bool registered = false;                  // its end will be seen
+  bool ended = false;                       // its end was seen: what still comes is not recorded
+  std::uint32_t group_depth = 0;            // open ncclGroupStart
+  const VendorCall* vendor_call = nullptr;  // the outermost NCCL or CUDA call it is in
+  std::uint64_t vendor_calls = 0;           // made so far
+  std::uintptr_t stack_low = 0;             // part of its stack that is known to be mapped, see stack.cpp
   std::uintptr_t stack_high = 0;
-  int device = 0;  // current CUDA device as last set or asked, see cuda/
+  int device = kUnknownDevice;  // current CUDA device as last set or asked, see cuda/device.h
 };
 
 // initial-exec: no allocation at a thread's first access, one instruction afterwards.
 extern constinit thread_local ThreadState this_thread __attribute__((tls_model("initial-exec")));
 
-// True for calls that NCCL or CUDA make themselves: not the guest's own. The stack grows down, so a hook
-// whose frame lies above the remembered one is not nested in it: that one was left by longjmp or
-// cancellation.
-inline bool inside_vendor_call() {
-  return this_thread.vendor_thread ||
-         (this_thread.outermost_frame &&
-          static_cast<const char*>(__builtin_frame_address(0)) < this_thread.outermost_frame);
-}
-
-// Marks the time that the thread spends in the outermost NCCL or CUDA call.
+// Lies in the frame of the outermost NCCL or CUDA hook while the real function runs.
+//
+// A longjmp out of the real function, or the end of the thread by cancellation, runs no destructor: the
+// thread would count as being inside for ever. Two things tell a call that is still there from one that was
+// left. The stack grows down: a hook whose frame lies above is not nested in it. And the frames that came to
+// lie where it was have overwritten its number.
 class VendorCall {
  public:
-  VendorCall() : before_(this_thread.outermost_frame) {
-    this_thread.outermost_frame = static_cast<const char*>(__builtin_frame_address(0));
+  VendorCall() : number_(++this_thread.vendor_calls), outer_(this_thread.vendor_call) {
+    this_thread.vendor_call = this;
   }
-  ~VendorCall() { this_thread.outermost_frame = before_; }
+  ~VendorCall() {
+    number_ = 0;
+    this_thread.vendor_call = outer_;
+  }
   VendorCall(const VendorCall&) = delete;
   VendorCall& operator=(const VendorCall&) = delete;
 
+  bool holds(const void* frame) const {
+    return frame < static_cast<const void*>(this) && number_ == this_thread.vendor_calls;
+  }
+
  private:
-  const char* before_;
+  volatile std::uint64_t number_;
+  const VendorCall* outer_;
 };
+
+// True for calls that NCCL or CUDA make themselves: not the guest's own.
+inline bool inside_vendor_call() {
+  const ThreadState& thread = this_thread;
+  return thread.vendor_thread ||
+         (thread.vendor_call && thread.vendor_call->holds(__builtin_frame_address(0)));
+}
 
 }  // namespace ddpscope::injector

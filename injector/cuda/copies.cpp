@@ -1,132 +1,107 @@
-// Copies and fills.
-#include "injector/cuda/recording.h"
+// Copies and fills on the legacy default stream or the stream given.
+#include "injector/cuda/copy_call.h"
 
 using namespace ddpscope::injector;
-using ddpscope::trace::payload::Copy;
-
-namespace {
-
-Copy describe(const void* to, const void* from, std::uint64_t bytes, cudaStream_t stream,
-              cudaMemcpyKind kind) {
-  return {bits(to), bits(from), bytes, bits(stream), 0, static_cast<std::uint8_t>(kind), device_code(), 0};
-}
-
-// The same bytes moved between the same places again are one record; a run of different copies stays apart,
-// because what is copied where tells input from result.
-template <Call call, class... Params, class... Args>
-cudaError_t copy(cudaError_t (*self)(Params...), const Copy& description, Args... args) {
-  return cuda_call<call>(
-      self, fold_key(description.destination, description.source, description.bytes, description.stream),
-      description, args...);
-}
-
-template <Call call, class... Params, class... Args>
-cudaError_t fill(cudaError_t (*self)(Params...), const void* to, int value, std::uint64_t bytes,
-                 cudaStream_t stream, Args... args) {
-  Copy description = describe(to, nullptr, bytes, stream, cudaMemcpyDefault);
-  description.source = static_cast<std::uint8_t>(value);
-  return copy<call>(self, description, args...);
-}
-
-std::uint64_t bytes_of(const cudaMemcpy3DParms* p) {
-  return p ? p->extent.width * p->extent.height * p->extent.depth : 0;
-}
-cudaMemcpyKind kind_of(const cudaMemcpy3DParms* p) { return p ? p->kind : cudaMemcpyDefault; }
-const void* to_of(const cudaMemcpy3DParms* p) { return p ? p->dstPtr.ptr : nullptr; }
-const void* from_of(const cudaMemcpy3DParms* p) { return p ? p->srcPtr.ptr : nullptr; }
-
-}  // namespace
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
-  return copy<Call::cudaMemcpy>(&cudaMemcpy, describe(dst, src, count, nullptr, kind), dst, src, count, kind);
+  return copy<Call::cudaMemcpy>(&cudaMemcpy, move(dst, src, count, kind), dst, src, count, kind);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpyKind kind,
                                             cudaStream_t stream) {
-  return copy<Call::cudaMemcpyAsync>(&cudaMemcpyAsync, describe(dst, src, count, stream, kind), dst, src,
-                                     count, kind, stream);
+  return copy<Call::cudaMemcpyAsync>(&cudaMemcpyAsync, move(dst, src, count, kind, stream), dst, src, count,
+                                     kind, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice,
                                            size_t count) {
-  return copy<Call::cudaMemcpyPeer>(&cudaMemcpyPeer,
-                                    describe(dst, src, count, nullptr, cudaMemcpyDeviceToDevice), dst,
+  return copy<Call::cudaMemcpyPeer>(&cudaMemcpyPeer, move(dst, src, count, cudaMemcpyDeviceToDevice), dst,
                                     dstDevice, src, srcDevice, count);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice,
                                                 size_t count, cudaStream_t stream) {
   return copy<Call::cudaMemcpyPeerAsync>(&cudaMemcpyPeerAsync,
-                                         describe(dst, src, count, stream, cudaMemcpyDeviceToDevice), dst,
+                                         move(dst, src, count, cudaMemcpyDeviceToDevice, stream), dst,
                                          dstDevice, src, srcDevice, count, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch,
                                          size_t width, size_t height, cudaMemcpyKind kind) {
-  return copy<Call::cudaMemcpy2D>(&cudaMemcpy2D, describe(dst, src, width * height, nullptr, kind), dst,
-                                  dpitch, src, spitch, width, height, kind);
+  return copy<Call::cudaMemcpy2D>(&cudaMemcpy2D, move(dst, src, width * height, kind), dst, dpitch, src,
+                                  spitch, width, height, kind);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch,
                                               size_t width, size_t height, cudaMemcpyKind kind,
                                               cudaStream_t stream) {
-  return copy<Call::cudaMemcpy2DAsync>(&cudaMemcpy2DAsync, describe(dst, src, width * height, stream, kind),
-                                       dst, dpitch, src, spitch, width, height, kind, stream);
+  return copy<Call::cudaMemcpy2DAsync>(&cudaMemcpy2DAsync, move(dst, src, width * height, kind, stream), dst,
+                                       dpitch, src, spitch, width, height, kind, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) {
-  return copy<Call::cudaMemcpy3D>(&cudaMemcpy3D,
-                                  describe(to_of(p), from_of(p), bytes_of(p), nullptr, kind_of(p)), p);
+  return copy<Call::cudaMemcpy3D>(&cudaMemcpy3D, move(p), p);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
-  return copy<Call::cudaMemcpy3DAsync>(
-      &cudaMemcpy3DAsync, describe(to_of(p), from_of(p), bytes_of(p), stream, kind_of(p)), p, stream);
+  return copy<Call::cudaMemcpy3DAsync>(&cudaMemcpy3DAsync, move(p, stream), p, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t count,
-                                               size_t offset, cudaMemcpyKind kind) {
-  return copy<Call::cudaMemcpyToSymbol>(&cudaMemcpyToSymbol, describe(symbol, src, count, nullptr, kind),
-                                        symbol, src, count, offset, kind);
+                                               size_t start, cudaMemcpyKind kind) {
+  return copy<Call::cudaMemcpyToSymbol>(&cudaMemcpyToSymbol, move(offset(symbol, start), src, count, kind),
+                                        symbol, src, count, start, kind);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* src, size_t count,
-                                                    size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+                                                    size_t start, cudaMemcpyKind kind, cudaStream_t stream) {
   return copy<Call::cudaMemcpyToSymbolAsync>(&cudaMemcpyToSymbolAsync,
-                                             describe(symbol, src, count, stream, kind), symbol, src, count,
-                                             offset, kind, stream);
+                                             move(offset(symbol, start), src, count, kind, stream), symbol,
+                                             src, count, start, kind, stream);
 }
 
-DDPSCOPE_EXPORT cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, size_t offset,
+DDPSCOPE_EXPORT cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, size_t start,
                                                  cudaMemcpyKind kind) {
-  return copy<Call::cudaMemcpyFromSymbol>(&cudaMemcpyFromSymbol, describe(dst, symbol, count, nullptr, kind),
-                                          dst, symbol, count, offset, kind);
+  return copy<Call::cudaMemcpyFromSymbol>(
+      &cudaMemcpyFromSymbol, move(dst, offset(symbol, start), count, kind), dst, symbol, count, start, kind);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count,
-                                                      size_t offset, cudaMemcpyKind kind,
+                                                      size_t start, cudaMemcpyKind kind,
                                                       cudaStream_t stream) {
   return copy<Call::cudaMemcpyFromSymbolAsync>(&cudaMemcpyFromSymbolAsync,
-                                               describe(dst, symbol, count, stream, kind), dst, symbol, count,
-                                               offset, kind, stream);
+                                               move(dst, offset(symbol, start), count, kind, stream), dst,
+                                               symbol, count, start, kind, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemset(void* devPtr, int value, size_t count) {
-  return fill<Call::cudaMemset>(&cudaMemset, devPtr, value, count, nullptr, devPtr, value, count);
+  return copy<Call::cudaMemset>(&cudaMemset, fill(devPtr, value, count), devPtr, value, count);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) {
-  return fill<Call::cudaMemsetAsync>(&cudaMemsetAsync, devPtr, value, count, stream, devPtr, value, count,
-                                     stream);
+  return copy<Call::cudaMemsetAsync>(&cudaMemsetAsync, fill(devPtr, value, count, stream), devPtr, value,
+                                     count, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemset2D(void* devPtr, size_t pitch, int value, size_t width, size_t height) {
-  return fill<Call::cudaMemset2D>(&cudaMemset2D, devPtr, value, width * height, nullptr, devPtr, pitch, value,
+  return copy<Call::cudaMemset2D>(&cudaMemset2D, fill(devPtr, value, width * height), devPtr, pitch, value,
                                   width, height);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemset2DAsync(void* devPtr, size_t pitch, int value, size_t width,
                                               size_t height, cudaStream_t stream) {
-  return fill<Call::cudaMemset2DAsync>(&cudaMemset2DAsync, devPtr, value, width * height, stream, devPtr,
-                                       pitch, value, width, height, stream);
+  return copy<Call::cudaMemset2DAsync>(&cudaMemset2DAsync, fill(devPtr, value, width * height, stream),
+                                       devPtr, pitch, value, width, height, stream);
+}
+
+// With CUDA 12's extra argument: programs of both versions come here, and what CUDA 13's do not pass is
+// passed on to a function that does not look at it.
+DDPSCOPE_EXPORT cudaError_t memcpy_batch(void** dsts, const void** srcs, size_t* sizes, size_t count,
+                                         void* attrs, size_t* attrsIdxs, size_t numAttrs, void* seventh,
+                                         void* eighth) __asm__("cudaMemcpyBatchAsync");
+cudaError_t memcpy_batch(void** dsts, const void** srcs, size_t* sizes, size_t count, void* attrs,
+                         size_t* attrsIdxs, size_t numAttrs, void* seventh, void* eighth) {
+  return copy<Call::cudaMemcpyBatchAsync>(&memcpy_batch, batch(dsts, srcs, sizes, count, seventh, eighth),
+                                          dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, seventh,
+                                          eighth);
 }

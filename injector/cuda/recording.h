@@ -1,62 +1,95 @@
-// Records CUDA runtime calls: one template, so that a hook is one expression.
+// Records CUDA calls: one template per payload, so that a hook is one expression.
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "injector/core/device.h"
+#include <string_view>
+
 #include "injector/core/hook.h"
+#include "injector/cuda/device.h"
 
 namespace ddpscope::injector {
 
 // What a hook returns when the CUDA runtime cannot be found behind us.
-constexpr cudaError_t kNoCuda = cudaErrorInitializationError;
+constexpr cudaError_t kNoCuda = cudaErrorSharedObjectSymbolNotFound;
 
-inline std::uint64_t bits(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
-inline std::uint8_t device_code() { return static_cast<std::uint8_t>(current_device()); }
+inline std::uint64_t as_number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-// Runs of calls with equal keys are one record (design: the bulk budget); 0: each call is its own.
-inline std::uint64_t fold_key(std::uint64_t a, std::uint64_t b, std::uint64_t c = 0, std::uint64_t d = 0) {
-  std::uint64_t hash = a;
-  for (std::uint64_t word : {b, c, d}) hash = (hash ^ word) * 0x9E3779B97F4A7C15u ^ hash >> 29;
-  return hash | 1;
-}
-
+// The symbols _ptsz and _ptds are for programs compiled with --default-stream per-thread.
 template <Call call>
-OpenRecord begin_cuda(std::uint64_t key, const PayloadOf<call>& payload) {
-  return key ? begin_folded<call>(Weight::kOpens, key, payload) : begin<call>(Weight::kOpens, payload);
+constexpr bool is_per_thread() {
+  for (const trace::CallInfo& info : trace::kCalls)
+    if (info.call == call)
+      return std::string_view(info.symbol).ends_with("_ptsz") ||
+             std::string_view(info.symbol).ends_with("_ptds");
+  return false;
 }
 
-template <class Payload>
-concept Counted = requires(Payload payload) {
-  payload.count;
-};
+// The stream as it is recorded: there, 0 is the calling thread's own.
+template <Call call>
+std::uint64_t stream_number(cudaStream_t stream) {
+  return as_number(!stream && is_per_thread<call>() ? cudaStreamPerThread : stream);
+}
 
-// `after` fills in what is known only once the call has returned.
-template <Call call, class... Params, class After, class... Args>
-cudaError_t cuda_call_then(cudaError_t (*self)(Params...), std::uint64_t key, const PayloadOf<call>& payload,
-                           After after, Args... args) {
+// After the real call: its result, and the device if this was the thread's first.
+template <class Payload>
+void finish(const OpenRecord& open, cudaError_t result) {
+  Payload* fields = results_in<Payload>(open);
+  if (!fields) return;
+  if (result == cudaSuccess) ask_device();
+  fields->result = static_cast<std::uint16_t>(result);
+  if constexpr (requires { fields->stream; }) fields->device = current_device();
+  end(open);
+}
+
+// Calls that are records of their own. `fill` writes what only the call's return tells.
+template <Call call, class Fill, class... Params, class... Args>
+cudaError_t recorded(cudaError_t (*self)(Params...), const PayloadOf<call>& payload, Stack stack, Fill fill,
+                     Args... args) {
   auto* function = real<call>(self);
   if (!function) return kNoCuda;
-  if (inside_vendor_call()) return function(args...);  // NCCL's own
-  OpenRecord open = begin_cuda<call>(key, payload);
-  cudaError_t result;
-  {
-    VendorCall vendor;
-    result = function(args...);
-  }
-  if (auto* fields = result_of<call>(open)) {
-    if constexpr (Counted<PayloadOf<call>>) ++fields->count;
-    fields->result = static_cast<std::uint16_t>(result);
-    after(*fields);
-  }
-  end(open);
+  if (inside_vendor_call()) return function(args...);
+  OpenRecord open = begin<call>(Weight::kOpens, payload, stack);
+  VendorCall vendor;
+  cudaError_t result = function(args...);
+  if (auto* fields = result_of<call>(open); fields && result == cudaSuccess) fill(*fields);
+  finish<PayloadOf<call>>(open, result);
   return result;
 }
 
+constexpr auto kNothingToFill = [](auto&) {};
+
+// Calls of which runs become one record; `add` counts this one into it, the result is the last one's.
+template <Call call, class Add, class... Params, class... Args>
+cudaError_t folded(cudaError_t (*self)(Params...), std::uint64_t key, const PayloadOf<call>& payload, Add add,
+                   Args... args) {
+  auto* function = real<call>(self);
+  if (!function) return kNoCuda;
+  if (inside_vendor_call()) return function(args...);
+  OpenRecord open = begin_folded<call>(Weight::kOpens, key, payload, Stack::kFirst);
+  VendorCall vendor;
+  cudaError_t result = function(args...);
+  if (auto* fields = result_of<call>(open)) add(*fields);
+  finish<PayloadOf<call>>(open, result);
+  if (result != cudaSuccess) end_run();
+  return result;
+}
+
+// Streams and events: creation, recording, waiting.
+struct OrderArguments {
+  cudaStream_t stream;
+  const void* event = nullptr;
+  std::uint32_t flags = 0;
+};
+
+template <Call call>
+PayloadOf<call> order_payload(const OrderArguments& a) {
+  return {stream_number<call>(a.stream), as_number(a.event), a.flags, 1, current_device(), 0, 0};
+}
+
 template <Call call, class... Params, class... Args>
-cudaError_t cuda_call(cudaError_t (*self)(Params...), std::uint64_t key, const PayloadOf<call>& payload,
-                      Args... args) {
-  return cuda_call_then<call>(
-      self, key, payload, [](PayloadOf<call>&) {}, args...);
+cudaError_t order(cudaError_t (*self)(Params...), const OrderArguments& arguments, Args... args) {
+  constexpr Stack stack = trace::kBudgetOf<call> == trace::Budget::kKept ? Stack::kTaken : Stack::kNone;
+  return recorded<call>(self, order_payload<call>(arguments), stack, kNothingToFill, args...);
 }
 
 }  // namespace ddpscope::injector

@@ -33,6 +33,7 @@ trace::OpenRecord open_close_record(trace::FileWriter& file, Call call, int fd, 
 }  // namespace
 
 trace::OpenRecord begin_close(Call call, int fd) {
+  if (in_vfork_child()) return {};
   trace::OpenRecord record;
   trace::FileWriter* file = open_recorder();
   if (Opening* opening = kept_opening(file, fd)) {
@@ -44,10 +45,10 @@ trace::OpenRecord begin_close(Call call, int fd) {
 }
 
 trace::OpenRecord begin_close_range(Call call, unsigned first, unsigned last, int flags) {
-  if (flags & CLOSE_RANGE_CLOEXEC) return {};
+  if ((flags & CLOSE_RANGE_CLOEXEC) || in_vfork_child()) return {};
   trace::OpenRecord record;
   trace::FileWriter* file = open_recorder();
-  if (OwnWork work(file); work && !in_vfork_child()) {
+  if (OwnWork work(file); work) {
     trace::payload::FileIo payload{};
     payload.fd = static_cast<int>(first);
     payload.offset = first;

@@ -2,6 +2,7 @@
 #include "injector/files/descriptors.h"
 
 #include "injector/files/io.h"
+#include "injector/processes/generation.h"
 
 namespace ddpscope::injector {
 
@@ -52,6 +53,10 @@ void set_descriptor(int fd, Descriptor is) {
   std::atomic<std::uint32_t>& word = descriptor_words[fd];
   // Most closes are of descriptors that were never used while something was recorded.
   if (is.kind == DescriptorKind::kUnknown && !word.load(std::memory_order_relaxed)) return;
+  if (in_vfork_child()) {  // it has a table of its own, in the kernel
+    release(is);
+    return;
+  }
   note_highest(static_cast<unsigned>(fd));
   std::uint32_t was = word.exchange(word_of(is), std::memory_order_acq_rel);
   if (was) release(descriptor_of(was));

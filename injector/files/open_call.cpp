@@ -4,6 +4,7 @@
 #include "injector/files/descriptors.h"
 #include "injector/files/meet.h"
 #include "injector/files/paths.h"
+#include "injector/processes/generation.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -101,7 +102,7 @@ OpenInProgress begin_open(const OpenRequest& request) {
   open.request = request;
   // A path that is no address is the kernel's to refuse.
   if (reinterpret_cast<std::uintptr_t>(request.path) < trace::kPageBytes) return open;
-  if (!is_write_open(request.flags) && !recorder(Weight::kFollows)) return open;
+  if ((!is_write_open(request.flags) && !recorder(Weight::kFollows)) || in_vfork_child()) return open;
   with_absolute_path(request.directory, request.path,
                      [&](PathText path) { begin_named(request, path, &open); });
   return open;

@@ -1,5 +1,5 @@
 # glibc declares paths and buffers as never null. A guest that passes null is to be told EFAULT: the checks stay.
-target_compile_options(ddpscope_injector PRIVATE -fno-delete-null-pointer-checks -U_FORTIFY_SOURCE)
+target_compile_options(ddpscope_injector PRIVATE -fno-delete-null-pointer-checks -Wno-nonnull-compare -U_FORTIFY_SOURCE)
 target_sources(ddpscope_injector PRIVATE
   files/attempts.cpp files/descriptor_call.cpp files/descriptor_hooks.cpp files/descriptors.cpp files/digests.cpp
   files/io.cpp files/libc.cpp files/lock_call.cpp files/lock_hooks.cpp files/lookup_call.cpp files/meet.cpp

@@ -1,5 +1,5 @@
 // How communicators come to be and end.
-#include "injector/core/device.h"
+#include "injector/cuda/device.h"
 #include "injector/nccl/recording.h"
 
 using namespace ddpscope::injector;

@@ -1,10 +1,41 @@
-// vfork and fork, seen without getting into their way.
+// Counts forks; vfork, seen without getting in its way.
 #include "injector/processes/generation.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "injector/core/hook.h"
 #include "trace/write/raw_syscall.h"
+
+// For the jump below: set before parent and child return from vfork() with the same thread-local storage.
+extern "C" {
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread int ddpscope_vforked;
+__attribute__((visibility("hidden"))) void* ddpscope_real_vfork;
+__attribute__((visibility("hidden"))) void ddpscope_find_vfork() {
+  ddpscope_real_vfork = dlsym(RTLD_NEXT, "vfork");
+}
+}
+
+// A jump, not a call: parent and child return from vfork on one stack, so the frame of a function around it
+// would be overwritten by the child before the parent gets back to it.
+asm(R"(
+  .pushsection .text
+  .globl vfork
+  .type vfork, @function
+vfork:
+  endbr64
+  cmpq $0, ddpscope_real_vfork(%rip)
+  jne 1f
+  subq $8, %rsp
+  call ddpscope_find_vfork
+  addq $8, %rsp
+1:
+  movq ddpscope_vforked@gottpoff(%rip), %rax
+  movl $1, %fs:(%rax)
+  jmp *ddpscope_real_vfork(%rip)
+  .size vfork, . - vfork
+  .popsection
+)");
 
 namespace ddpscope::injector {
 namespace {
@@ -12,13 +43,9 @@ namespace {
 std::uint32_t generation;
 int process_id;  // of the process that the memory belongs to
 
-void note_fork() {
-  ++generation;
-  process_id = static_cast<int>(trace::raw_syscall(SYS_getpid));
-}
-
 __attribute__((constructor(101))) void load() {
   process_id = static_cast<int>(trace::raw_syscall(SYS_getpid));
+  ddpscope_find_vfork();
   pthread_atfork(nullptr, nullptr, note_fork);
 }
 
@@ -26,10 +53,9 @@ __attribute__((constructor(101))) void load() {
 
 std::uint32_t fork_generation() { return generation; }
 
-// Set by vfork() before parent and child return from it with the same thread-local storage.
-extern "C" {
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread int ddpscope_vforked;
-__attribute__((visibility("hidden"))) void* ddpscope_real_vfork;
+void note_fork() {
+  ++generation;
+  process_id = static_cast<int>(trace::raw_syscall(SYS_getpid));
 }
 
 bool in_vfork_child() {

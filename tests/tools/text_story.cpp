@@ -12,6 +12,7 @@
 #include "tests/tools/mistake.h"
 #include "tests/tools/text_fields.h"
 #include "tests/tools/text_lines.h"
+#include "tests/tools/text_stack.h"
 #include "trace/health.h"
 
 namespace ddpscope::tests {
@@ -28,25 +29,6 @@ const trace::CallInfo& call_named(std::string_view symbol) {
   for (const trace::CallInfo& call : trace::kCalls)
     if (symbol == call.symbol) return call;
   throw Mistake{"no call '" + std::string(symbol) + "'", "calls are listed in trace/calls.def"};
-}
-
-// "train.py:88 prepare_data < train.py:120 main", innermost first.
-std::vector<PythonFrame> parse_stack(std::string_view text) {
-  std::vector<PythonFrame> frames;
-  while (!text.empty()) {
-    std::size_t end = text.find(" < ");
-    std::string_view frame = text.substr(0, end);
-    std::size_t space = frame.find(' ');
-    std::size_t colon = frame.substr(0, space).rfind(':');
-    if (space == frame.npos || colon == frame.npos)
-      throw Mistake{"'" + std::string(frame) + "' is no frame",
-                    "write: FILE:LINE FUNCTION < FILE:LINE FUNCTION"};
-    std::string_view line = frame.substr(colon + 1, space - colon - 1);
-    frames.push_back({std::string(frame.substr(0, colon)), std::string(frame.substr(space + 1)),
-                      static_cast<std::uint32_t>(parse_integer(line))});
-    text = end == text.npos ? std::string_view{} : text.substr(end + 3);
-  }
-  return frames;
 }
 
 class StoryReader {

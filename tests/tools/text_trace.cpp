@@ -10,13 +10,6 @@
 namespace ddpscope::tests {
 namespace {
 
-bool holds_traces(const std::filesystem::path& folder) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.path().extension() == trace::kFileSuffix) return true;
-  return false;
-}
-
 bool write_event(TraceScribe& scribe, Event event) {
   for (const Text& text : event.texts) {
     std::uint32_t id = scribe.intern(event.thread, text.text);
@@ -65,11 +58,7 @@ Result<CompiledTrace> write_story(const Story& story, const std::filesystem::pat
 }  // namespace
 
 Result<CompiledTrace> compile_text_trace(std::string_view text, const std::filesystem::path& folder) {
-  if (holds_traces(folder))
-    return Error{"the folder already holds traces", folder.string(), "name an empty folder"};
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return Error{"cannot make the folder: " + error.message(), folder.string(), {}};
+  if (auto refusal = prepare_folder(folder)) return *refusal;
   try {
     Story story = read_story(text);
     if (story.processes.empty()) throw Mistake{"no process is declared", "write: process r0 rank=0 world=1"};

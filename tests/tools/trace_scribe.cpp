@@ -33,6 +33,16 @@ trace::Identity full_identity(const ScribeIdentity& of) {
 
 }  // namespace
 
+std::optional<Error> prepare_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Error{"cannot make the folder: " + error.message(), folder.string(), {}};
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == trace::kFileSuffix)
+      return Error{"the folder already holds traces", folder.string(), "name an empty folder"};
+  return std::nullopt;
+}
+
 std::uint64_t HostClock::ticks(std::int64_t time_ns) const {
   auto drift = std::llround(static_cast<double>(time_ns) * drift_ppm * 1e-6);
   return static_cast<std::uint64_t>(kBootToJobNs + monotonic_offset_ns + time_ns + drift);

@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +33,9 @@ struct ScribeIdentity {
   HostClock clock;
   std::uint64_t ring_bytes = trace::kDefaultRingBytes;
 };
+
+// Makes the folder if it is missing. What is wrong, if it cannot be made or holds traces already.
+std::optional<Error> prepare_folder(const std::filesystem::path& folder);
 
 struct PythonFrame {
   std::string file;

@@ -1,0 +1,144 @@
+// Two medians: waits for small operations give the fixed time, waits for large ones the time a byte.
+#include "collector/patterns/link_cost.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ddpscope::patterns {
+namespace {
+
+using matching::CollectiveCall;
+using trace::Operation;
+using trace::Record;
+
+constexpr double kSmall = 4096, kLarge = 65536;  // moved bytes
+
+double moved_bytes(const matching::Signature& signature, std::int32_t ranks) {
+  auto bytes = static_cast<double>(matching::bytes_of(signature));
+  double n = std::max(ranks, 1);
+  switch (signature.operation) {
+    case Operation::kAllReduce:
+      return bytes * 2 * (n - 1) / n;
+    case Operation::kAllGather:  // the count is one rank's part
+    case Operation::kReduceScatter:
+    case Operation::kAllToAll:
+      return bytes * (n - 1);
+    default:
+      return bytes;
+  }
+}
+
+// The times at which the process launched kernels: a wait over some of them does not measure the link.
+std::vector<std::int64_t> launch_times(const model::Job& job, std::uint32_t process) {
+  std::vector<std::int64_t> times;
+  model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
+    if (trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kLaunch)
+      times.push_back(job.time_ns(process, record.begin));
+  });
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+struct Sample {
+  double calls;
+  double bytes;
+  double ns;
+};
+
+class Learner {
+ public:
+  Learner(const model::Job& job, const matching::Collectives& collectives,
+          const ordering::DeviceOrder& device_order)
+      : job_(job), collectives_(collectives), device_order_(device_order) {}
+
+  std::vector<Sample> samples();
+
+ private:
+  void add_member(const matching::Communicator& communicator, const matching::Member& member);
+  std::optional<std::int64_t> last_arrival(const matching::Communicator& communicator,
+                                           const CollectiveCall& call) const;
+  bool launched_between(std::uint32_t process, std::int64_t from, std::int64_t to);
+
+  const model::Job& job_;
+  const matching::Collectives& collectives_;
+  const ordering::DeviceOrder& device_order_;
+  std::map<std::uint32_t, std::vector<std::int64_t>> launches_;
+  std::vector<Sample> samples_;
+};
+
+std::vector<Sample> Learner::samples() {
+  for (const matching::Communicator& communicator : collectives_.communicators)
+    if (communicator.members.size() > 1)
+      for (const matching::Member& member : communicator.members) add_member(communicator, member);
+  return std::move(samples_);
+}
+
+bool Learner::launched_between(std::uint32_t process, std::int64_t from, std::int64_t to) {
+  auto [found, fresh] = launches_.emplace(process, std::vector<std::int64_t>{});
+  if (fresh) found->second = launch_times(job_, process);
+  auto first = std::lower_bound(found->second.begin(), found->second.end(), from);
+  return first != found->second.end() && *first < to;
+}
+
+// When the last rank issued the call of this ordinal.
+std::optional<std::int64_t> Learner::last_arrival(const matching::Communicator& communicator,
+                                                  const CollectiveCall& call) const {
+  std::int64_t latest = 0;
+  for (const matching::Member& member : communicator.members) {
+    if (call.ordinal >= member.calls.size()) return std::nullopt;
+    latest = std::max(latest, collectives_.call_at(member, call.ordinal).enqueue_ns);
+  }
+  return latest;
+}
+
+void Learner::add_member(const matching::Communicator& communicator, const matching::Member& member) {
+  std::int64_t known_before = 0;  // when the host last knew that all was done
+  for (std::size_t i = 0; i < member.calls.size();) {
+    std::uint32_t wait = device_order_.completions[member.calls[i]].wait;
+    if (wait == matching::kNone) return;
+    Sample sample{0, 0, 0};
+    const CollectiveCall& first = collectives_.call_at(member, i);
+    for (; i < member.calls.size() && device_order_.completions[member.calls[i]].wait == wait; ++i) {
+      ++sample.calls;
+      sample.bytes += moved_bytes(collectives_.call_at(member, i).signature, communicator.size);
+    }
+    const ordering::HostWait& waited = device_order_.waits[wait];
+    auto start = last_arrival(communicator, first);
+    bool alone = !launched_between(member.process, known_before, waited.end_ns);
+    known_before = waited.end_ns;
+    if (!start || !alone || *start >= waited.end_ns) continue;
+    sample.ns = static_cast<double>(waited.end_ns - *start);
+    samples_.push_back(sample);
+  }
+}
+
+double median(std::vector<double>& values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+double LinkCost::of(const matching::Signature& signature, std::int32_t ranks) const {
+  return ns_per_call + ns_per_byte * moved_bytes(signature, ranks);
+}
+
+std::optional<LinkCost> learn_link_cost(const model::Job& job, const matching::Collectives& collectives,
+                                        const ordering::DeviceOrder& device_order) {
+  std::vector<Sample> samples = Learner(job, collectives, device_order).samples();
+  LinkCost cost;
+  std::vector<double> per_call, per_byte;
+  for (const Sample& sample : samples)
+    if (sample.bytes <= kSmall * sample.calls) per_call.push_back(sample.ns / sample.calls);
+  if (per_call.empty()) return std::nullopt;
+  cost.ns_per_call = median(per_call);
+  for (const Sample& sample : samples)
+    if (sample.bytes >= kLarge)
+      per_byte.push_back(std::max(0.0, sample.ns - sample.calls * cost.ns_per_call) / sample.bytes);
+  if (per_byte.empty()) return std::nullopt;
+  cost.ns_per_byte = median(per_byte);
+  return cost;
+}
+
+}  // namespace ddpscope::patterns

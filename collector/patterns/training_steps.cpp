@@ -1,0 +1,155 @@
+// One pass over each rank's process.
+#include "collector/patterns/training_steps.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <unordered_map>
+
+#include "collector/model/nccl_types.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+using model::EventPlace;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+constexpr std::uint64_t kFewElements = 8;
+constexpr std::uint8_t kHostToDevice = 1;  // cudaMemcpyKind
+constexpr std::uint64_t kLeastInput = 64;  // bytes: a scalar hyperparameter is no batch
+
+// What is known of optimizers: PyTorch (fused, foreach: addcdiv is Adam's last step), Apex, DeepSpeed and
+// what programs of one's own tend to be called.
+constexpr std::string_view kOptimizerNames[] = {"adam",    "sgd",      "lamb",    "lion",
+                                                "adagrad", "adadelta", "rmsprop", "adafactor",
+                                                "shampoo", "muon",     "addcdiv", "optimizer"};
+
+bool is_reduction(const matching::Signature& signature) {
+  bool reduces =
+      signature.operation == Operation::kAllReduce || signature.operation == Operation::kReduceScatter;
+  return reduces && signature.count > kFewElements && model::is_float(signature.datatype);
+}
+
+class Finder {
+ public:
+  Finder(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process)
+      : job_(job), collectives_(collectives), file_(job.processes[process].file), process_(process) {}
+
+  RankSteps find();
+
+ private:
+  void take(EventPlace place, const Record& record);
+  void take_launch(const Record& record, std::int64_t at_ns);
+  void take_entry(StepEntry entry);
+  void end_step();
+  bool is_optimizer(std::uint32_t name);
+  std::int64_t complete_from() const;
+
+  const model::Job& job_;
+  const matching::Collectives& collectives_;
+  const trace::TraceFile& file_;
+  std::uint32_t process_;
+  std::unordered_map<std::uint64_t, std::uint32_t> calls_;  // of this process, by place
+  std::unordered_map<std::uint32_t, bool> optimizer_names_;
+  Step step_{};
+  std::uint64_t launches_ = 0;
+  bool reduced_ = false;       // in this step
+  bool in_optimizer_ = false;  // its update is being launched
+  RankSteps result_;
+};
+
+std::uint64_t key_of(EventPlace place) { return std::uint64_t{place.span} << 32 | place.index; }
+
+// Launches are bulk records: before the oldest of them that is left, nothing is known of steps.
+std::int64_t Finder::complete_from() const {
+  if (file_.health(trace::Health::bulk_records_overwritten) == 0) return job_.processes[process_].first_ns;
+  for (const trace::RecordSpan& span : file_.records())  // by number of the chunk, hence by age
+    if (span.kind == trace::ChunkKind::kBulk && !span.records.empty())
+      return job_.time_ns(process_, span.records.front().begin);
+  return job_.processes[process_].last_ns;
+}
+
+bool Finder::is_optimizer(std::uint32_t name) {
+  auto [known, fresh] = optimizer_names_.emplace(name, false);
+  if (fresh) known->second = is_optimizer_kernel(file_.string(name));
+  return known->second;
+}
+
+// A step ends with the last of the optimizer's launches that follow each other without an input or a
+// reduction in between.
+void Finder::end_step() {
+  step_.end_entry = static_cast<std::uint32_t>(result_.entries.size());
+  if (reduced_) result_.steps.push_back(step_);
+  step_ = {step_.end_ns, 0, step_.end_entry, 0};
+  reduced_ = in_optimizer_ = false;
+}
+
+void Finder::take_launch(const Record& record, std::int64_t at_ns) {
+  auto launch = trace::payload_of<payload::Launch>(record);
+  if (is_optimizer(launch.name)) {
+    result_.optimizer_seen = in_optimizer_ = true;
+    step_.end_ns = at_ns;
+    launches_ = 0;
+  } else {
+    launches_ += launch.count;
+  }
+}
+
+void Finder::take_entry(StepEntry entry) {
+  if (in_optimizer_ && entry.kind != StepEntry::Kind::kOtherCollective) end_step();
+  reduced_ = reduced_ || entry.kind == StepEntry::Kind::kReduction;
+  entry.launches_before = launches_;
+  launches_ = 0;
+  result_.entries.push_back(entry);
+}
+
+void Finder::take(EventPlace place, const Record& record) {
+  Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+  std::int64_t at_ns = job_.time_ns(process_, record.begin);
+  if (at_ns < step_.begin_ns) return;
+  if (operation == Operation::kLaunch) return take_launch(record, at_ns);
+  if (operation == Operation::kCopy) {
+    auto copy = trace::payload_of<payload::Copy>(record);
+    if (copy.kind == kHostToDevice && copy.bytes >= kLeastInput)
+      take_entry({StepEntry::Kind::kInput, at_ns, matching::kNone, 0, place});
+    return;
+  }
+  auto call = calls_.find(key_of(place));
+  if (call == calls_.end()) return;
+  bool reduction = is_reduction(collectives_.calls[call->second].signature);
+  take_entry({reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, at_ns,
+              call->second, 0, place});
+}
+
+RankSteps Finder::find() {
+  result_.rank = job_.processes[process_].rank;
+  result_.process = process_;
+  step_.begin_ns = complete_from();
+  for (std::uint32_t i = 0; i < collectives_.calls.size(); ++i)
+    if (collectives_.calls[i].event.process == process_)
+      calls_[key_of(collectives_.calls[i].event.place)] = i;
+  model::for_each_in_time(file_, [&](EventPlace place, const Record& record) { take(place, record); });
+  if (in_optimizer_) end_step();
+  return std::move(result_);
+}
+
+}  // namespace
+
+bool is_optimizer_kernel(std::string_view name) {
+  std::string lower(name);
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return std::any_of(std::begin(kOptimizerNames), std::end(kOptimizerNames),
+                     [&](std::string_view known) { return lower.find(known) != std::string::npos; });
+}
+
+std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collectives& collectives) {
+  std::vector<RankSteps> steps;
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
+    if (job.processes[process].role == model::Role::kRank)
+      steps.push_back(Finder(job, collectives, process).find());
+  return steps;
+}
+
+}  // namespace ddpscope::patterns

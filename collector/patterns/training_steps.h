@@ -1,0 +1,47 @@
+// What a rank does in an optimizer step, as far as calls show it: inputs copied to the device, kernels
+// launched, gradients reduced, the optimizer run.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "collector/matching/collectives.h"
+#include "collector/model/job.h"
+#include "collector/ordering/device_order.h"
+
+namespace ddpscope::patterns {
+
+// Stretch of a rank's calls between two runs of the optimizer. Times are those of the host: when calls were
+// made.
+struct Step {
+  std::int64_t begin_ns;                 // the previous optimizer's last launch
+  std::int64_t end_ns;                   // this optimizer's last launch
+  std::uint32_t first_entry, end_entry;  // into RankSteps::entries
+};
+
+struct StepEntry {
+  enum class Kind : std::uint8_t { kInput, kReduction, kOtherCollective };
+  Kind kind;
+  std::int64_t begin_ns;
+  std::uint32_t call;             // of a collective: index in Collectives::calls
+  std::uint64_t launches_before;  // kernels since the previous entry, or since the optimizer
+  model::EventPlace place;
+};
+
+struct RankSteps {
+  std::int32_t rank;
+  std::uint32_t process;
+  bool optimizer_seen = false;
+  std::vector<StepEntry> entries;  // in the order in which they were issued
+  std::vector<Step> steps;         // complete ones
+};
+
+// A reduction is a floating-point all-reduce or reduce-scatter of more than a few elements (8: losses, norms
+// and metrics are smaller). An optimizer is known by its kernel's name. Steps whose launches the ring has
+// overwritten are left out.
+std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collectives& collectives);
+
+// Whether a kernel's name, mangled or not, is that of an optimizer's update.
+bool is_optimizer_kernel(std::string_view name);
+
+}  // namespace ddpscope::patterns

@@ -1,0 +1,18 @@
+// Files of /proc, read by raw system calls: no hook of ours sees them, and nothing is allocated.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace ddpscope::injector {
+
+// Up to `bytes` of a file in one piece, terminated by 0; how many they are, 0 if it cannot be read.
+std::size_t read_text(const char* path, char* out, std::size_t bytes);
+
+// Calls `take` with each line, without its newline, until it returns false. A line beyond 60 KiB is cut up.
+void for_each_line(const char* path, bool (*take)(const char* line, std::size_t bytes, void* argument),
+                   void* argument);
+
+// The hexadecimal number that the text starts with, without 0x.
+std::uint64_t parse_hex(const char* text, const char* end);
+
+}  // namespace ddpscope::injector

@@ -1,0 +1,73 @@
+// Children awaited, signals sent.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "injector/processes/process_call.h"
+
+namespace ddpscope::injector {
+namespace {
+
+// What waitid tells, as wait would.
+int status_of(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return (info.si_status & 0xFF) << 8;
+  return info.si_code == CLD_DUMPED ? info.si_status | 0x80 : info.si_status;
+}
+
+template <Call call, class RealCall>
+int recorded_kill(pid_t pid, int signal, RealCall real_call) {
+  static_assert(kIsProcess<call>);
+  std::uint64_t key =
+      static_cast<std::uint64_t>(static_cast<std::uint32_t>(pid)) << 8 | 0x80u | (signal & 0x7F);
+  trace::payload::Process payload{};
+  payload.pid = pid;
+  payload.status = signal;
+  trace::OpenRecord record = begin_folded<call>(Weight::kFollows, key, payload);
+  int result = real_call();
+  if (auto* known = result_of<call>(record)) known->error = result == 0 ? 0 : errno;
+  end(record);
+  return result;
+}
+
+}  // namespace
+}  // namespace ddpscope::injector
+
+using namespace ddpscope::injector;
+
+DDPSCOPE_EXPORT pid_t wait(int* status) {
+  return recorded_wait<Call::wait>(-1, status, 0, [](int* to) { return real<Call::wait>(&wait)(to); });
+}
+
+DDPSCOPE_EXPORT pid_t waitpid(pid_t pid, int* status, int options) {
+  return recorded_wait<Call::waitpid>(
+      pid, status, options, [&](int* to) { return real<Call::waitpid>(&waitpid)(pid, to, options); });
+}
+
+DDPSCOPE_EXPORT pid_t wait3(int* status, int options, rusage* usage) {
+  return recorded_wait<Call::wait3>(-1, status, options,
+                                    [&](int* to) { return real<Call::wait3>(&wait3)(to, options, usage); });
+}
+
+DDPSCOPE_EXPORT pid_t wait4(pid_t pid, int* status, int options, rusage* usage) {
+  return recorded_wait<Call::wait4>(
+      pid, status, options, [&](int* to) { return real<Call::wait4>(&wait4)(pid, to, options, usage); });
+}
+
+DDPSCOPE_EXPORT int waitid(idtype_t kind, id_t id, siginfo_t* info, int options) {
+  ddpscope::trace::OpenRecord record = begin_wait(Call::waitid, static_cast<pid_t>(id), options);
+  siginfo_t own{};
+  siginfo_t* told = info ? info : &own;
+  int result = real<Call::waitid>(&waitid)(kind, id, told, options);
+  bool reaped = result == 0 && told->si_pid > 0;
+  end_wait(record, result == 0 ? told->si_pid : -1, reaped ? status_of(*told) : 0);
+  return result;
+}
+
+DDPSCOPE_EXPORT int kill(pid_t pid, int signal) {
+  return recorded_kill<Call::kill>(pid, signal, [&] { return real<Call::kill>(&kill)(pid, signal); });
+}
+
+DDPSCOPE_EXPORT int killpg(pid_t group, int signal) {
+  return recorded_kill<Call::killpg>(-group, signal,
+                                     [&] { return real<Call::killpg>(&killpg)(group, signal); });
+}

@@ -1,0 +1,13 @@
+// The Python stack of the calling thread, read without the GIL.
+#pragma once
+#include <cstdint>
+
+#include "trace/write/file_writer.h"
+
+namespace ddpscope::injector {
+
+// Id of the stack in the file's tables; 0 if this thread runs no Python, or an interpreter whose layout is not
+// known (counted as python_stack_off). Must be called inside OwnWork.
+std::uint32_t python_stack(trace::FileWriter& file);
+
+}  // namespace ddpscope::injector

@@ -1,0 +1,1 @@
+target_sources(ddpscope_injector PRIVATE python/python_stack.cpp)
