@@ -4,16 +4,16 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 namespace ddpscope::standin::nccl {
 namespace {
 
-constexpr std::size_t kLastErrorBytes = 1024;
-char latest[kLastErrorBytes] = "";
+using ErrorText = std::array<char, 1024>;
+constinit ErrorText latest{};
 constinit std::mutex latest_mutex;
 
 enum class Level : int { kUnread, kSilent, kWarnings };
@@ -41,7 +41,7 @@ void print(const std::string& message) {
 void warn(const std::string& message) {
   {
     std::lock_guard lock(latest_mutex);
-    std::strncpy(latest, message.c_str(), kLastErrorBytes - 1);
+    latest[message.copy(latest.data(), latest.size() - 1)] = '\0';
   }
   Level current = level.load(std::memory_order_relaxed);
   if (current == Level::kUnread) level.store(current = read_level(), std::memory_order_relaxed);
@@ -50,7 +50,12 @@ void warn(const std::string& message) {
 
 void say(const std::string& message) { print(message); }
 
-const char* last_error() { return latest; }
+const char* last_error() {
+  static thread_local constinit ErrorText copy{};
+  std::lock_guard lock(latest_mutex);
+  copy = latest;
+  return copy.data();
+}
 
 void reset_log_level() { level.store(Level::kUnread, std::memory_order_relaxed); }
 

@@ -11,7 +11,7 @@ void warn(const std::string& message);
 /// Prints in any case: what the stand-in cannot do must not pass in silence.
 void say(const std::string& message);
 
-/// The latest warning of this process, "" if none; the text may change when another thread warns.
+/// The latest warning of this process, "" if none; the text stays until this thread asks again.
 const char* last_error();
 
 /// Reads NCCL_DEBUG again.

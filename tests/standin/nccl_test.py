@@ -1,6 +1,7 @@
 """The stand-in NCCL, used by programs of several ranks as they would use the real one."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,19 +14,21 @@ STANDINS = " ".join(str(BUILD / "lib/standin" / name) for name in ("libcudart.so
 class Job:
     """Ranks of one program; `end` waits for all of them and gives their exit codes and standard errors.
 
-    "{rank}" in the value of an environment variable is the rank's number.
+    `hosts`, if given, has a network name space for each rank. In the value of an environment variable "{rank}" and
+    "{host}" stand for the rank's own.
     """
 
-    def __init__(self, directory: Path, size: int, *command: str, **environment: str):
+    def __init__(self, directory: Path, size: int, *command: str, hosts=None, **environment: str):
         program = BUILD / "bin" / command[0]
         self.ranks = [
             subprocess.Popen(
-                [program, *command[1:]],
+                [*(["ip", "netns", "exec", hosts[rank]] if hosts else []), program, *command[1:]],
                 stderr=subprocess.PIPE,
                 text=True,
                 env={**os.environ, "LD_PRELOAD": STANDINS, "NCCL_DEBUG": "WARN",
                      "RANK": str(rank), "WORLD_SIZE": str(size), "JOB_DIR": str(directory),
-                     **{name: value.format(rank=rank) for name, value in environment.items()}},
+                     **{name: value.format(rank=rank, host=hosts and hosts[rank])
+                        for name, value in environment.items()}},
             )
             for rank in range(size)
         ]
@@ -151,10 +154,57 @@ def test_without_nccl_debug_nothing_is_printed(run):
     assert errors == ["", ""]
 
 
-def test_it_exports_what_nccl_2_28_9_exports():
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+def remove(names):
+    for name in names:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+@pytest.fixture
+def two_hosts():
+    """Two network name spaces joined by a cable: what one rank binds to loopback, the other cannot reach."""
+    names = [f"ddpscope-{os.getpid()}-{side}" for side in "ab"]
+    try:
+        for name in names:
+            ip("netns", "add", name)
+        ip("link", "add", "cable-a", "netns", names[0], "type", "veth", "peer", "name", "cable-b", "netns", names[1])
+        for number, (name, cable) in enumerate(zip(names, ("cable-a", "cable-b")), start=1):
+            ip("-n", name, "addr", "add", f"10.213.7.{number}/24", "dev", cable)
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "link", "set", cable, "up")
+    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        remove(names)
+        pytest.skip(f"no network name spaces here: {error}")
+    yield names
+    remove(names)
+
+
+@pytest.mark.parametrize("program", [["nccl_endings", "split-and-rank-0-leaves"], ["nccl_order", "ring-of-messages"]])
+def test_ranks_on_two_hosts(tmp_path, two_hosts, program):
+    hosts = [two_hosts[rank * 2 // 4] for rank in range(4)]
+    codes, errors = Job(tmp_path, 4, *program, hosts=hosts, NCCL_HOSTID="{host}").end()
+    assert codes == [0] * 4, "".join(errors)
+
+
+def exports():
+    """Name to nm's letter: W for what is refused."""
     listing = subprocess.run(["nm", "-D", "--defined-only", BUILD / "lib/standin/libnccl.so.2"],
                              capture_output=True, text=True, check=True).stdout
-    exported = {line.split()[-1] for line in listing.splitlines()}
+    return {line.split()[-1]: line.split()[-2] for line in listing.splitlines()}
+
+
+def test_it_exports_what_nccl_2_28_9_exports():
+    exported = exports().keys()
     public = {name for name in exported if name.startswith("nccl")} - {"ncclResetDebugInitInternal"}
     assert len(public) == 52
     assert exported == public | {"p" + name for name in public} | {"ncclResetDebugInitInternal"}
+
+
+def test_the_page_lists_every_function_with_what_was_built():
+    page = (Path(__file__).parents[2] / "docs/standin-nccl.md").read_text()
+    rows = dict(re.findall(r"^\| `(nccl\w+)` \| (?:yes|no) \| (yes|refused)", page, re.MULTILINE))
+    built = {name: "refused" if letter == "W" else "yes" for name, letter in exports().items()}
+    assert rows == {name: what for name, what in built.items() if name.startswith("nccl") and "Internal" not in name}
