@@ -40,6 +40,16 @@ inline Found found_in(const State& state) {
   return {static_cast<std::uint64_t>(state.st_dev), state.st_ino, static_cast<std::uint64_t>(state.st_size)};
 }
 
+// The result is the length of what the link says.
+template <Call call, class RealCall>
+inline ssize_t recorded_link(NameArgument name, RealCall real_call) {
+  static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileName>);
+  LookupInProgress lookup = begin_lookup(call, name);
+  ssize_t length = real_call();
+  end_lookup(lookup, {}, length < 0 ? errno : 0);
+  return length;
+}
+
 // Fields that were not asked for count as 0, as the kernel leaves them.
 inline Found found_in(const struct statx& state) {
   return {makedev(state.stx_dev_major, state.stx_dev_minor), state.stx_ino, state.stx_size};

@@ -135,6 +135,7 @@ void add_directory(trace::FileWriter& file, int fd, const struct stat& state, co
   directory.text[size] = 0;
   directory.device = state.st_dev;
   directory.inode = state.st_ino;
+  directory.entries = {};
   set_descriptor(fd, {DescriptorKind::kDirectory, index});
 }
 

@@ -42,7 +42,8 @@ struct Directory {
   std::atomic<std::uint32_t> references;
   std::uint64_t device;
   std::uint64_t inode;
-  char text[kRoom];  // absolute path; empty if it is longer
+  trace::OpenRecord entries;  // of what was read of it so far
+  char text[kRoom];           // absolute path; empty if it is longer
 };
 
 }  // namespace ddpscope::injector

@@ -135,3 +135,30 @@ DDPSCOPE_EXPORT int eaccess(const char* path, int mode) {
   return recorded_lookup<Call::eaccess>(here(path),
                                         [&] { return real<Call::eaccess>(&eaccess)(path, mode); });
 }
+
+// Symbolic links.
+
+extern "C" ssize_t __readlink_chk(const char*, char*, size_t, size_t);
+extern "C" ssize_t __readlinkat_chk(int, const char*, char*, size_t, size_t);
+
+DDPSCOPE_EXPORT ssize_t readlink(const char* path, char* out, size_t room) {
+  return recorded_link<Call::readlink>(here(path),
+                                       [&] { return real<Call::readlink>(&readlink)(path, out, room); });
+}
+
+DDPSCOPE_EXPORT ssize_t readlinkat(int directory, const char* path, char* out, size_t room) {
+  return recorded_link<Call::readlinkat>(
+      {directory, path}, [&] { return real<Call::readlinkat>(&readlinkat)(directory, path, out, room); });
+}
+
+DDPSCOPE_EXPORT ssize_t __readlink_chk(const char* path, char* out, size_t bytes, size_t room) {
+  return recorded_link<Call::__readlink_chk>(
+      here(path), [&] { return real<Call::__readlink_chk>(&__readlink_chk)(path, out, bytes, room); });
+}
+
+DDPSCOPE_EXPORT ssize_t __readlinkat_chk(int directory, const char* path, char* out, size_t bytes,
+                                         size_t room) {
+  return recorded_link<Call::__readlinkat_chk>({directory, path}, [&] {
+    return real<Call::__readlinkat_chk>(&__readlinkat_chk)(directory, path, out, bytes, room);
+  });
+}

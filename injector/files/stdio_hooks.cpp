@@ -63,40 +63,33 @@ DDPSCOPE_EXPORT int putc(int byte, FILE* stream) {
   return recorded_put<Call::putc>(stream, &data, 1, [&] { return real<Call::putc>(&putc)(byte, stream); });
 }
 
+extern "C" int _IO_putc(int, FILE*);
+
+DDPSCOPE_EXPORT int fputc_unlocked(int byte, FILE* stream) {
+  char data = static_cast<char>(byte);
+  return recorded_put<Call::fputc_unlocked>(
+      stream, &data, 1, [&] { return real<Call::fputc_unlocked>(&fputc_unlocked)(byte, stream); });
+}
+
+DDPSCOPE_EXPORT int putc_unlocked(int byte, FILE* stream) {
+  char data = static_cast<char>(byte);
+  return recorded_put<Call::putc_unlocked>(
+      stream, &data, 1, [&] { return real<Call::putc_unlocked>(&putc_unlocked)(byte, stream); });
+}
+
+DDPSCOPE_EXPORT int _IO_putc(int byte, FILE* stream) {
+  char data = static_cast<char>(byte);
+  return recorded_put<Call::_IO_putc>(stream, &data, 1,
+                                      [&] { return real<Call::_IO_putc>(&_IO_putc)(byte, stream); });
+}
+
+DDPSCOPE_EXPORT int fflush_unlocked(FILE* stream) {
+  return static_cast<int>(recorded_write<Call::fflush_unlocked, Call::socket_fwrite>(
+      descriptor_of(stream), kHere, nullptr, 0,
+      [&] { return real<Call::fflush_unlocked>(&fflush_unlocked)(stream); }));
+}
+
 DDPSCOPE_EXPORT int fflush(FILE* stream) {
   return static_cast<int>(recorded_write<Call::fflush, Call::socket_fwrite>(
       descriptor_of(stream), kHere, nullptr, 0, [&] { return real<Call::fflush>(&fflush)(stream); }));
-}
-
-// Printing: the variadic ones hand their arguments on as a list.
-
-DDPSCOPE_EXPORT int vfprintf(FILE* stream, const char* format, va_list arguments) {
-  return recorded_print<Call::vfprintf>(
-      stream, [&] { return real<Call::vfprintf>(&vfprintf)(stream, format, arguments); });
-}
-
-DDPSCOPE_EXPORT int fprintf(FILE* stream, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int printed = recorded_print<Call::fprintf>(
-      stream, [&] { return real<Call::vfprintf>(&vfprintf)(stream, format, arguments); });
-  va_end(arguments);
-  return printed;
-}
-
-extern "C" int __vfprintf_chk(FILE*, int, const char*, va_list);
-extern "C" int __fprintf_chk(FILE*, int, const char*, ...);
-
-DDPSCOPE_EXPORT int __vfprintf_chk(FILE* stream, int check, const char* format, va_list arguments) {
-  return recorded_print<Call::__vfprintf_chk>(
-      stream, [&] { return real<Call::__vfprintf_chk>(&__vfprintf_chk)(stream, check, format, arguments); });
-}
-
-DDPSCOPE_EXPORT int __fprintf_chk(FILE* stream, int check, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int printed = recorded_print<Call::__fprintf_chk>(
-      stream, [&] { return real<Call::__vfprintf_chk>(&__vfprintf_chk)(stream, check, format, arguments); });
-  va_end(arguments);
-  return printed;
 }

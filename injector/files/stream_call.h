@@ -73,7 +73,23 @@ inline size_t recorded_stream_write(FILE* stream, const void* data, size_t size,
   return items;
 }
 
+// A line: its end tells how long it is.
+template <Call call, class RealCall>
+inline char* recorded_line(FILE* stream, RealCall real_call) {
+  char* line = nullptr;
+  recorded_read<call, Call::socket_fread>(descriptor_of(stream), kHere, [&] {
+    line = real_call();
+    return line ? static_cast<ssize_t>(std::strlen(line)) : ssize_t{0};
+  });
+  return line;
+}
+
 // Text that libc formats: its length is the result, its bytes are not seen.
+template <Call call, class RealCall>
+inline int recorded_print_to(int fd, RealCall real_call) {
+  return static_cast<int>(recorded_write<call, Call::socket_write>(fd, kHere, nullptr, 0, real_call));
+}
+
 template <Call call, class RealCall>
 inline int recorded_print(FILE* stream, RealCall real_call) {
   return static_cast<int>(
