@@ -46,15 +46,17 @@ def record(command, trace, cwd, cpu=False, env=None, timeout=120):
 def report(trace):
     """The JSON report of a trace; `ddpscope report` exits 1 when it has findings."""
     done = start([DDPSCOPE, "report", trace, "--format", "json"], cwd=pathlib.Path(trace).parent)
-    if "not in this version" in done.stderr:
-        pytest.skip("recorded; `ddpscope report` is not in this version")
     assert done.code in (0, 1), done.stderr
     return json.loads(done.stdout)
 
 
 def only_finding(trace, slug):
     """The finding `slug`, which must be the only one of the trace."""
-    findings = report(trace)["findings"]
+    done = report(trace)
+    for entry in done["coverage"]:
+        if entry["why"] == "not in this version" and slug in entry["unjudged"]:
+            pytest.skip(f"recorded, but {slug} has no detector in this version")
+    findings = done["findings"]
     assert [finding["slug"] for finding in findings] == [slug], json.dumps(findings, indent=1)[:4000]
     return findings[0]
 
