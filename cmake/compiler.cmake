@@ -40,3 +40,6 @@ if(DDPSCOPE_SANITIZE)
   target_compile_options(ddpscope_sanitized INTERFACE ${flags})
   target_link_options(ddpscope_sanitized INTERFACE ${flags})
 endif()
+if(DDPSCOPE_FUZZ)  # libFuzzer follows the branches that an input takes
+  target_compile_options(ddpscope_sanitized INTERFACE -fsanitize=fuzzer-no-link)
+endif()

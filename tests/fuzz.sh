@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets with clang and runs each for the given seconds: tests/fuzz.sh SECONDS [TARGET...]
 #
-# A target is an executable of tests/fuzz, build/fuzz/bin/*fuzz*; its seeds are tests/fuzz/seeds/<target>/ where there
-# are any, what it learned stays in build/fuzz/corpus/, and an input that crashes it is left in build/fuzz/crashes/.
+# A target is an executable of tests/fuzz, build/fuzz/bin/*fuzz*; its seeds are build/fuzz/seeds/<target>/, compiled
+# from tests/fuzz/seeds, what it learned stays in build/fuzz/corpus/, and an input that crashes it is left in build/fuzz/crashes/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -27,7 +27,7 @@ for target in "${targets[@]}"; do
   corpus=build/fuzz/corpus/$target
   mkdir -p "$corpus" build/fuzz/crashes
   seeds=()
-  [ ! -d "tests/fuzz/seeds/$target" ] || seeds=("tests/fuzz/seeds/$target")
+  [ ! -d "build/fuzz/seeds/$target" ] || seeds=("build/fuzz/seeds/$target")
   log=build/fuzz/$target.log
   if timeout $((seconds + 120)) "build/fuzz/bin/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
       -artifact_prefix="build/fuzz/crashes/$target-" "$corpus" "${seeds[@]}" >"$log" 2>&1; then
