@@ -104,12 +104,22 @@ void settle_claims(std::vector<Process>& processes) {
   }
 }
 
+// A process that another candidate started is that one's loader worker.
+void drop_descendants(const std::vector<Process>& processes, std::vector<std::size_t>& candidates) {
+  const std::vector<std::size_t> all = candidates;
+  std::erase_if(candidates, [&](std::size_t candidate) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](std::size_t other) { return descends_from(processes, candidate, other); });
+  });
+}
+
 // Where neither communicators nor variables name a rank: siblings that talk to each other are ranks in order
 // of their start, a process alone is rank 0.
 void rank_by_start(std::vector<Process>& processes) {
   std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < processes.size(); ++i)
     if (processes[i].parent >= 0 && made_calls(processes[i], CallClass::kSockets)) candidates.push_back(i);
+  drop_descendants(processes, candidates);
   if (candidates.size() < 2) {
     candidates.clear();
     for (std::size_t i = 0; i < processes.size(); ++i)
