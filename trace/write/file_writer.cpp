@@ -88,7 +88,8 @@ char* append_host(char* out, const char* end, const char* host) {
 }
 
 // DIRECTORY/HOST.PID.START[.ATTEMPT].ddps; false if it is too long for a path.
-bool make_path(char* path, const char* directory, const Identity& identity, unsigned attempt) {
+bool make_path(char* path, const char* directory, const Identity& identity, unsigned attempt,
+               const char* suffix) {
   const char* end = path + kMaxPath - 1;
   char* out = append(path, end, directory);
   out = append(out, end, "/");
@@ -98,7 +99,7 @@ bool make_path(char* path, const char* directory, const Identity& identity, unsi
   out = append(out, end, ".");
   out = append(out, end, identity.start_time);
   if (attempt) out = append(append(out, end, "."), end, static_cast<std::uint64_t>(attempt));
-  out = append(out, end, kFileSuffix);
+  out = append(out, end, suffix);
   *out = 0;
   return out < end;
 }
@@ -107,14 +108,32 @@ bool has_open_record(const ChunkHeader* chunk) {
   return __atomic_load_n(&chunk->open, __ATOMIC_ACQUIRE) != 0;
 }
 
+constexpr char kUnfinishedSuffix[] = ".part";
+
 long create_file(char* path, const char* directory, const Identity& identity) {
   long fd = -EEXIST;
   for (unsigned attempt = 0; fd == -EEXIST && attempt < 100; ++attempt) {
-    if (!make_path(path, directory, identity, attempt)) return -ENAMETOOLONG;
+    if (!make_path(path, directory, identity, attempt, kUnfinishedSuffix)) return -ENAMETOOLONG;
     fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path),
                      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   }
   return fd;
+}
+
+// Gives the file its name, the first that is free, once its header is whole: whoever is killed before leaves
+// nothing that a reader would take for a trace.
+bool publish_file(const char* unfinished, char* path, const char* directory, const Identity& identity) {
+  constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE; file systems that lack it answer EINVAL
+  long result = -EEXIST;
+  for (unsigned attempt = 0; result == -EEXIST && attempt < 100; ++attempt) {
+    if (!make_path(path, directory, identity, attempt, kFileSuffix)) return false;
+    result = raw_syscall(SYS_renameat2, AT_FDCWD, as_argument(unfinished), AT_FDCWD, as_argument(path),
+                         kNoReplace);
+    if (result == -EINVAL || result == -ENOSYS)
+      result = raw_syscall(SYS_linkat, AT_FDCWD, as_argument(unfinished), AT_FDCWD, as_argument(path), 0);
+  }
+  if (result == 0) raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);  // what a link leaves
+  return result == 0;
 }
 
 }  // namespace
@@ -122,7 +141,8 @@ long create_file(char* path, const char* directory, const Identity& identity) {
 bool FileWriter::open(const char* directory, const Identity& identity, const Clock& clock,
                       std::uint64_t ring_bytes, bool check_pid) {
   raw_syscall(SYS_mkdirat, AT_FDCWD, as_argument(directory), 0700);
-  long fd = create_file(path_, directory, identity);
+  char unfinished[kMaxPath];
+  long fd = create_file(unfinished, directory, identity);
   if (failed(fd)) return false;
   void* page = reserve(static_cast<int>(fd), 0, kHeaderBytes)
                    ? map(kHeaderBytes, MAP_SHARED, static_cast<int>(fd), 0)
@@ -135,7 +155,7 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
     unmap(page, kHeaderBytes);
     unmap(known_, kKnownSlots * sizeof(Known));
     unmap(bulk_, bulk_slots_ * sizeof(BulkSlot));
-    raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(path_), 0);  // no reader should meet half a file
+    raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);
     return false;
   }
   clock_ = clock;
@@ -146,7 +166,9 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
   requests_off_ = 0;
   header_ = static_cast<FileHeader*>(page);
   write_header(identity, ring_bytes);
-  return true;
+  if (publish_file(unfinished, path_, directory, identity)) return true;
+  abandon();
+  return false;
 }
 
 void FileWriter::write_header(const Identity& identity, std::uint64_t ring_bytes) {
