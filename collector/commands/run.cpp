@@ -1,15 +1,18 @@
 // ddpscope run: the job, recorded; at its end a summary on standard error.
 #include <fmt/format.h>
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 
-#include "collector/alignment/align.h"
+#include "collector/analysis/analyze.h"
 #include "collector/commands/command.h"
 #include "collector/commands/job_environment.h"
 #include "collector/commands/job_process.h"
 #include "collector/commands/terminal_progress.h"
-#include "collector/reading/read_trace.h"
 #include "collector/reports/escape.h"
+#include "collector/reports/report.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -37,17 +40,31 @@ std::uint64_t device_calls(const model::Job& job) {
   return sum;
 }
 
+std::string count_findings(const std::vector<findings::Finding>& found) {
+  std::map<findings::Severity, int, std::greater<>> counts;
+  for (const findings::Finding& finding : found) ++counts[finding.severity];
+  std::string text;
+  for (auto [severity, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, findings::name_of(severity));
+  return text.empty() ? "nothing found" : "found: " + text;
+}
+
 void print_summary(const RunOptions& options, const std::filesystem::path& folder) {
-  TerminalProgress progress;
-  auto reading = reading::read_trace(folder, progress);
-  if (!reading) return print_nothing_recorded();
-  model::Job& job = reading->job;
-  alignment::align(job);
-  fmt::print(stderr, "ddpscope: {} ranks, {} processes, {} events, {} dropped, {:.1f} s; trace in {}\n",
+  std::optional<Result<analysis::Analysis>> analysis;
+  {
+    TerminalProgress progress;
+    analysis = analysis::analyze(folder, {}, progress);
+  }
+  if (!*analysis) return print_nothing_recorded();
+  const model::Job& job = (*analysis)->job;
+  fmt::print(stderr, "ddpscope: {} ranks, {} processes, {} events, {} dropped, {:.1f} s; {}\n",
              job.ranks().size(), job.processes.size(), job.calls(), job.lost(),
-             static_cast<double>(job.duration_ns) * 1e-9, reports::escape(folder.string()));
+             static_cast<double>(job.duration_ns) * 1e-9, count_findings((*analysis)->outcome.findings));
+  fmt::print(stderr, "ddpscope: trace in {0}; `ddpscope report {0}` tells more\n",
+             reports::escape(folder.string()));
   if (options.recording.stand_ins && device_calls(job) == 0)
     fmt::print(stderr, "ddpscope: the job made no CUDA or NCCL call: the stand-ins of --cpu were not used\n");
+  if (options.report) fmt::print(stderr, "\n{}", reports::text_report(job, (*analysis)->outcome));
 }
 
 Outcome run(const RunOptions& options) {

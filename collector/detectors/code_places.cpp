@@ -8,7 +8,7 @@
 namespace ddpscope::detectors {
 
 void CodePlaces::load() const {
-  stacks_.resize(collectives_.sites);
+  stacks_.resize(collectives_.sites.size());
   for (const matching::CollectiveCall& call : collectives_.calls)
     if (call.site && stacks_[call.site].empty()) stacks_[call.site] = stack_of(job_, call.event);
 }

@@ -76,6 +76,8 @@ findings::Place place_of(const Facts& facts, const Divergence& divergence) {
     from = std::min(from, facts.collectives.calls[call].begin_ns);
     to = std::max(to, facts.device_order.complete_ns(call));
   }
+  // After a call left out or made once more all that follows is paired with a neighbour.
+  if (divergence.kind != matching::DivergenceKind::kDifferent) to = ordering::kNever;
   std::sort(ranks.begin(), ranks.end());
   return facts.rounds.place(ranks, from, to);
 }

@@ -26,7 +26,7 @@ constexpr std::size_t kLeastSteps = 3;
 constexpr std::uint64_t kLeastBytes = 1024;  // of a set: less is no model's gradient
 // No gradient is ready before the forward pass is over, which is about a third of the kernels. Reductions
 // that start earlier belong to the forward pass: tensor parallelism, synchronised batch normalisation.
-constexpr double kForwardPart = 0.25;
+constexpr double kForwardPart = 0.3;
 
 // A step whose reductions are one set, made `times` times over.
 struct Repeated {

@@ -11,15 +11,16 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
   hash ^= hash >> 32;
 }
 
-std::uint64_t content_of(const trace::TraceFile& file, std::uint32_t stack) {
-  std::uint64_t hash = 0;
+std::vector<std::uint64_t> frames_of(const trace::TraceFile& file, std::uint32_t stack) {
+  std::vector<std::uint64_t> frames;
   for (const trace::StackFrame& frame : file.stack(stack)) {
-    mix(hash, std::hash<std::string_view>{}(file.string(frame.file)));
+    std::uint64_t hash = std::hash<std::string_view>{}(file.string(frame.file));
     mix(hash, std::hash<std::string_view>{}(file.string(frame.function)));
     mix(hash, frame.line);
     mix(hash, frame.address);
+    frames.push_back(hash);
   }
-  return hash;
+  return frames;
 }
 
 }  // namespace
@@ -28,11 +29,11 @@ std::uint32_t CallSites::number(std::uint32_t process, std::uint32_t stack) {
   if (stack == 0) return 0;
   auto [known, fresh] = known_[process].emplace(stack, 0);
   if (!fresh) return known->second;
-  const trace::TraceFile& file = job_.processes[process].file;
-  if (file.stack(stack).empty()) return 0;
-  auto [content, is_new] = by_content_.emplace(content_of(file, stack), next_);
-  if (is_new) ++next_;
-  return known->second = content->second;
+  std::vector<std::uint64_t> frames = frames_of(job_.processes[process].file, stack);
+  if (frames.empty()) return 0;
+  auto [place, is_new] = by_frames_.emplace(frames, count());
+  if (is_new) frames_.push_back(std::move(frames));
+  return known->second = place->second;
 }
 
 }  // namespace ddpscope::matching

@@ -2,6 +2,7 @@
 // ranks.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -14,13 +15,15 @@ class CallSites {
   explicit CallSites(const model::Job& job) : job_(job), known_(job.processes.size()) {}
 
   std::uint32_t number(std::uint32_t process, std::uint32_t stack);  // 0 if there is no stack
-  std::uint32_t count() const { return next_; }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(frames_.size()); }
+  // By number: a hash of each frame, innermost first.
+  std::vector<std::vector<std::uint64_t>> take_frames() { return std::move(frames_); }
 
  private:
   const model::Job& job_;
   std::vector<std::unordered_map<std::uint32_t, std::uint32_t>> known_;  // per process: stack id to number
-  std::unordered_map<std::uint64_t, std::uint32_t> by_content_;
-  std::uint32_t next_ = 1;
+  std::map<std::vector<std::uint64_t>, std::uint32_t> by_frames_;
+  std::vector<std::vector<std::uint64_t>> frames_{{}};  // number 0 is no stack
 };
 
 }  // namespace ddpscope::matching

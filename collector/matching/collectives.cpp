@@ -64,7 +64,7 @@ class Builder {
   Collectives build() {
     add_members();
     for (process_ = 0; process_ < job_.processes.size(); ++process_) add_process();
-    result_.sites = sites_.count();
+    result_.sites = sites_.take_frames();
     return std::move(result_);
   }
 

@@ -62,7 +62,8 @@ struct Communicator {
 struct Collectives {
   std::vector<Communicator> communicators;
   std::vector<CollectiveCall> calls;
-  std::uint32_t sites = 1;  // numbers given
+  std::vector<std::vector<std::uint64_t>>
+      sites;  // by number: a hash of each frame, innermost first; 0 has none
 
   const Member& member_of(const CollectiveCall& call) const {
     return communicators[call.communicator].members[call.member];

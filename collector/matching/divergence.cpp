@@ -54,6 +54,7 @@ class Walk {
   void tell_missing(const Group& without, const Group& with, bool tie);
   void tell_different(const Group& odd, const Group& others, bool tie);
   enum class Surplus : std::uint8_t { kYes, kNo, kUnknown };
+  bool repeats(const CollectiveCall& a, const CollectiveCall& b) const;
   Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
   std::pair<std::size_t, std::size_t> kinship(const CollectiveCall& call) const;
 
@@ -199,7 +200,16 @@ Walk::Surplus Walk::judge_surplus(std::uint32_t member, std::uint32_t without) c
     by_other += !ended(without) && same(next, head(without));
   }
   if (by_it || by_other) return by_other > by_it ? Surplus::kYes : Surplus::kNo;
-  return before.signature == head(member).signature ? Surplus::kYes : Surplus::kUnknown;
+  return repeats(before, head(member)) ? Surplus::kYes : Surplus::kUnknown;
+}
+
+// The same call from the same place, or by way of the same frames but one: two lines of one function.
+bool Walk::repeats(const CollectiveCall& a, const CollectiveCall& b) const {
+  const auto &first = all_.sites[a.site], &second = all_.sites[b.site];
+  if (!(a.signature == b.signature) || first.size() != second.size()) return false;
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) different += first[i] != second[i];
+  return different == 0 || (different == 1 && first.size() > 1);
 }
 
 // How many of the communicator's calls come from the same place in the code, and, where that does not tell,

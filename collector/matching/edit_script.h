@@ -17,7 +17,7 @@ enum class Step : std::uint8_t {
 // script for free, for nobody knows how it went on.
 constexpr int kGap = 4;
 constexpr int kOtherSite = 3;  // same signature from another place in the code
-constexpr int kSamePlace = 2;  // another signature from the same place
+constexpr int kSamePlace = 5;  // another signature from the same place
 constexpr int kUnrelated = 7;  // neither: cheaper than leaving out both
 constexpr std::size_t kLookAhead = 64;
 

@@ -1,0 +1,83 @@
+// Which finding becomes whose consequence.
+#include "collector/attribution/attribute.h"
+
+#include <gtest/gtest.h>
+
+namespace ddpscope::attribution {
+namespace {
+
+using findings::Finding;
+using findings::Severity;
+
+Finding make(const std::string& slug, std::vector<std::int32_t> ranks, std::int64_t from, std::int64_t to) {
+  Finding finding;
+  finding.slug = slug;
+  finding.ranks = ranks;
+  finding.place = {ranks, from, to};
+  finding.first_ns = from;
+  finding.last_ns = to;
+  return finding;
+}
+
+TEST(Attribution, AConsequenceInTheSamePlaceIsFoldedIntoItsCause) {
+  std::vector<Finding> found = {make("hung-collective", {0, 1}, 10, 100),
+                                make("skipped-barrier", {0, 1}, 10, 100)};
+  attribute(found);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].slug, "skipped-barrier");
+  EXPECT_EQ(found[0].consequences, std::vector<std::string>{"hung-collective"});
+}
+
+TEST(Attribution, ChainsEndAtTheirRoot) {
+  std::vector<Finding> found = {
+      make("hung-collective", {1}, 10, 100), make("mismatched-collective", {1}, 10, 100),
+      make("divergent-existence-check", {1}, 5, 100), make("skipped-barrier", {1}, 10, 100)};
+  attribute(found);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].slug, "divergent-existence-check");
+  EXPECT_EQ(found[0].consequences.size(), 3u);
+}
+
+TEST(Attribution, AnotherPlaceOrOtherRanksIsAnotherBug) {
+  std::vector<Finding> elsewhere = {make("hung-collective", {0}, 200, 300),
+                                    make("skipped-barrier", {0}, 10, 100)};
+  attribute(elsewhere);
+  EXPECT_EQ(elsewhere.size(), 2u);
+  std::vector<Finding> others = {make("hung-collective", {2, 3}, 10, 100),
+                                 make("skipped-barrier", {0, 1}, 10, 100)};
+  attribute(others);
+  EXPECT_EQ(others.size(), 2u);
+}
+
+TEST(Attribution, AConsequenceLendsItsSeverity) {
+  std::vector<Finding> found = {make("hung-collective", {1}, 10, 100), make("uneven-steps", {1}, 10, 100)};
+  found[1].severity = Severity::kWarning;
+  attribute(found);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].severity, Severity::kError);
+}
+
+TEST(Attribution, TheSameBugTwiceIsCountedAndKeepsItsId) {
+  std::vector<Finding> twice = {make("straggler", {1}, 10, 20), make("straggler", {1}, 30, 40)};
+  std::vector<Finding> once = {make("straggler", {1}, 500, 600)};
+  attribute(twice);
+  attribute(once);
+  ASSERT_EQ(twice.size(), 1u);
+  EXPECT_EQ(twice[0].count, 2u);
+  EXPECT_EQ(twice[0].last_ns, 40);
+  EXPECT_EQ(twice[0].id, once[0].id);
+}
+
+TEST(Attribution, WorstFirstThenByTime) {
+  std::vector<Finding> found = {make("straggler", {1}, 10, 20), make("shared-device", {2}, 90, 99),
+                                make("unsharded-sampler", {3}, 50, 60)};
+  found[0].severity = Severity::kWarning;
+  attribute(found);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].slug, "unsharded-sampler");
+  EXPECT_EQ(found[1].slug, "shared-device");
+  EXPECT_EQ(found[2].slug, "straggler");
+}
+
+}  // namespace
+}  // namespace ddpscope::attribution

@@ -1,0 +1,122 @@
+// Roles, ranks, attempts and jobs, from traces as text.
+#include <gtest/gtest.h>
+
+#include "tests/unit/collector/recorded.h"
+
+namespace ddpscope::reading {
+namespace {
+
+using model::Process;
+using model::Role;
+using tests::Recorded;
+
+const Process& by_pid(const Reading& reading, std::int32_t pid) {
+  for (const Process& process : reading.job.processes)
+    if (process.header().pid == pid) return process;
+  ADD_FAILURE() << "no process " << pid;
+  return reading.job.processes.front();
+}
+
+TEST(Identity, TheCommunicatorOutranksTheEnvironment) {
+  Recorded trace(R"(
+process a pid=10 rank=5 world=2
+process b pid=11 rank=6 world=2
+a 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=2
+b 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=2
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(by_pid(*reading, 10).rank, 0);
+  EXPECT_EQ(by_pid(*reading, 11).rank, 1);
+  EXPECT_STREQ(by_pid(*reading, 11).rank_source, "communicator");
+}
+
+TEST(Identity, LoaderWorkersInheritTheirRank) {
+  Recorded trace(R"(
+process a pid=10 rank=0 world=2
+process b pid=11 rank=1 world=2
+process w pid=12 parent=b rank=1 world=2
+process v pid=13 parent=w
+a 0.1 +0.1 connect inode=1
+b 0.1 +0.1 connect inode=2
+w 0.2 +0.1 open path=sample file=1
+v 0.3 +0.1 open path=sample file=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(by_pid(*reading, 11).role, Role::kRank);
+  EXPECT_EQ(by_pid(*reading, 12).role, Role::kWorker);
+  EXPECT_EQ(by_pid(*reading, 12).rank, 1);
+  EXPECT_EQ(by_pid(*reading, 13).role, Role::kWorker);
+  EXPECT_EQ(by_pid(*reading, 13).rank, 1);
+  EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1}));
+}
+
+TEST(Identity, AWrapperScriptIsNotTheRank) {
+  Recorded trace(R"(
+process shell pid=9 rank=0 world=1
+process python pid=10 parent=shell rank=0 world=1
+shell 0.1 +0.1 open path=log flags=wronly|creat file=1
+python 0.2 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(by_pid(*reading, 10).role, Role::kRank);
+  EXPECT_EQ(by_pid(*reading, 9).role, Role::kLauncher);
+}
+
+TEST(Identity, TheLastAttemptIsAnalysed) {
+  Recorded trace(R"(
+process a pid=10 rank=0 world=1 TORCHELASTIC_RUN_ID=job TORCHELASTIC_RESTART_COUNT=0
+process b pid=11 rank=0 world=1 TORCHELASTIC_RUN_ID=job TORCHELASTIC_RESTART_COUNT=1
+a 0.1 +0.1 connect inode=1
+b 0.2 +0.1 connect inode=2
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  ASSERT_EQ(reading->job.processes.size(), 1u);
+  EXPECT_EQ(reading->job.processes[0].header().pid, 11);
+  EXPECT_EQ(reading->job.attempt, 1);
+  EXPECT_EQ(reading->job.other_attempts, 1);
+}
+
+TEST(Identity, TwoJobsThatShareNothingAreRefused) {
+  Recorded trace(R"(
+process a pid=10 rank=0 world=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=29500
+process b pid=11 rank=0 world=1 MASTER_ADDR=10.0.0.2 MASTER_PORT=29500
+a 0.1 +0.1 connect inode=1
+b 0.2 +0.1 connect inode=2
+)");
+  auto reading = trace.read();
+  ASSERT_FALSE(reading.ok());
+  EXPECT_NE(reading.error().what.find("2 jobs that share nothing"), std::string::npos);
+}
+
+TEST(Identity, ACommunicatorJoinsWhatTheEnvironmentDoesNot) {
+  Recorded trace(R"(
+process a pid=10 rank=0 world=2
+process b pid=11 rank=1 world=2
+a 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=2
+b 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=2
+)");
+  EXPECT_TRUE(trace.read().ok());
+}
+
+TEST(Identity, WithoutAnyNameRanksAreNumberedByTheirStart) {
+  Recorded trace(R"(
+process parent pid=9
+process a pid=10 parent=parent start=1
+process b pid=11 parent=parent start=2
+parent 0.1 +0.1 open path=x flags=wronly|creat file=1
+a 1.1 +0.1 connect inode=1
+b 2.2 +0.1 connect inode=2
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(by_pid(*reading, 10).rank, 0);
+  EXPECT_EQ(by_pid(*reading, 11).rank, 1);
+  EXPECT_EQ(by_pid(*reading, 9).role, Role::kLauncher);
+}
+
+}  // namespace
+}  // namespace ddpscope::reading
