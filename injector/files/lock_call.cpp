@@ -18,8 +18,9 @@ trace::OpenRecord begin_lock(Call call, int fd, int operation, std::uint64_t sta
   payload.file = opening->file;
   payload.fd = fd;
   payload.operation = operation;
+  std::uint32_t stack = current_stack(*file);
   return this_thread.writer.open_in(*file, call, trace::Budget::kKept, &payload, sizeof(payload), now(*file),
-                                    0);
+                                    stack);
 }
 
 void end_lock(const trace::OpenRecord& record, int result) {

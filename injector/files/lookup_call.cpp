@@ -10,8 +10,10 @@ namespace {
 void open_new_record(trace::FileWriter& file, LookupInProgress& lookup) {
   trace::payload::FileName payload{};
   payload.path = lookup.path;
+  bool told = lookup.path && is_first(file, lookup.call, lookup.attempt.key);
+  std::uint32_t stack = told ? current_stack(file) : 0;
   lookup.attempt.record =
-      open_file_record(file, lookup.call, trace::Budget::kKept, payload, lookup.attempt.began);
+      open_file_record(file, lookup.call, trace::Budget::kKept, payload, lookup.attempt.began, stack);
 }
 
 void begin_by_name(trace::FileWriter& file, PathText path, LookupInProgress* lookup) {

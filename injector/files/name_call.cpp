@@ -44,8 +44,9 @@ trace::OpenRecord begin_name(const NameRequest& request) {
     payload.inode = state.st_ino;
     payload.size = static_cast<std::uint64_t>(state.st_size);
   }
+  std::uint32_t stack = current_stack(*file);
   return this_thread.writer.open_in(*file, request.call, trace::Budget::kKept, &payload, sizeof(payload),
-                                    now(*file), 0);
+                                    now(*file), stack);
 }
 
 void end_name(const trace::OpenRecord& record, bool succeeded) {

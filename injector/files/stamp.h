@@ -14,9 +14,9 @@ inline std::uint32_t stamp() { return this_thread.writer.opened() - file_records
 // Opens a record that leaves the stamp as it is. As own work only.
 template <class Payload>
 trace::OpenRecord open_file_record(trace::FileWriter& file, Call call, trace::Budget budget,
-                                   const Payload& payload, std::uint64_t ticks) {
+                                   const Payload& payload, std::uint64_t ticks, std::uint32_t stack = 0) {
   trace::OpenRecord record =
-      this_thread.writer.open_in(file, call, budget, &payload, sizeof(payload), ticks, 0);
+      this_thread.writer.open_in(file, call, budget, &payload, sizeof(payload), ticks, stack);
   if (record) ++file_records;
   return record;
 }
