@@ -8,6 +8,7 @@ constexpr Detector kDetectors[] = {
     {"skipped-barrier", detect_skipped_barrier},
     {"mismatched-collective", detect_mismatched_collective},
     {"hung-collective", detect_hung_collective},
+    {"duplicate-checkpoint-write", detect_duplicate_checkpoint_write},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
 };
 

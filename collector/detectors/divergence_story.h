@@ -14,8 +14,8 @@ Sides sides_of(const Facts& facts, const matching::Divergence& divergence);
 // What the ranks met in before they parted, then the call at this place, a line a rank, the odd ones last.
 std::vector<findings::Evidence> evidence_of(const Facts& facts, const matching::Divergence& divergence);
 
-// From the last round before the divergence; to the end of the job if one of its calls never completed, or if it
-// shifts all that follows.
+// From the last round before the divergence; to the end of the job if one of its calls never completed, or if
+// it shifts all that follows.
 findings::Place place_of(const Facts& facts, const matching::Divergence& divergence);
 
 }  // namespace ddpscope::detectors

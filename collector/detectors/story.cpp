@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "collector/symbols/native_frames.h"
 
 namespace ddpscope::detectors {
@@ -45,6 +47,17 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) 
 
 std::string code_place(const model::Job& job, model::EventRef event) {
   std::vector<std::string> stack = stack_of(job, event);
+  return stack.empty() ? "" : stack.front();
+}
+
+std::string program_place(const model::Job& job, model::EventRef event) {
+  constexpr std::string_view kLibraries[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
+                                             " std::", ".so"};
+  std::vector<std::string> stack = stack_of(job, event);
+  for (const std::string& frame : stack) {
+    auto within = [&](std::string_view part) { return frame.find(part) != std::string::npos; };
+    if (std::none_of(std::begin(kLibraries), std::end(kLibraries), within)) return frame;
+  }
   return stack.empty() ? "" : stack.front();
 }
 

@@ -19,6 +19,9 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);
 // The innermost frame that belongs to the program; empty without a stack.
 std::string code_place(const model::Job& job, model::EventRef event);
+// The innermost frame that is neither the language's library nor an installed package; code_place() without
+// one.
+std::string program_place(const model::Job& job, model::EventRef event);
 
 std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
 const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many);

@@ -118,7 +118,7 @@ struct EndDwfl {
 struct Module {
   std::unique_ptr<Dwfl, EndDwfl> dwfl;
   Dwfl_Module* module = nullptr;
-  Dwarf_Addr start = 0;  // of its first mapped page, in elfutils' own address space
+  Dwarf_Addr bias = 0;  // where elfutils put it, minus what its file says
   std::unordered_map<std::uint64_t, std::vector<std::string>> known;
 };
 
@@ -129,8 +129,7 @@ Module load(const std::string& path) {
   dwfl_report_begin(loaded.dwfl.get());
   loaded.module = dwfl_report_offline(loaded.dwfl.get(), path.c_str(), path.c_str(), -1);
   dwfl_report_end(loaded.dwfl.get(), nullptr, nullptr);
-  if (loaded.module)
-    dwfl_module_info(loaded.module, nullptr, &loaded.start, nullptr, nullptr, nullptr, nullptr, nullptr);
+  if (loaded.module) dwfl_module_getelf(loaded.module, &loaded.bias);
   return loaded;
 }
 
@@ -150,9 +149,9 @@ std::vector<std::string> NativeFrames::at(std::string_view path, std::uint64_t o
   Module& module = found->second;
   auto [known, fresh] = module.known.try_emplace(offset);
   if (!fresh) return known->second;
-  if (module.module) known->second = frames_from_dwarf(module.module, module.start + offset);
+  if (module.module) known->second = frames_from_dwarf(module.module, module.bias + offset);
   if (known->second.empty())
-    known->second = {frame_from_symbol(module.module, module.start + offset, path, offset)};
+    known->second = {frame_from_symbol(module.module, module.bias + offset, path, offset)};
   return known->second;
 }
 

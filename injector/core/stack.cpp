@@ -5,6 +5,7 @@
 #include "injector/core/own_code.h"
 #include "injector/core/process.h"
 #include "injector/core/safe_read.h"
+#include "injector/core/unwind.h"
 #include "injector/python/python_stack.h"
 #include "trace/write/raw_syscall.h"
 
@@ -105,9 +106,7 @@ std::uint32_t intern_addresses(trace::FileWriter& file, const std::uintptr_t* ad
   return kept ? this_thread.writer.intern_stack(file, frames, kept) : 0;
 }
 
-std::uint32_t native_stack(trace::FileWriter& file) {
-  std::uintptr_t addresses[kMaxFrames];
-  int count = walk(addresses);
+std::uint32_t intern_native(trace::FileWriter& file, const std::uintptr_t* addresses, int count) {
   if (!count) return 0;
   // The same addresses are the same stack: what they resolve to is remembered beside strings and stacks.
   std::uint64_t hash = 0x5AC5;
@@ -126,8 +125,18 @@ std::uint32_t native_stack(trace::FileWriter& file) {
 std::uintptr_t call_site() { return outermost_own_frame()->return_address; }
 
 std::uint32_t current_stack(trace::FileWriter& file) {
-  std::uint32_t python = python_stack(file);
-  return python ? python : native_stack(file);
+  if (std::uint32_t python = python_stack(file)) return python;
+  std::uintptr_t addresses[kMaxFrames];
+  int count = walk(addresses);
+  return intern_native(file, addresses, count);
+}
+
+std::uint32_t unwound_stack(trace::FileWriter& file) {
+  if (std::uint32_t python = python_stack(file)) return python;
+  std::uintptr_t addresses[kMaxFrames];
+  int count = unwind(addresses, kMaxFrames);
+  if (!count) count = walk(addresses);
+  return intern_native(file, addresses, count);
 }
 
 bool is_first(trace::FileWriter& file, trace::Call call, std::uint64_t kind) {

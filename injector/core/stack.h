@@ -11,6 +11,10 @@ namespace ddpscope::injector {
 // addresses, as far as frame pointers lead. 0: nothing found. Must be called inside OwnWork.
 std::uint32_t current_stack(trace::FileWriter& file);
 
+// The same by the unwinder, where the guest has one: through code without frame pointers (libstdc++, whatever
+// was built for release), but in microseconds. For rare calls.
+std::uint32_t unwound_stack(trace::FileWriter& file);
+
 // Where the guest called the hook that is running.
 std::uintptr_t call_site();
 

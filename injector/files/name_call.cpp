@@ -44,7 +44,7 @@ trace::OpenRecord begin_name(const NameRequest& request) {
     payload.inode = state.st_ino;
     payload.size = static_cast<std::uint64_t>(state.st_size);
   }
-  std::uint32_t stack = current_stack(*file);
+  std::uint32_t stack = unwound_stack(*file);
   return this_thread.writer.open_in(*file, request.call, trace::Budget::kKept, &payload, sizeof(payload),
                                     now(*file), stack);
 }

@@ -31,7 +31,7 @@ OpenRecord begin_shared(const char* folder, const char* name) {
   trace::payload::FileName payload{};
   payload.path = this_thread.writer.intern(*file, path, size);
   payload.count = 1;
-  return this_thread.writer.open<call>(*file, payload, now(*file), current_stack(*file));
+  return this_thread.writer.open<call>(*file, payload, now(*file), unwound_stack(*file));
 }
 
 template <Call call>

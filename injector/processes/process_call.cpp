@@ -23,7 +23,7 @@ trace::OpenRecord open_process(trace::FileWriter& file, Call call, const char* p
   payload.path = is_given(program) ? this_thread.writer.intern(file, program) : 0;
   payload.flags = flags;
   return this_thread.writer.open_in(file, call, trace::Budget::kKept, &payload, sizeof(payload), now(file),
-                                    current_stack(file));
+                                    unwound_stack(file));
 }
 
 // The memory is the parent's, and so is the trace: it learns of the child here.

@@ -1,0 +1,42 @@
+// What each rank wrote: one entry for each opening of a file for writing that then got bytes.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/model/job.h"
+
+namespace ddpscope::files {
+
+struct Extent {
+  std::uint64_t offset;
+  std::uint64_t bytes;
+};
+
+// Digest of an extent, in the order in which it was written. Extents of one repeated word are left out: they
+// are alike in files that have nothing else in common.
+struct Digest {
+  std::uint64_t hash;
+  std::uint64_t bytes;
+};
+
+struct WrittenFile {
+  std::int32_t rank;
+  model::EventRef open;
+  std::uint32_t host;
+  std::string path;  // under which it was left: as opened, or as renamed later by the same process
+  std::int64_t begin_ns;
+  std::int64_t end_ns;  // of the last write, or of the renaming
+  std::uint64_t bytes = 0;
+  bool append = false;    // opened with O_APPEND
+  bool truncate = false;  // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content
+  std::vector<Extent> extents;
+  std::vector<Digest> digests;
+};
+
+// Those of ranks and of the processes that work for them, by process and time. Files that many jobs share and
+// that no reader misses are left out: byte code, kernel caches, /proc, /sys, devices (design: the default
+// ignore list).
+std::vector<WrittenFile> find_written_files(const model::Job& job);
+
+}  // namespace ddpscope::files
