@@ -199,6 +199,27 @@ void locks() {
   close(fd);
 }
 
+// A loader worker reads more files than are kept, all of them written by the rank that forked it.
+void further_reads() {
+  char name[16];
+  for (int i = 0; i < 10010; ++i) {
+    snprintf(name, sizeof(name), "%d", i);
+    int fd = create(name);
+    (void)!write(fd, "sample", 6);
+    close(fd);
+  }
+  if (!fork()) {
+    for (int i = 0; i < 10010; ++i) {
+      snprintf(name, sizeof(name), "%d", i);
+      int fd = open(name, O_RDONLY);
+      (void)!read(fd, name, sizeof(name));
+      close(fd);
+    }
+    _exit(0);
+  }
+  wait(nullptr);
+}
+
 void ignored() {
   close(open("/dev/null", O_WRONLY));
   mkdir("__pycache__", 0755);
@@ -273,6 +294,7 @@ constexpr Trap kTraps[] = {{"mode_argument", mode_argument},
                            {"transfers", transfers},
                            {"mappings", mappings},
                            {"locks", locks},
+                           {"further_reads", further_reads},
                            {"ignored", ignored},
                            {"close_in_handler", close_in_handler},
                            {"cancelled", cancelled},

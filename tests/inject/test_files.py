@@ -99,6 +99,13 @@ def locks(records):
     return [r["operation"] for r in calls(named(records, "lock"), "flock", "fcntl_lock")] == [2, 1]
 
 
+def further_reads(records):
+    items = calls(records, "item")
+    reads = [r for r in calls(records, "open") if r["flags"] == "O_RDONLY"]
+    return len(reads) == 10000 and len(items) == 10 and len({i["file"] for i in items}) == 10 and \
+        all(i["bytes"] == 6 and i["file"] >= 1 << 31 for i in items)
+
+
 def ignored(records):
     return not records
 
@@ -183,6 +190,7 @@ TRAPS = [
     ("files_guest", transfers, ["sendfile"]), ("files_guest", transfers, ["copy_file_range"]),
     ("files_guest", transfers, ["syscall"]), ("files_guest", mappings, ["mmap"]), ("files_guest", mappings, ["munmap"]),
     ("files_guest", locks, ["flock"]), ("files_guest", locks, ["fcntl"]), ("files_guest", digest, ["write"]),
+    ("files_guest", further_reads, ["read"]),
     ("files_guest", close_in_handler, ["write"]), ("files_guest", cancelled, ["write"]),
     ("processes_guest", pair, ["socketpair"]), ("processes_guest", pair, ["send"]), ("processes_guest", pair, ["recv"]),
     ("processes_guest", tcp, ["connect"]), ("processes_guest", tcp, ["accept4"]), ("processes_guest", pipes, ["pipe2"]),
