@@ -113,9 +113,9 @@ void Learner::add_member(const matching::Communicator& communicator, const match
 }
 
 double median(std::vector<double>& values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
 }
 
 }  // namespace
