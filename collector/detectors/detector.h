@@ -39,6 +39,7 @@ void detect_skipped_barrier(const Facts& facts, findings::Outcome& outcome);
 void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& outcome);
+void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome);
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

@@ -9,6 +9,7 @@ constexpr Detector kDetectors[] = {
     {"mismatched-collective", detect_mismatched_collective},
     {"hung-collective", detect_hung_collective},
     {"duplicate-checkpoint-write", detect_duplicate_checkpoint_write},
+    {"unsharded-sampler", detect_unsharded_sampler},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
 };
 

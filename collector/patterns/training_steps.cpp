@@ -26,12 +26,6 @@ constexpr std::string_view kOptimizerNames[] = {"adam",    "sgd",      "lamb",  
                                                 "adagrad", "adadelta", "rmsprop", "adafactor",
                                                 "shampoo", "muon",     "addcdiv", "optimizer"};
 
-bool is_reduction(const matching::Signature& signature) {
-  bool reduces =
-      signature.operation == Operation::kAllReduce || signature.operation == Operation::kReduceScatter;
-  return reduces && signature.count > kFewElements && model::is_float(signature.datatype);
-}
-
 class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process)
@@ -136,6 +130,12 @@ RankSteps Finder::find() {
 }
 
 }  // namespace
+
+bool is_reduction(const matching::Signature& signature) {
+  bool reduces =
+      signature.operation == Operation::kAllReduce || signature.operation == Operation::kReduceScatter;
+  return reduces && signature.count > kFewElements && model::is_float(signature.datatype);
+}
 
 bool is_optimizer_kernel(std::string_view name) {
   std::string lower(name);

@@ -41,6 +41,9 @@ struct RankSteps {
 // overwritten are left out.
 std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collectives& collectives);
 
+// See above.
+bool is_reduction(const matching::Signature& signature);
+
 // Whether a kernel's name, mangled or not, is that of an optimizer's update.
 bool is_optimizer_kernel(std::string_view name);
 
