@@ -63,7 +63,11 @@ class Builder {
 
   Collectives build() {
     add_members();
-    for (process_ = 0; process_ < job_.processes.size(); ++process_) add_process();
+    for (process_ = 0; process_ < job_.processes.size(); ++process_) {
+      result_.first_of_process.push_back(static_cast<std::uint32_t>(result_.calls.size()));
+      add_process();
+    }
+    result_.first_of_process.push_back(static_cast<std::uint32_t>(result_.calls.size()));
     result_.sites = sites_.take_frames();
     return std::move(result_);
   }
@@ -75,6 +79,7 @@ class Builder {
     Operation operation;
   };
   struct Thread {
+    bool grouping = false;
     std::vector<std::uint32_t> in_group;  // calls not enqueued yet
   };
 
@@ -128,7 +133,9 @@ void Builder::add_process() {
       found.push_back({&record, place, operation});
   });
   auto earlier = [](const Found& a, const Found& b) { return a.record->begin < b.record->begin; };
-  std::stable_sort(found.begin(), found.end(), earlier);
+  if (!std::is_sorted(found.begin(), found.end(), earlier))
+    std::stable_sort(found.begin(), found.end(), earlier);
+  result_.calls.reserve(result_.calls.size() + found.size());
   for (const Found& call : found) {
     if (is_collective(call.operation) || is_point_to_point(call.operation))
       add_call(call);
@@ -163,24 +170,24 @@ void Builder::add_call(const Found& found) {
   call.peer = data.peer;
   auto number = static_cast<std::uint32_t>(result_.calls.size());
   list.push_back(number);
-  threads_[call.thread].in_group.push_back(number);
+  Thread& thread = threads_[call.thread];
+  if (thread.grouping) thread.in_group.push_back(number);
   result_.calls.push_back(call);
 }
 
-// Calls since the thread's last outermost end are enqueued by this one, if they stood in a group at all:
-// outside of one each is enqueued by itself, and then its own end is not later than the group's start.
+// The outermost end enqueues the calls of its group.
 void Builder::end_group(const Found& found) {
   auto group = trace::payload_of<payload::Group>(*found.record);
   if (group.depth != 0) return;
   std::int64_t end = job_.end_ns({process_, found.place});
-  for (std::uint32_t number : threads_[found.record->thread].in_group) result_.calls[number].enqueue_ns = end;
-  threads_[found.record->thread].in_group.clear();
+  Thread& thread = threads_[found.record->thread];
+  for (std::uint32_t number : thread.in_group) result_.calls[number].enqueue_ns = end;
+  thread = {};
 }
 
 void Builder::note_state(const Found& found) {
   if (found.operation == Operation::kGroupStart) {
-    if (trace::payload_of<payload::Group>(*found.record).depth == 0)
-      threads_[found.record->thread].in_group.clear();
+    threads_[found.record->thread].grouping = true;
     return;
   }
   bool abort = found.operation == Operation::kCommunicatorAbort;

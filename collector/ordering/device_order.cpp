@@ -70,13 +70,18 @@ void Replay::collect() {
     if (orders(operation))
       entries_.push_back({job_.time_ns(process_, record.begin), &record, place, operation, kNone});
   });
-  for (std::uint32_t i = 0; i < collectives_.calls.size(); ++i) {
-    const auto& call = collectives_.calls[i];
-    if (call.event.process == process_)
-      entries_.push_back({call.enqueue_ns, nullptr, {}, Operation::kNone, i});
-  }
   auto earlier = [](const Entry& a, const Entry& b) { return a.at_ns < b.at_ns; };
-  std::stable_sort(entries_.begin(), entries_.end(), earlier);
+  auto sort = [&](std::ptrdiff_t from) {
+    if (!std::is_sorted(entries_.begin() + from, entries_.end(), earlier))
+      std::stable_sort(entries_.begin() + from, entries_.end(), earlier);
+  };
+  sort(0);
+  auto device_calls = static_cast<std::ptrdiff_t>(entries_.size());
+  for (std::uint32_t i = collectives_.first_of_process[process_];
+       i < collectives_.first_of_process[process_ + 1]; ++i)
+    entries_.push_back({collectives_.calls[i].enqueue_ns, nullptr, {}, Operation::kNone, i});
+  sort(device_calls);
+  std::inplace_merge(entries_.begin(), entries_.begin() + device_calls, entries_.end(), earlier);
 }
 
 void Replay::run() {
