@@ -42,16 +42,18 @@ class Reader {
     Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
     if (operation == Operation::kOpen) open(place, trace::payload_of<trace::payload::FileOpen>(record));
     if (operation != Operation::kRead) return;
-    if (openings_.contains(trace::payload_of<trace::payload::FileIo>(record).file))
-      out_.reads_ns.push_back(job_.begin_ns({process_, place}));
+    auto io = trace::payload_of<trace::payload::FileIo>(record);
+    if (openings_.contains(io.file) && io.bytes) read(io, job_.begin_ns({process_, place}));
   }
 
   void finish() {
-    std::vector<Item> parts;
-    for (const trace::ItemSpan& span : job_.processes[process_].file.items()) take_parts(span, parts);
+    const auto& spans = job_.processes[process_].file.items();
+    if (!spans.empty()) parts_.clear();  // the spans have what the ring may have lost
+    std::erase_if(parts_, [&](const Part& part) { return !in_parts_.contains(part.file); });
+    for (const trace::ItemSpan& span : spans) take_parts(span);
     // What was read in parts is no whole file.
     std::erase_if(out_.items, [&](const Item& item) { return in_parts_.contains(item.key); });
-    out_.items.insert(out_.items.end(), parts.begin(), parts.end());
+    for (const Part& part : parts_) out_.items.push_back(part.item);
   }
 
  private:
@@ -72,15 +74,28 @@ class Reader {
     out_.items.push_back({key, job_.begin_ns({process_, place})});
   }
 
+  // A read that does not go on where the last one of its opening ended picks a part; the first one only if it
+  // does not start at the beginning, or if another part follows.
+  void read(const trace::payload::FileIo& io, std::int64_t at_ns) {
+    out_.reads_ns.push_back(at_ns);
+    std::uint64_t file_key = openings_[io.file];
+    auto [last, first] = next_.try_emplace(io.file, io.next);
+    bool goes_on = !first && last->second == io.offset;
+    last->second = io.next;
+    if (goes_on) return;
+    if (!first || io.offset != 0) in_parts_.insert(file_key);
+    parts_.push_back({file_key, {mix(mix(file_key, io.offset), io.bytes), at_ns}});
+  }
+
   // An item names its opening, or, beyond the openings that are kept, its path by a hash.
-  void take_parts(const trace::ItemSpan& span, std::vector<Item>& parts) {
+  void take_parts(const trace::ItemSpan& span) {
     std::int64_t at = job_.time_ns(process_, span.opened.ticks);
     for (const trace::ItemRead& item : span.items) {
       if (others_.contains(item.file)) continue;
       auto found = openings_.find(item.file);
       std::uint64_t file_key = found == openings_.end() ? mix(item.file, 0) : found->second;
       if (found != openings_.end()) in_parts_.insert(file_key);
-      parts.push_back({mix(mix(file_key, item.offset), item.bytes), at});
+      parts_.push_back({file_key, {mix(mix(file_key, item.offset), item.bytes), at}});
     }
   }
 
@@ -89,7 +104,13 @@ class Reader {
   ItemStream& out_;
   std::unordered_map<std::uint32_t, std::uint64_t> openings_;  // of data: number to key of the file
   std::unordered_set<std::uint32_t> others_;
-  std::unordered_set<std::uint64_t> in_parts_;
+  std::unordered_set<std::uint64_t> in_parts_;             // keys of files
+  std::unordered_map<std::uint32_t, std::uint64_t> next_;  // by opening: where a read would go on
+  struct Part {
+    std::uint64_t file;
+    Item item;
+  };
+  std::vector<Part> parts_;
 };
 
 }  // namespace
