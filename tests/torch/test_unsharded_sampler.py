@@ -22,7 +22,7 @@ def test_no_sampler(tmp_path, seed):
     finding = ddpscope.only_finding(trace, "unsharded-sampler")
     line = ddpscope.line_of(SCRIPTS / "train_speech.py", '"wavs", name), "rb")')
     assert all("corpus/wavs/clip" in step["file"] for step in finding["evidence"] if step.get("file"))
-    assert any(f"train_speech.py:{line} __getitem__" in frame
+    assert any(f"train_speech.py:{line} Clips.__getitem__" in frame
                for rank in range(ranks) for frame in ddpscope.frames(finding, rank))
     assert len(finding["ranks"]) >= 2 and set(finding["ranks"]) <= set(range(ranks))
     if len(finding["ranks"]) < ranks:
