@@ -60,6 +60,21 @@ OpenRecord ThreadWriter::open_in(FileWriter& file, Call call, Budget budget, con
   return publish_open(file, chunk, record);
 }
 
+OpenRecord ThreadWriter::open_folded(FileWriter& file, Call call, bool counts, const void* payload,
+                                     std::size_t bytes, std::uint64_t ticks, std::uint32_t stack) {
+  if (!number(file)) return {};
+  if (!fold_) fold_ = Fold::create();
+  if (!fold_) return {};
+  Record record{ticks, 0, static_cast<std::uint16_t>(call), number_, stack, {}};
+  std::memcpy(record.payload, payload, bytes);
+  OpenRecord folded = fold_->open(file, *this, record, counts);
+  if (folded) {
+    last_ = nullptr;  // a run of other calls ends here
+    ++opened_;
+  }
+  return folded;
+}
+
 OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key) {
   if (!last_ || last_key_ != key || last_->call != static_cast<std::uint16_t>(call) || !last_->end) return {};
   __atomic_store_n(&last_chunk_->open, last_chunk_->open + 1, __ATOMIC_RELAXED);
@@ -69,9 +84,11 @@ OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key) 
 
 OpenRecord ThreadWriter::resume(FileWriter& file, const OpenRecord& earlier) {
   ChunkHeader* chunk = earlier.chunk;
-  if (!earlier || earlier.epoch != file.epoch() || chunk->thread != number_ || !number_) return {};
+  if (!earlier || earlier.fold || earlier.epoch != file.epoch() || chunk->thread != number_ || !number_)
+    return {};
   if (earlier.generation != chunk->generation || !earlier.record->end) return {};
-  if (chunk->kind == ChunkKind::kBulk && chunk != chunks_[static_cast<std::size_t>(ChunkKind::kBulk)]) return {};
+  if (chunk->kind == ChunkKind::kBulk && chunk != chunks_[static_cast<std::size_t>(ChunkKind::kBulk)])
+    return {};
   __atomic_store_n(&chunk->open, chunk->open + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&earlier.record->end, 0, __ATOMIC_RELEASE);
   return earlier;
@@ -137,6 +154,11 @@ void ThreadWriter::leave(FileWriter& file) {
   ChunkHeader* bulk = chunks_[static_cast<std::size_t>(ChunkKind::kBulk)];
   if (bulk) file.retire_bulk_chunk(bulk);
   forget();
+}
+
+void ThreadWriter::forget() {
+  if (fold_) fold_->destroy();
+  *this = ThreadWriter{};
 }
 
 }  // namespace ddpscope::trace
