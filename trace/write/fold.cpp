@@ -20,27 +20,10 @@ constexpr FoldedWord tagged(FoldedTag tag, std::uint64_t value) {
   return value << 8 | static_cast<std::uint8_t>(tag);
 }
 
-// The arguments without the sequence number, as five words.
-struct Arguments {
-  std::uint64_t words[kPayloadBytes / 8];
-};
-
-Arguments arguments_of(const Record& call, bool counts) {
+Arguments recurring_of(const Record& call, bool counts) {
   Arguments arguments;
   std::memcpy(&arguments, call.payload, sizeof(arguments));
-  static_assert(offsetof(payload::Collective, communicator) == 0 &&
-                offsetof(payload::Collective, sequence) == 4);
-  if (counts) arguments.words[0] &= 0xFFFF'FFFF;
-  return arguments;
-}
-
-// Products side by side: a chain of them would cost more than the record.
-std::uint64_t hash_of(const Record& call, bool counts) {
-  Arguments a = arguments_of(call, counts);
-  std::uint64_t sum = (a.words[0] + call.call) * 0x9E3779B97F4A7C15u + a.words[1] * 0xC2B2AE3D27D4EB4Fu +
-                      a.words[2] * 0x165667B19E3779F9u + a.words[3] * 0xD6E8FEB86659FD93u +
-                      (a.words[4] + call.stack) * 0xA0761D6478BD642Fu;
-  return (sum ^ sum >> 32) * 0x9E3779B97F4A7C15u;
+  return recurring(arguments, counts);
 }
 
 }  // namespace
@@ -67,29 +50,15 @@ Record* Fold::signature(unsigned number) const {
 
 bool Fold::matches(unsigned number, const Record& call) const {
   const Record* known = signature(number);
-  Arguments a = arguments_of(call, counts_);
-  return known->call == call.call && known->stack == call.stack &&
-         std::memcmp(known->payload, &a, sizeof(a)) == 0;
-}
-
-// The place of this signature; nullptr if it has none: then it gets a free one, or that of another.
-Fold::Place* Fold::find(const Record& call, std::uint64_t hash) {
-  auto tag = static_cast<std::uint32_t>(hash >> 16) | 1;  // 0 marks a free place
-  Place* set = &places_[(hash >> 48) % (kPlaces / kWays) * kWays];
-  Place* given = &set[(hash >> 56) % kWays];
-  for (unsigned way = kWays; way-- > 0;) {
-    if (set[way].hash == tag && (!set[way].number || matches(set[way].number - 1, call))) return &set[way];
-    if (!set[way].hash) given = &set[way];
-  }
-  *given = {tag, 0};
-  return nullptr;
+  Arguments a = recurring_of(call, counts_), b = recurring_of(*known, counts_);
+  std::uint64_t difference = (known->call ^ call.call) | (known->stack ^ call.stack);
+  for (std::size_t i = 0; i < kPayloadBytes / 8; ++i) difference |= a.words[i] ^ b.words[i];
+  return difference == 0;
 }
 
 OpenRecord Fold::open(FileWriter& file, ThreadWriter& thread, const Record& call, bool counts) {
   counts_ = counts;
-  if (counts && arguments_of(call, true).words[0] >= kMaxCommunicator) return {};
-  Place* place = find(call, hash_of(call, counts));
-  if (!place) return {};
+  if (counts && recurring_of(call, true).words[0] >= kMaxCommunicator) return {};
   if (chunk_ && (chunk_->used & kCallOpen)) return {};  // it was left by longjmp: it stays where it is
   if (!chunk_ || !has_room()) {
     ChunkHeader* fresh = thread.next_chunk(file, ChunkKind::kFolded, 2 * sizeof(Record));
@@ -97,10 +66,9 @@ OpenRecord Fold::open(FileWriter& file, ThreadWriter& thread, const Record& call
     chunk_ = fresh;
     fresh->used = sizeof(Record);
     last_begin_ = 0;
-    for (Place& known : places_) known.number = 0;
+    for (Set& set : sets_) std::memset(set.numbers, 0, sizeof(set.numbers));
     std::memset(next_, 0, sizeof(next_));
   }
-  place_ = place;
   *open_call() = call;
   __atomic_store_n(&chunk_->used, chunk_->used | kCallOpen, __ATOMIC_RELEASE);
   return {open_call(), chunk_, file.epoch(), 0, this};
@@ -109,18 +77,19 @@ OpenRecord Fold::open(FileWriter& file, ThreadWriter& thread, const Record& call
 // The signature of a call that returned. Its arguments may have changed since it was opened: a result other
 // than success makes another signature.
 unsigned Fold::number_of(const Record& call) {
-  if (place_->number && matches(place_->number - 1, call)) return place_->number - 1;
+  std::uint32_t& known = place_.number();
+  if (known && matches(known - 1, call)) return known - 1;
   unsigned count = chunk_->signatures;
   for (unsigned number = 0; number < count; ++number)
     if (matches(number, call)) return number;
   Record* added = signature(count);
-  Arguments arguments = arguments_of(call, counts_);
+  Arguments arguments = recurring_of(call, counts_);
   *added = call;
   added->begin = 0;
   added->end = counts_;
   std::memcpy(added->payload, &arguments, sizeof(arguments));
   chunk_->signatures = static_cast<std::uint8_t>(count + 1);
-  place_->number = count + 1;
+  known = count + 1;
   return count;
 }
 

@@ -30,29 +30,27 @@ class ThreadWriter {
   // Opens a record at `ticks`. Its payload is what was known before the call; results are filled in before
   // close().
   template <Call call>
-  OpenRecord open(FileWriter& file, const PayloadOf<call>& payload, std::uint64_t ticks,
-                  std::uint32_t stack = 0) {
+  [[gnu::always_inline]] OpenRecord open(FileWriter& file, const PayloadOf<call>& payload,
+                                         std::uint64_t ticks, std::uint32_t stack = 0) {
     constexpr ChunkKind kind = kBudgetOf<call> == Budget::kKept ? ChunkKind::kRecords : ChunkKind::kBulk;
-    ChunkHeader* chunk = room(file, kind, sizeof(Record));
-    if (!chunk) return lost(file, kind);
-    Record* record = begin(chunk, call, ticks, stack);
-    std::memcpy(record->payload, &payload, sizeof(payload));
-    return publish_open(file, chunk, record);
+    return open_with(file, kind, call, arguments_of(payload), ticks, stack);
   }
   // The same for calls that recur with the same arguments: from the second one on they take 8 bytes each.
   // While one is open it is a record like any other. The caller keeps signal handlers from recording during
   // close().
   template <Call call>
-  OpenRecord open_regular(FileWriter& file, const PayloadOf<call>& payload, std::uint64_t ticks,
-                          std::uint32_t stack = 0) {
+  [[gnu::always_inline]] OpenRecord open_regular(FileWriter& file, const PayloadOf<call>& payload,
+                                                 std::uint64_t ticks, std::uint32_t stack = 0) {
     static_assert(kBudgetOf<call> == Budget::kKept);
     constexpr bool counts = std::is_same_v<PayloadOf<call>, payload::Collective>;
-    OpenRecord folded = open_folded(file, call, counts, &payload, sizeof(payload), ticks, stack);
-    return folded ? folded : open<call>(file, payload, ticks, stack);
+    Arguments arguments = arguments_of(payload);
+    if (!fold_ || fold_->seen(call, stack, recurring(arguments, counts))) [[unlikely]]
+      if (OpenRecord open = open_folded(file, call, counts, arguments, ticks, stack)) return open;
+    return open_with(file, ChunkKind::kRecords, call, arguments, ticks, stack);
   }
   // For tools that know the call only at run time. `bytes` at most kPayloadBytes.
   OpenRecord open_in(FileWriter& file, Call call, Budget budget, const void* payload, std::size_t bytes,
-                     std::uint64_t ticks, std::uint32_t stack);
+                     std::uint64_t ticks, std::uint32_t stack, bool regular = false);
 
   // The last record of this thread, opened anew, if it was this call with this key and nothing was recorded
   // since: a run of calls becomes one record. The caller adds to count and bytes. Nothing otherwise.
@@ -112,20 +110,20 @@ class ThreadWriter {
   }
   ChunkHeader* next_chunk(FileWriter& file, ChunkKind kind, std::uint32_t bytes);
   OpenRecord lost(FileWriter& file, ChunkKind kind);
-  OpenRecord open_folded(FileWriter& file, Call call, bool counts, const void* payload, std::size_t bytes,
+  OpenRecord open_folded(FileWriter& file, Call call, bool counts, const Arguments& arguments,
                          std::uint64_t ticks, std::uint32_t stack);
 
-  Record* begin(ChunkHeader* chunk, Call call, std::uint64_t ticks, std::uint32_t stack) {
+  OpenRecord open_with(FileWriter& file, ChunkKind kind, Call call, const Arguments& arguments,
+                       std::uint64_t ticks, std::uint32_t stack) {
+    ChunkHeader* chunk = room(file, kind, sizeof(Record));
+    if (!chunk) return lost(file, kind);
     auto* record = reinterpret_cast<Record*>(free_space(chunk));
     record->begin = ticks;
     record->end = 0;
     record->call = static_cast<std::uint16_t>(call);
     record->thread = number_;
     record->stack = stack;
-    std::memset(record->payload, 0, kPayloadBytes);  // the ring's chunks hold old records
-    return record;
-  }
-  OpenRecord publish_open(FileWriter& file, ChunkHeader* chunk, Record* record) {
+    std::memcpy(record->payload, &arguments, sizeof(arguments));
     __atomic_store_n(&chunk->open, chunk->open + 1, __ATOMIC_RELAXED);
     publish(chunk, sizeof(Record));
     last_ = record;
