@@ -66,7 +66,7 @@ struct PayloadInfo {
 // Indexed by PayloadKind.
 inline constexpr PayloadInfo kPayloads[] = {
 #define DDPSCOPE_PAYLOAD(name, sentence, ...) \
-  {#name, sentence, sizeof(payload::name), detail::name##Fields::kFields},
+  {#name, sentence, kContentBytes<payload::name>, detail::name##Fields::kFields},
 #include "trace/payloads.def"
 #undef DDPSCOPE_PAYLOAD
 };

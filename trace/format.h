@@ -74,7 +74,7 @@ enum class ChunkKind : std::uint8_t {
   kBulk = 2,     // the same, a ring: the chunk may have been used before
   kTables = 3,   // TableEntry after TableEntry: strings, stacks, the schema
   kItems = 4,    // ItemRead after ItemRead, capped
-  kFolded = 5,   // FoldedCalls: one record that stands for many alike, and their times
+  kFolded = 5,   // FoldedWord after FoldedWord: regular calls, at 8 bytes each
 };
 
 constexpr std::uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
@@ -82,10 +82,10 @@ constexpr std::uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
 struct ChunkHeader {
   std::uint32_t magic;
   ChunkKind kind;
-  std::uint8_t unused;
+  std::uint8_t signatures;   // kFolded: records at the chunk's end
   std::uint16_t thread;      // its only writer
   std::uint32_t bytes;       // with this header; a multiple of the page
-  std::uint32_t used;        // bytes after this header that are written
+  std::uint32_t used;        // bytes after this header that are written; kFolded: and kCallOpen
   std::uint32_t generation;  // times the ring took the chunk anew
   std::uint32_t open;        // records in it that have no end yet
   std::uint64_t number;      // order of opening in the process
@@ -130,12 +130,28 @@ struct ItemRead {
 constexpr std::uint32_t kUnkeptFile = 0x8000'0000;
 static_assert(sizeof(ItemRead) == 16);
 
-// Regular calls that differ in nothing but their time. After a Record that says what they are come `count`
-// entries.
-struct FoldedCall {
-  std::uint32_t begin;     // ticks since the previous entry's begin, in units of 16
-  std::uint32_t duration;  // ticks, in units of 16
+// Regular calls: they recur with the same arguments, so that only their times (and sequence numbers) are new.
+// A kFolded chunk holds
+//   a Record: the call that the thread is in, if kCallOpen is set in `used`. A process that is killed there
+//     leaves it like any other open record; when the call returns, its word and the flag change in one store;
+//   FoldedWords up to `used`;
+//   at the chunk's end, the first one last, `signatures` Records: what the calls that name them have in
+//   common.
+//     Their `end` is 1 if the payload is a Collective, whose sequence counts on per communicator.
+// Times are in units of 16 ticks, begins rounded up and ends rounded down: a call of at least 16 ticks stays
+// within its true bounds, so the order within its thread is kept.
+constexpr std::uint32_t kCallOpen = 1;
+constexpr unsigned kFoldedTickBits = 4;
+
+// The lowest 8 bits say what the rest is.
+using FoldedWord = std::uint64_t;
+constexpr unsigned kMaxSignatures = 253;
+enum class FoldedTag : std::uint8_t {
+  // Below kMaxSignatures: a call with this signature. Bits 8 to 31 are its duration, 32 to 63 its begin since
+  // the begin of the call before it in the chunk.
+  kDuration = 253,  // of the next call, if it needs more: 56 bits
+  kSequence = 254,  // bits 32 to 63: of the next call on the communicator that bits 8 to 31 name
+  kTime = 255,      // 56 bits: from here the next call's begin counts
 };
-static_assert(sizeof(FoldedCall) == 8);
 
 }  // namespace ddpscope::trace

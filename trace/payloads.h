@@ -25,6 +25,18 @@ using i32 = std::int32_t;
 #undef F
 }  // namespace payload
 
+// Bytes that a payload's fields take: without the padding behind the last one, which may hold anything that
+// was on the guest's stack.
+template <class Payload>
+inline constexpr std::size_t kContentBytes = 0;
+#define F(type, field, format) +sizeof(payload::type)
+#define DDPSCOPE_PAYLOAD(name, sentence, ...) \
+  template <>                                 \
+  inline constexpr std::size_t kContentBytes<payload::name> = 0 __VA_ARGS__;
+#include "trace/payloads.def"
+#undef DDPSCOPE_PAYLOAD
+#undef F
+
 enum class PayloadKind : std::uint8_t {
 #define DDPSCOPE_PAYLOAD(name, sentence, ...) k##name,
 #include "trace/payloads.def"

@@ -35,12 +35,13 @@ class Recording {
 
   trace::FileWriter& file() { return *file_; }
 
-  void record(std::uint64_t i) {
+  // Of a call that `kinds` calls share in turn.
+  void record(std::uint64_t i, std::uint64_t kinds) {
     trace::payload::Collective payload{};
     payload.communicator = 1;
     payload.sequence = static_cast<std::uint32_t>(i);
-    payload.count = i;
-    trace::OpenRecord open = thread_.open<trace::Call::ncclAllReduce>(*file_, payload, __rdtsc());
+    payload.count = i % kinds;
+    trace::OpenRecord open = thread_.open_regular<trace::Call::ncclAllReduce>(*file_, payload, __rdtsc());
     trace::ThreadWriter::close(*file_, open, __rdtsc());
   }
 
@@ -63,12 +64,16 @@ void idle(benchmark::State& state) {
   }
 }
 
-// One kept record opened and closed; counts differ, so that nothing folds.
-void record(benchmark::State& state, const std::filesystem::path& parent) {
+constexpr std::uint64_t kAllDiffer = kCalls;  // nothing folds
+constexpr std::uint64_t kBuckets = 25;        // of a model: after the first step everything folds
+
+// One collective opened and closed.
+void record(benchmark::State& state, const std::filesystem::path& parent, std::uint64_t kinds) {
   for (auto _ : state) {
     Recording recording(parent);
     Latencies latencies(kCalls);
-    for (std::size_t i = 0; i < kCalls; ++i) latencies.time([&recording, i] { recording.record(i); });
+    for (std::size_t i = 0; i < kCalls; ++i)
+      latencies.time([&recording, i, kinds] { recording.record(i, kinds); });
     latencies.report(state);
     state.counters["lost"] = static_cast<double>(lost(recording.file()));
     state.counters["bytes"] =
@@ -77,9 +82,9 @@ void record(benchmark::State& state, const std::filesystem::path& parent) {
 }
 
 // Every record of a file seen once.
-void read(benchmark::State& state) {
+void read(benchmark::State& state, std::uint64_t kinds) {
   Recording recording("/dev/shm");
-  for (std::size_t i = 0; i < kCalls; ++i) recording.record(i);
+  for (std::size_t i = 0; i < kCalls; ++i) recording.record(i, kinds);
   for (auto _ : state) {
     auto trace = trace::TraceFile::open(recording.file().path());
     std::uint64_t sum = 0;
@@ -98,11 +103,18 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   std::filesystem::path disk = argc > 1 ? argv[1] : ".";
   benchmark::RegisterBenchmark("idle", idle)->Iterations(1)->Unit(benchmark::kMillisecond);
-  for (auto [name, parent] :
-       {std::pair<const char*, std::filesystem::path>{"record/tmpfs", "/dev/shm"}, {"record/disk", disk}})
-    benchmark::RegisterBenchmark(name, [parent = parent](benchmark::State& state) { record(state, parent); })
-        ->Iterations(1)
-        ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("read", read)->Unit(benchmark::kMillisecond);
+  for (const auto& [kind, kinds] : {std::pair{"differing", kAllDiffer}, std::pair{"regular", kBuckets}}) {
+    for (const auto& [place, parent] :
+         {std::pair{"tmpfs", std::filesystem::path("/dev/shm")}, std::pair{"disk", disk}})
+      benchmark::RegisterBenchmark(
+          (std::string("record/") + kind + "/" + place).c_str(),
+          [parent = parent, kinds = kinds](benchmark::State& state) { record(state, parent, kinds); })
+          ->Iterations(1)
+          ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((std::string("read/") + kind).c_str(), [kinds =
+                                                                             kinds](benchmark::State& state) {
+      read(state, kinds);
+    })->Unit(benchmark::kMillisecond);
+  }
   benchmark::RunSpecifiedBenchmarks();
 }

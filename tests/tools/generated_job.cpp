@@ -22,6 +22,7 @@ Result<std::unique_ptr<TraceScribe>> open_rank(const JobShape& shape, std::uint3
   std::uint32_t host = rank / shape.ranks_per_host;
   identity.host = "node" + std::to_string(host);
   identity.pid = static_cast<std::int32_t>(10'000 + rank);
+  identity.folds = shape.fold != 0;
   identity.clock.monotonic_offset_ns = host * 3'000'000'000ll;
   identity.clock.realtime_offset_ns = host * 40'000ll;
   auto scribe = TraceScribe::create(folder, identity);

@@ -21,6 +21,7 @@ struct JobShape {
   std::uint32_t accumulation = 1;  // micro-batches a step
   std::uint32_t ranks_per_host = 8;
   std::uint64_t seed = 1;
+  std::uint32_t fold = 0;  // 1: collectives are written folded
   std::string fault = {};  // one of kFaults, or empty
 };
 

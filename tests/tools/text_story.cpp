@@ -76,8 +76,9 @@ class StoryReader {
       const Word& word = line.words[i];
       if (!word.has_key()) throw Mistake{"'" + word.text + "' is not KEY=VALUE"};
       if (!set_process(process, word, environment))
-        throw Mistake{"a process has no '" + word.key + "'",
-                      "rank world host pid parent start until ring, or an environment variable in capitals"};
+        throw Mistake{
+            "a process has no '" + word.key + "'",
+            "rank world host pid parent start until ring fold, or an environment variable in capitals"};
     }
     process.identity.clock = hosts_[process.identity.host];
     for (const Word& word : environment) add_setting(process, line.number, word);
@@ -108,6 +109,8 @@ class StoryReader {
       process.until_ns = parse_seconds(text);
     } else if (key == "ring") {
       identity.ring_bytes = static_cast<std::uint64_t>(parse_integer(text));
+    } else if (key == "fold") {
+      identity.folds = parse_integer(text) != 0;
     } else {
       return false;
     }

@@ -58,6 +58,7 @@ Result<std::unique_ptr<TraceScribe>> TraceScribe::create(const std::filesystem::
   std::unique_ptr<TraceScribe> scribe(new TraceScribe);
   scribe->file_ = std::make_unique<trace::FileWriter>();
   scribe->clock_ = identity.clock;
+  scribe->folds_ = identity.folds;
   now = identity.clock.tuple(identity.start_ns);
   trace::Clock clock{trace::ClockKind::kMonotonicNs, 1'000'000'000, [] { return now; }};
   if (!scribe->file_->open(folder.c_str(), full_identity(identity), clock, identity.ring_bytes, false))
@@ -76,8 +77,9 @@ bool TraceScribe::write(std::uint16_t number, trace::Call call, const void* payl
                         std::int64_t end_ns, std::uint32_t stack) {
   now = clock_.tuple(begin_ns);
   const trace::CallInfo* info = trace::find_call(static_cast<std::uint16_t>(call));
-  trace::OpenRecord open = thread(number).open_in(*file_, call, info->budget, payload,
-                                                  trace::info_of(info->payload).bytes, now.ticks, stack);
+  bool regular = folds_ && info->payload == trace::PayloadKind::kCollective;
+  trace::OpenRecord open = thread(number).open_in(
+      *file_, call, info->budget, payload, trace::info_of(info->payload).bytes, now.ticks, stack, regular);
   if (open && end_ns != kInside) trace::ThreadWriter::close(*file_, open, clock_.ticks(end_ns));
   return static_cast<bool>(open);
 }

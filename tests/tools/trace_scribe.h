@@ -32,6 +32,7 @@ struct ScribeIdentity {
   std::int64_t parent_start_ns = 0;  // likewise
   HostClock clock;
   std::uint64_t ring_bytes = trace::kDefaultRingBytes;
+  bool folds = false;  // collectives are written as regular calls
 };
 
 // Makes the folder if it is missing. What is wrong, if it cannot be made or holds traces already.
@@ -72,6 +73,7 @@ class TraceScribe {
 
   std::unique_ptr<trace::FileWriter> file_;
   HostClock clock_;
+  bool folds_ = false;
   std::vector<trace::ThreadWriter> threads_;  // [n - 1] is thread n
 };
 

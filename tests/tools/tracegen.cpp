@@ -14,7 +14,7 @@ using ddpscope::tests::JobShape;
 constexpr const char* kUsage =
     "tracegen --out DIR [--ranks N] [--steps M] [--epochs N] [--buckets N] [--accumulation K] "
     "[--ranks-per-host N]\n"
-    "         [--seed S] [--fault SLUG] | --list-faults";
+    "         [--seed S] [--fold 1] [--fault SLUG] | --list-faults";
 
 struct Arguments {
   JobShape shape;
@@ -38,6 +38,7 @@ bool set(Arguments& arguments, const std::string& option, const char* value) {
   if (option == "--buckets") return parse(value, shape.buckets);
   if (option == "--accumulation") return parse(value, shape.accumulation);
   if (option == "--ranks-per-host") return parse(value, shape.ranks_per_host);
+  if (option == "--fold") return parse(value, shape.fold);
   if (option == "--seed") return parse(value, shape.seed);
   return false;
 }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "trace/read/unfold.h"
+
 namespace ddpscope::trace {
 namespace {
 
@@ -127,6 +129,9 @@ std::size_t TraceFile::read_chunk(std::size_t offset) {
       records_.push_back(
           {chunk.kind, chunk.thread, chunk.number, chunk.generation > 0, view<Record>(content)});
       break;
+    case ChunkKind::kFolded:
+      read_folded(offset, chunk);
+      break;
     case ChunkKind::kItems:
       items_.push_back({chunk.thread, chunk.number, chunk.opened, view<ItemRead>(content)});
       break;
@@ -138,6 +143,14 @@ std::size_t TraceFile::read_chunk(std::size_t offset) {
       break;
   }
   return chunk.bytes;
+}
+
+void TraceFile::read_folded(std::size_t offset, const ChunkHeader& chunk) {
+  UnfoldedCalls calls =
+      unfold({bytes_.data() + offset, std::min<std::size_t>(chunk.bytes, bytes_.size() - offset)});
+  if (!calls.sound) note_damage("a folded call without its arguments at offset " + std::to_string(offset));
+  unfolded_.push_back(std::move(calls.records));
+  records_.push_back({chunk.kind, chunk.thread, chunk.number, false, unfolded_.back()});
 }
 
 void TraceFile::read_tables(std::span<const unsigned char> content) {

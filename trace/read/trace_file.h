@@ -18,7 +18,7 @@ namespace ddpscope::trace {
 
 // The records of one chunk: one thread's, in the order in which they were begun.
 struct RecordSpan {
-  ChunkKind kind;  // kRecords or kBulk: a thread writes one chunk of each at a time
+  ChunkKind kind;  // kRecords, kBulk or kFolded: a thread writes one chunk of each at a time
   std::uint16_t thread;
   std::uint64_t number;  // order of the chunk in the process
   bool recycled;         // the ring took the chunk anew: what this thread did earlier may be gone
@@ -70,12 +70,14 @@ class TraceFile {
   void read_chunks();
   void note_damage(std::string sentence);
   std::size_t read_chunk(std::size_t offset);  // bytes to go on by
+  void read_folded(std::size_t offset, const ChunkHeader& chunk);
   void read_tables(std::span<const unsigned char> content);
 
   std::string name_;
   std::vector<unsigned char>
       bytes_;  // Record and StackFrame are read in place: chunks lie at multiples of a page
   FileHeader header_{};
+  std::vector<std::vector<Record>> unfolded_;  // what the records of folded chunks lie in
   std::vector<RecordSpan> records_;
   std::vector<ItemSpan> items_;
   std::vector<ClockTuple> tuples_;

@@ -51,13 +51,32 @@ OpenRecord ThreadWriter::lost(FileWriter& file, ChunkKind kind) {
 }
 
 OpenRecord ThreadWriter::open_in(FileWriter& file, Call call, Budget budget, const void* payload,
-                                 std::size_t bytes, std::uint64_t ticks, std::uint32_t stack) {
+                                 std::size_t bytes, std::uint64_t ticks, std::uint32_t stack, bool regular) {
+  Arguments arguments{};
+  std::memcpy(&arguments, payload, bytes);
+  const CallInfo* info = find_call(static_cast<std::uint16_t>(call));
+  bool counts = info && info->payload == PayloadKind::kCollective;
+  if (regular && (!fold_ || fold_->seen(call, stack, recurring(arguments, counts))))
+    if (OpenRecord open = open_folded(file, call, counts, arguments, ticks, stack)) return open;
   ChunkKind kind = budget == Budget::kKept ? ChunkKind::kRecords : ChunkKind::kBulk;
-  ChunkHeader* chunk = room(file, kind, sizeof(Record));
-  if (!chunk) return lost(file, kind);
-  Record* record = begin(chunk, call, ticks, stack);
-  std::memcpy(record->payload, payload, bytes);
-  return publish_open(file, chunk, record);
+  return open_with(file, kind, call, arguments, ticks, stack);
+}
+
+OpenRecord ThreadWriter::open_folded(FileWriter& file, Call call, bool counts, const Arguments& arguments,
+                                     std::uint64_t ticks, std::uint32_t stack) {
+  if (!fold_) {  // the thread's first regular call
+    fold_ = Fold::create();
+    if (fold_) fold_->seen(call, stack, recurring(arguments, counts));
+    return {};
+  }
+  Record record{ticks, 0, static_cast<std::uint16_t>(call), number_, stack, {}};
+  std::memcpy(record.payload, &arguments, sizeof(arguments));
+  OpenRecord folded = fold_->open(file, *this, record, counts);
+  if (folded) {
+    last_ = nullptr;  // a run of other calls ends here
+    ++opened_;
+  }
+  return folded;
 }
 
 OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key) {
@@ -69,9 +88,11 @@ OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key) 
 
 OpenRecord ThreadWriter::resume(FileWriter& file, const OpenRecord& earlier) {
   ChunkHeader* chunk = earlier.chunk;
-  if (!earlier || earlier.epoch != file.epoch() || chunk->thread != number_ || !number_) return {};
+  if (!earlier || earlier.fold || earlier.epoch != file.epoch() || chunk->thread != number_ || !number_)
+    return {};
   if (earlier.generation != chunk->generation || !earlier.record->end) return {};
-  if (chunk->kind == ChunkKind::kBulk && chunk != chunks_[static_cast<std::size_t>(ChunkKind::kBulk)]) return {};
+  if (chunk->kind == ChunkKind::kBulk && chunk != chunks_[static_cast<std::size_t>(ChunkKind::kBulk)])
+    return {};
   __atomic_store_n(&chunk->open, chunk->open + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&earlier.record->end, 0, __ATOMIC_RELEASE);
   return earlier;
@@ -137,6 +158,11 @@ void ThreadWriter::leave(FileWriter& file) {
   ChunkHeader* bulk = chunks_[static_cast<std::size_t>(ChunkKind::kBulk)];
   if (bulk) file.retire_bulk_chunk(bulk);
   forget();
+}
+
+void ThreadWriter::forget() {
+  if (fold_) fold_->destroy();
+  *this = ThreadWriter{};
 }
 
 }  // namespace ddpscope::trace

@@ -1,9 +1,11 @@
 // What one thread writes: records opened before a call and closed after it, strings, stacks, items.
 #pragma once
 #include <cstring>
+#include <type_traits>
 
 #include "trace/schema.h"
 #include "trace/write/file_writer.h"
+#include "trace/write/fold.h"
 
 namespace ddpscope::trace {
 
@@ -13,6 +15,7 @@ struct OpenRecord {
   ChunkHeader* chunk = nullptr;
   std::uint32_t epoch = 0;
   std::uint32_t generation = 0;  // of the chunk
+  Fold* fold = nullptr;          // a regular call, which will be folded
 
   explicit operator bool() const { return record != nullptr; }
   template <class Payload>
@@ -27,31 +30,44 @@ class ThreadWriter {
   // Opens a record at `ticks`. Its payload is what was known before the call; results are filled in before
   // close().
   template <Call call>
-  OpenRecord open(FileWriter& file, const PayloadOf<call>& payload, std::uint64_t ticks,
-                  std::uint32_t stack = 0) {
+  [[gnu::always_inline]] OpenRecord open(FileWriter& file, const PayloadOf<call>& payload,
+                                         std::uint64_t ticks, std::uint32_t stack = 0) {
     constexpr ChunkKind kind = kBudgetOf<call> == Budget::kKept ? ChunkKind::kRecords : ChunkKind::kBulk;
-    ChunkHeader* chunk = room(file, kind, sizeof(Record));
-    if (!chunk) return lost(file, kind);
-    Record* record = begin(chunk, call, ticks, stack);
-    std::memcpy(record->payload, &payload, sizeof(payload));
-    return publish_open(file, chunk, record);
+    return open_with(file, kind, call, arguments_of(payload), ticks, stack);
+  }
+  // The same for calls that recur with the same arguments: from the second one on they take 8 bytes each.
+  // While one is open it is a record like any other. The caller keeps signal handlers from recording during
+  // close().
+  template <Call call>
+  [[gnu::always_inline]] OpenRecord open_regular(FileWriter& file, const PayloadOf<call>& payload,
+                                                 std::uint64_t ticks, std::uint32_t stack = 0) {
+    static_assert(kBudgetOf<call> == Budget::kKept);
+    constexpr bool counts = std::is_same_v<PayloadOf<call>, payload::Collective>;
+    Arguments arguments = arguments_of(payload);
+    if (!fold_ || fold_->seen(call, stack, recurring(arguments, counts))) [[unlikely]]
+      if (OpenRecord open = open_folded(file, call, counts, arguments, ticks, stack)) return open;
+    return open_with(file, ChunkKind::kRecords, call, arguments, ticks, stack);
   }
   // For tools that know the call only at run time. `bytes` at most kPayloadBytes.
   OpenRecord open_in(FileWriter& file, Call call, Budget budget, const void* payload, std::size_t bytes,
-                     std::uint64_t ticks, std::uint32_t stack);
+                     std::uint64_t ticks, std::uint32_t stack, bool regular = false);
 
   // The last record of this thread, opened anew, if it was this call with this key and nothing was recorded
   // since: a run of calls becomes one record. The caller adds to count and bytes. Nothing otherwise.
   OpenRecord reopen(FileWriter& file, Call call, std::uint64_t key);
-  // An earlier record of this thread, opened anew whatever was recorded since. Nothing if it is still open, from before
-  // a fork, another thread's, or bulk in a chunk that this thread has left (the ring may have taken it).
+  // An earlier record of this thread, opened anew whatever was recorded since. Nothing if it is still open,
+  // from before a fork, another thread's, or bulk in a chunk that this thread has left (the ring may have
+  // taken it).
   OpenRecord resume(FileWriter& file, const OpenRecord& earlier);
-  std::uint32_t opened() const { return opened_; }  // records that this thread has begun, resumed ones not counted
+  std::uint32_t opened() const {
+    return opened_;
+  }  // records that this thread has begun, resumed ones not counted
 
   void set_fold_key(std::uint64_t key) { last_key_ = key; }
 
   static void close(FileWriter& file, const OpenRecord& open, std::uint64_t ticks) {
     if (!open.record || open.epoch != file.epoch()) return;
+    if (open.fold) return open.fold->close(ticks);
     __atomic_store_n(&open.record->end, ticks, __ATOMIC_RELAXED);
     // Only this thread changes it; released, because a chunk without open records may go to another thread.
     __atomic_store_n(&open.chunk->open, open.chunk->open - 1, __ATOMIC_RELEASE);
@@ -67,11 +83,13 @@ class ThreadWriter {
 
   bool add_item(FileWriter& file, const ItemRead& item);
 
-  std::uint16_t number(FileWriter& file);    // of this thread, given at its first record
-  void leave(FileWriter& file);              // the thread ends
-  void forget() { *this = ThreadWriter{}; }  // after fork
+  std::uint16_t number(FileWriter& file);  // of this thread, given at its first record
+  void leave(FileWriter& file);            // the thread ends
+  void forget();                           // after fork
 
  private:
+  friend class Fold;
+
   static constexpr std::uint32_t capacity(const ChunkHeader* chunk) {
     return chunk->bytes - static_cast<std::uint32_t>(sizeof(ChunkHeader));
   }
@@ -92,18 +110,20 @@ class ThreadWriter {
   }
   ChunkHeader* next_chunk(FileWriter& file, ChunkKind kind, std::uint32_t bytes);
   OpenRecord lost(FileWriter& file, ChunkKind kind);
+  OpenRecord open_folded(FileWriter& file, Call call, bool counts, const Arguments& arguments,
+                         std::uint64_t ticks, std::uint32_t stack);
 
-  Record* begin(ChunkHeader* chunk, Call call, std::uint64_t ticks, std::uint32_t stack) {
+  OpenRecord open_with(FileWriter& file, ChunkKind kind, Call call, const Arguments& arguments,
+                       std::uint64_t ticks, std::uint32_t stack) {
+    ChunkHeader* chunk = room(file, kind, sizeof(Record));
+    if (!chunk) return lost(file, kind);
     auto* record = reinterpret_cast<Record*>(free_space(chunk));
     record->begin = ticks;
     record->end = 0;
     record->call = static_cast<std::uint16_t>(call);
     record->thread = number_;
     record->stack = stack;
-    std::memset(record->payload, 0, kPayloadBytes);  // the ring's chunks hold old records
-    return record;
-  }
-  OpenRecord publish_open(FileWriter& file, ChunkHeader* chunk, Record* record) {
+    std::memcpy(record->payload, &arguments, sizeof(arguments));
     __atomic_store_n(&chunk->open, chunk->open + 1, __ATOMIC_RELAXED);
     publish(chunk, sizeof(Record));
     last_ = record;
@@ -123,6 +143,7 @@ class ThreadWriter {
   Record* last_ = nullptr;
   ChunkHeader* last_chunk_ = nullptr;
   std::uint64_t last_key_ = 0;
+  Fold* fold_ = nullptr;
   std::uint32_t opened_ = 0;
   std::uint16_t number_ = 0;
   bool nameless_ = false;  // the file can name no more threads

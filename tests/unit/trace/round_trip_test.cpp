@@ -116,6 +116,17 @@ TEST(RoundTrip, ResultsAreFilledInBeforeTheEnd) {
   EXPECT_EQ(payload_of<payload::Collective>(all_records(recording.read()).at(0)).result, 3);
 }
 
+TEST(RoundTrip, PaddingOfAPayloadIsNotWritten) {
+  Recording recording;
+  payload::Device device;
+  static_assert(sizeof(device) > kContentBytes<payload::Device>);
+  std::memset(&device, 0xEE, sizeof(device));  // as on a guest's stack
+  recording.close(recording.thread().open<Call::cudaSetDevice>(recording.file(), device, next_tick()));
+  Record record = all_records(recording.read()).at(0);
+  for (std::size_t i = 0; i < kPayloadBytes; ++i)
+    EXPECT_EQ(record.payload[i], i < kContentBytes<payload::Device> ? 0xEE : 0) << i;
+}
+
 TEST(RoundTrip, RecordIsVisibleBeforeItsEnd) {
   Recording recording;
   OpenRecord open = recording.open_kept(recording.thread(), 5);
