@@ -263,6 +263,7 @@ int ask_and_call(const char* library, int flags) {
 int frame_pointers() {
   join();
   char* top = reinterpret_cast<char*>(__builtin_frame_address(0));
+  reduce_with_frame_pointer(reinterpret_cast<unsigned long>(top) + (16ul << 20));  // beyond the stack
   for (unsigned long i = 0; i < 200000; i += 8) {
     reduce_with_frame_pointer(reinterpret_cast<unsigned long>(top) + i);
     reduce_with_frame_pointer(i);
