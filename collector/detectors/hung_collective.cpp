@@ -20,6 +20,7 @@ using matching::Member;
 // A job that was killed at its time limit stood in some collective, too. A wait counts once it is longer than
 // max(2 s, 10 x p99 of that operation), or if the missing rank had ended before (design, section 2).
 constexpr std::int64_t kLongWait = 2'000'000'000;
+constexpr std::int64_t kLongestCommon = 3'600'000'000'000;  // an hour: a p99 beyond it is a damaged time
 
 struct Hang {
   std::uint32_t communicator;
@@ -179,7 +180,8 @@ void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
     const Communicator& communicator = facts.collectives.communicators[c];
     const CollectiveCall& call =
         facts.collectives.call_at(communicator.members[hang->waiting.front()], hang->ordinal);
-    std::int64_t needed = std::max(kLongWait, 10 * p99_of(facts, communicator, call.signature.operation));
+    std::int64_t needed = std::max(
+        kLongWait, 10 * std::min(p99_of(facts, communicator, call.signature.operation), kLongestCommon));
     bool gone = std::any_of(hang->absent.begin(), hang->absent.end(),
                             [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
     if (gone || hang->longest_wait >= needed)
