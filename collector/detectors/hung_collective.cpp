@@ -141,6 +141,8 @@ std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall&
                             absent = ranks_of(communicator, hang.absent);
   std::string what = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
                                  matching::to_text(call.signature), at(facts.places.of(call)));
+  auto unseen = static_cast<std::size_t>(communicator.size) - communicator.members.size();
+  if (absent.empty() && unseen) return fmt::format("{}; {} of its ranks left no trace", what, unseen);
   if (absent.empty()) return what + ": every rank issued a call there, but it never completes";
   std::string how =
       absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "";
