@@ -49,10 +49,10 @@ void align(Job& job) {
   for (std::size_t i = 0; i < job.processes.size(); ++i) {
     const Process& process = job.processes[i];
     set_extent(process, extents[i].first, extents[i].second);
-    start = std::min(start, job.hosts[process.host].clock.realtime_ns(extents[i].first));
+    start = std::min(start, model::limited(job.hosts[process.host].clock.realtime_ns(extents[i].first)));
   }
   for (Host& host : job.hosts)
-    host.origin_ns = start - (host.clock.realtime_ns(0) - host.clock.monotonic_ns(0));
+    host.origin_ns = model::limited(start - (host.clock.realtime_ns(0) - host.clock.monotonic_ns(0)));
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     Process& process = job.processes[i];
     process.first_ns = job.time_ns(i, extents[i].first);

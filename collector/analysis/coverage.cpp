@@ -29,14 +29,17 @@ std::vector<std::string> collective_slugs() {
 
 void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
   std::vector<std::int32_t> present = job.ranks();
+  auto in_world = std::upper_bound(present.begin(), present.end(), job.world_size - 1) - present.begin();
+  std::int64_t count = job.world_size - in_world;
+  if (count <= 0) return;
+  constexpr int kNamed = 8;
   std::string missing;
-  int count = 0;
-  for (std::int32_t rank = 0; rank < job.world_size; ++rank) {
+  int named = 0;
+  for (std::int32_t rank = 0; rank < job.world_size && named < kNamed; ++rank) {
     if (std::binary_search(present.begin(), present.end(), rank)) continue;
-    if (++count <= 8) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+    missing += fmt::format("{}{}", named++ ? ", " : "", rank);
   }
-  if (count == 0) return;
-  if (count > 8) missing += ", ...";
+  if (count > kNamed) missing += ", ...";
   coverage.push_back(
       {fmt::format("{} of {} ranks: {}", count, job.world_size, missing),
        "the folder holds no trace of them: not copied, not recorded, or they made no recorded call",

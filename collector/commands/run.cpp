@@ -50,12 +50,16 @@ std::string count_findings(const std::vector<findings::Finding>& found) {
 }
 
 void print_summary(const RunOptions& options, const std::filesystem::path& folder) {
+  if (!reading::holds_traces(folder)) return print_nothing_recorded();
   std::optional<Result<analysis::Analysis>> analysis;
   {
     TerminalProgress progress;
     analysis = analysis::analyze(folder, {}, progress);
   }
-  if (!*analysis) return print_nothing_recorded();
+  if (!*analysis) {
+    fmt::print(stderr, "ddpscope: {}\n", reports::escape(analysis->error().what));
+    return;
+  }
   const model::Job& job = (*analysis)->job;
   fmt::print(stderr, "ddpscope: {} ranks, {} processes, {} events, {} dropped, {:.1f} s; {}\n",
              job.ranks().size(), job.processes.size(), job.calls(), job.lost(),

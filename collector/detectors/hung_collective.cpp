@@ -7,6 +7,7 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/whereabouts.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -19,6 +20,7 @@ using matching::Member;
 // A job that was killed at its time limit stood in some collective, too. A wait counts once it is longer than
 // max(2 s, 10 x p99 of that operation), or if the missing rank had ended before (design, section 2).
 constexpr std::int64_t kLongWait = 2'000'000'000;
+constexpr std::int64_t kLongestCommon = 3'600'000'000'000;  // an hour: a p99 beyond it is a damaged time
 
 struct Hang {
   std::uint32_t communicator;
@@ -95,42 +97,19 @@ bool ended_before(const Facts& facts, const Communicator& communicator, std::uin
   return outlived && (process.header().ended || all_noticed);
 }
 
-// The call that the rank is inside of, else its last one: where it is instead of in the collective.
-std::optional<model::EventRef> last_sign(const Facts& facts, const Member& member) {
-  std::optional<model::EventRef> open, last;
-  const model::Process& process = facts.job.processes[member.process];
-  std::uint16_t thread = member.calls.empty()
-                             ? std::uint16_t{1}
-                             : facts.collectives.call_at(member, member.calls.size() - 1).thread;
-  model::for_each_in_time(process.file, [&](model::EventPlace place, const trace::Record& record) {
-    if (record.thread != thread) return;
-    last = {member.process, place};
-    if (record.end == 0) open = last;
-  });
-  return open ? open : last;
-}
-
-std::string how_it_is(const Facts& facts, const Member& member) {
-  const model::Process& process = facts.job.processes[member.process];
-  if (process.header().ended)
-    return fmt::format("it ended with exit code {} at {}", process.header().exit_code,
-                       seconds(process.last_ns));
-  auto sign = last_sign(facts, member);
-  if (!sign) return "nothing is known of it";
-  const trace::CallInfo* info = trace::find_call(facts.job.record(*sign).call);
-  const char* name = info ? info->symbol : "a call";
-  if (facts.job.record(*sign).end == 0)
-    return fmt::format("it has been inside {} since {}", name, seconds(facts.job.begin_ns(*sign)));
-  return fmt::format("its trace stops at {} after {}: it was killed or does something that is not recorded",
-                     seconds(process.last_ns), name);
-}
-
 std::vector<std::int32_t> ranks_of(const Communicator& communicator,
                                    const std::vector<std::uint32_t>& members) {
   std::vector<std::int32_t> ranks;
   for (std::uint32_t m : members) ranks.push_back(communicator.members[m].rank);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+Whereabouts whereabouts_of(const Facts& facts, const Hang& hang, std::uint32_t absent) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  std::int64_t waited_from =
+      facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal).begin_ns;
+  return find_whereabouts(facts.job, facts.collectives, communicator.members[absent], waited_from);
 }
 
 void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& finding) {
@@ -148,10 +127,9 @@ void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& findi
     finding.evidence.push_back(std::move(waits));
   }
   for (std::uint32_t m : hang.absent) {
-    auto sign = last_sign(facts, communicator.members[m]);
-    if (!sign) continue;
-    findings::Evidence absent =
-        evidence_of(facts.job, *sign, "never came: " + how_it_is(facts, communicator.members[m]));
+    Whereabouts found = whereabouts_of(facts, hang, m);
+    if (!found.event) continue;
+    findings::Evidence absent = evidence_of(facts.job, *found.event, "never came: " + found.sentence);
     absent.rank = communicator.members[m].rank;
     finding.evidence.push_back(std::move(absent));
   }
@@ -163,9 +141,11 @@ std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall&
                             absent = ranks_of(communicator, hang.absent);
   std::string what = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
                                  matching::to_text(call.signature), at(facts.places.of(call)));
+  auto unseen = static_cast<std::size_t>(communicator.size) - communicator.members.size();
+  if (absent.empty() && unseen) return fmt::format("{}; {} of its ranks left no trace", what, unseen);
   if (absent.empty()) return what + ": every rank issued a call there, but it never completes";
   std::string how =
-      absent.size() == 1 ? ": " + how_it_is(facts, communicator.members[hang.absent.front()]) : "";
+      absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "";
   return fmt::format("{}; {} never came{}", what, list_ranks(absent), how);
 }
 
@@ -202,7 +182,8 @@ void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
     const Communicator& communicator = facts.collectives.communicators[c];
     const CollectiveCall& call =
         facts.collectives.call_at(communicator.members[hang->waiting.front()], hang->ordinal);
-    std::int64_t needed = std::max(kLongWait, 10 * p99_of(facts, communicator, call.signature.operation));
+    std::int64_t needed = std::max(
+        kLongWait, 10 * std::min(p99_of(facts, communicator, call.signature.operation), kLongestCommon));
     bool gone = std::any_of(hang->absent.begin(), hang->absent.end(),
                             [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
     if (gone || hang->longest_wait >= needed)

@@ -49,7 +49,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   finding.evidence = evidence_of(facts, divergence);
   finding.place = place_of(facts, divergence);
   finding.first_ns = call.begin_ns;
-  finding.last_ns = missing ? finding.place.to_ns : call.enqueue_ns;
+  finding.last_ns = finding.place.to_ns;
   std::uint32_t instead = missing ? divergence.actual : divergence.expected;
   finding.key =
       fmt::format("{} {} then {}", missing ? "missing" : "surplus", facts.places.whole(call),

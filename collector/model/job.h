@@ -2,6 +2,7 @@
 // derive (communicators, order, steps) lives in their own tables; they refer to events by place, never by
 // copy.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -34,6 +35,10 @@ struct EventRef {
   std::uint32_t process = 0;
   EventPlace place;
 };
+
+// Times of a trace may be hostile: within this limit the difference and the sum of any two fit.
+constexpr std::int64_t kTimeLimit = 4'000'000'000'000'000'000;
+constexpr std::int64_t limited(std::int64_t ns) { return std::clamp(ns, -kTimeLimit, kTimeLimit); }
 
 struct Host {
   std::uint64_t id;
@@ -85,7 +90,7 @@ struct Job {
 
   std::int64_t time_ns(std::uint32_t process, std::uint64_t ticks) const {
     const Host& host = hosts[processes[process].host];
-    return host.clock.monotonic_ns(ticks) - host.origin_ns;
+    return limited(host.clock.monotonic_ns(ticks) - host.origin_ns);
   }
   const trace::Record& record(EventRef event) const { return processes[event.process].record(event.place); }
   std::int64_t begin_ns(EventRef event) const { return time_ns(event.process, record(event).begin); }

@@ -60,6 +60,64 @@ std::vector<std::string> job_keys(const Process& process) {
   return keys;
 }
 
+// First those that a name joins, then those without one to their parent or siblings.
+class Families {
+ public:
+  explicit Families(const std::vector<Process>& processes)
+      : processes_(processes), sets_(processes.size()), named_(processes.size()) {
+    join_named();
+    join_children();
+    adopt_parents();
+  }
+  std::uint32_t of(std::uint32_t process) { return sets_.find(process); }
+
+ private:
+  void join_by(const std::string& key, std::uint32_t i) {
+    auto [found, fresh] = first_.emplace(key, i);
+    if (!fresh) sets_.join(found->second, i);
+  }
+  void join_named();
+  void join_children();
+  void adopt_parents();
+
+  const std::vector<Process>& processes_;
+  Sets sets_;
+  std::vector<bool> named_;
+  std::map<std::string, std::uint32_t> first_;  // of each key
+};
+
+void Families::join_named() {
+  for (std::uint32_t i = 0; i < processes_.size(); ++i)
+    for (const std::string& key : job_keys(processes_[i])) {
+      join_by(key, i);
+      named_[i] = true;
+    }
+}
+
+void Families::join_children() {
+  for (std::uint32_t i = 0; i < processes_.size(); ++i)
+    if (named_[i]) first_.emplace("child of " + parent_key(processes_[i]), i);
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    if (named_[i]) continue;
+    if (processes_[i].parent >= 0)
+      sets_.join(static_cast<std::uint32_t>(processes_[i].parent), i);
+    else
+      join_by("child of " + parent_key(processes_[i]), i);
+  }
+}
+
+// A parent without a name joins its first child's job, and only that: what started two jobs must not join the
+// two.
+void Families::adopt_parents() {
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    auto parent = static_cast<std::uint32_t>(processes_[i].parent);
+    bool adopt = processes_[i].parent >= 0 && named_[i] && !named_[parent] && sets_.find(parent) == parent;
+    if (!adopt) continue;
+    sets_.join(parent, i);
+    named_[parent] = true;
+  }
+}
+
 }  // namespace
 
 void link_parents(std::vector<Process>& processes) {
@@ -87,42 +145,13 @@ void link_parents(std::vector<Process>& processes) {
 }
 
 Components find_components(const std::vector<Process>& processes) {
-  Sets sets(processes.size());
-  std::map<std::string, std::uint32_t> first;
-  std::vector<bool> named(processes.size());
-  auto join_by = [&](const std::string& key, std::uint32_t i) {
-    auto [found, fresh] = first.emplace(key, i);
-    if (!fresh) sets.join(found->second, i);
-  };
-  for (std::uint32_t i = 0; i < processes.size(); ++i)
-    for (const std::string& key : job_keys(processes[i])) {
-      join_by(key, i);
-      named[i] = true;
-    }
-  for (std::uint32_t i = 0; i < processes.size(); ++i)
-    if (named[i]) first.emplace("child of " + parent_key(processes[i]), i);
-  // A process without a name of its own joins its family, but one that started two jobs must not join the
-  // two.
-  for (std::uint32_t i = 0; i < processes.size(); ++i) {
-    if (named[i]) continue;
-    if (processes[i].parent >= 0)
-      sets.join(static_cast<std::uint32_t>(processes[i].parent), i);
-    else
-      join_by("child of " + parent_key(processes[i]), i);
-  }
-  for (std::uint32_t i = 0; i < processes.size(); ++i) {
-    auto parent = static_cast<std::uint32_t>(processes[i].parent);
-    bool adopt = processes[i].parent >= 0 && named[i] && !named[parent] && sets.find(parent) == parent;
-    if (!adopt) continue;
-    sets.join(parent, i);
-    named[parent] = true;
-  }
+  Families families(processes);
   Components result;
   std::set<std::uint32_t> with_ranks;
   for (std::uint32_t i = 0; i < processes.size(); ++i) {
-    result.of_process.push_back(sets.find(i));
+    result.of_process.push_back(families.of(i));
     bool joined = !processes[i].memberships.empty();
-    if (joined || setting(processes[i], "RANK").size()) with_ranks.insert(sets.find(i));
+    if (joined || setting(processes[i], "RANK").size()) with_ranks.insert(families.of(i));
   }
   result.with_ranks.assign(with_ranks.begin(), with_ranks.end());
   return result;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <tuple>
 
 namespace ddpscope::reading {
@@ -139,6 +140,24 @@ void rank_by_start(std::vector<Process>& processes) {
   }
 }
 
+// A communicator is complete only when all its ranks are there. Who is given a rank by the environment alone,
+// and came later, works for a rank whose own trace is missing.
+void find_orphans(std::vector<Process>& processes, std::int32_t world) {
+  std::int64_t complete_ns = std::numeric_limits<std::int64_t>::max();  // wall clock
+  for (const Process& process : processes)
+    for (const Membership& member : process.memberships) {
+      std::uint64_t end = process.record(member.place).end;
+      if (member.size != world || member.parent != 0 || end == 0) continue;
+      const trace::FileHeader& h = process.header();
+      trace::ClockLine clock(h.clock, h.tick_hz, process.file.clock_tuples());
+      complete_ns = std::min(complete_ns, clock.realtime_ns(end));
+    }
+  for (Process& process : processes) {
+    bool late = static_cast<std::int64_t>(process.header().opened.realtime_ns) > complete_ns;
+    if (process.role == Role::kRank && process.memberships.empty() && late) process.role = Role::kWorker;
+  }
+}
+
 void attach_the_rest(std::vector<Process>& processes) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     if (processes[i].role != Role::kRank) continue;
@@ -181,6 +200,7 @@ void identify(Job& job) {
   }
   if (!named) rank_by_start(job.processes);
   settle_claims(job.processes);
+  find_orphans(job.processes, job.world_size);
   attach_the_rest(job.processes);
 }
 

@@ -103,6 +103,8 @@ void keep_attempt(Job& job, std::int32_t wanted) {
 
 }  // namespace
 
+bool holds_traces(const fs::path& folder) { return find_files(folder).ok(); }
+
 Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32_t attempt) {
   auto files = find_files(trace);
   if (!files) return files.error();

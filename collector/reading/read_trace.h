@@ -15,6 +15,9 @@ struct Reading {
   std::vector<Error> errors;  // a file that is not ours, cut off, newer: its rest is in the job
 };
 
+// Whether the folder holds any trace file, readable or not.
+bool holds_traces(const std::filesystem::path& folder);
+
 // Errors: no such path; no trace file in it; none that can be read; two jobs that share nothing.
 // `attempt`: which attempt of a restarted job, -1 for the last. The job's clocks are not set yet: see
 // alignment/.

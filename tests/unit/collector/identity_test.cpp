@@ -52,6 +52,20 @@ v 0.3 +0.1 open path=sample file=1
   EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1}));
 }
 
+TEST(Identity, AWorkerWhoseRankIsMissingIsNoRank) {
+  Recorded trace(R"(
+process a pid=10 rank=0 world=2
+process w pid=12 rank=1 world=2 start=1
+a 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=2
+w 1.2 +0.1 open path=sample file=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(by_pid(*reading, 12).role, Role::kWorker);
+  EXPECT_EQ(by_pid(*reading, 12).rank, 1);
+  EXPECT_EQ(reading->job.ranks(), std::vector<std::int32_t>{0});
+}
+
 TEST(Identity, AWrapperScriptIsNotTheRank) {
   Recorded trace(R"(
 process shell pid=9 rank=0 world=1
