@@ -34,6 +34,6 @@ void add_directory(trace::FileWriter& file, int fd, const struct stat& state, co
 bool keep_read_open(const trace::FileWriter& file, std::uint64_t path_hash);
 void note_written_name(std::uint64_t path_hash);
 
-constexpr std::uint32_t kUnkeptFile = 0x8000'0000;  // in ItemRead::file: the rest is a hash of the path
+using trace::kUnkeptFile;
 
 }  // namespace ddpscope::injector
