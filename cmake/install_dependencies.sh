@@ -20,15 +20,16 @@ debian_packages=(
 # Only for the wheels.
 wheel_packages=(python3-venv ca-certificates)
 
-# cuda-crt and nvvm are what nvcc needs beside itself, cccl what its headers include. The NCCL wheel (190 MB) is taken
-# whole: programs are linked against the library they would meet on a GPU machine, so a name that only a stand-in has
-# cannot slip in.
+# cuda-crt and nvvm are what nvcc needs beside itself, cccl what its headers include, profiler-api the header of two
+# more functions of the runtime. The NCCL wheel (190 MB) is taken whole: programs are linked against the library they
+# would meet on a GPU machine, so a name that only a stand-in has cannot slip in.
 nvidia_wheels=(
   nvidia-cuda-runtime==13.0.96
   nvidia-cuda-nvcc==13.0.88
   nvidia-cuda-crt==13.0.88
   nvidia-nvvm==13.0.88
   nvidia-cuda-cccl==13.0.85
+  nvidia-cuda-profiler-api==13.0.85
   nvidia-cuda-cupti==13.0.85
   nvidia-nccl-cu13==2.28.9
 )

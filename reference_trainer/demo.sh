@@ -45,8 +45,10 @@ for finding in findings:
     print(f"  {finding['severity']}: {finding['slug']} ({finding['confidence']}): {finding['title']}")
     print(f"    rank   {', '.join(map(str, finding['ranks']))}")
     for step in finding["evidence"][:4]:
-        place = step["stack"][0] if step.get("stack") else step.get("file", "")
-        print(f"    call   rank {step['rank']}: {step['call']} {step['detail']}" + (f", at {place}" if place else ""))
+        print(f"    call   rank {step['rank']}: {step['call']} {step['detail']}")
+        place = " < ".join(step.get("stack", [])[:3]) or step.get("file", "")
+        if place:
+            print(f"    place  {place}")
     cost = finding.get("cost") or {}
     if cost.get("ms_per_step") or cost.get("bytes_per_step"):
         print(f"    cost   {cost.get('ms_per_step', 0):.3g} ms and {cost.get('bytes_per_step', 0)} bytes a step")

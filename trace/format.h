@@ -125,10 +125,10 @@ static_assert(sizeof(StackFrame) == 24);
 struct ItemRead {
   std::uint64_t offset;  // in the file
   std::uint32_t bytes;
-  std::uint32_t file;  // number of its opening, or kUnkeptFile and 31 bits of a hash (XXH3) of its path
+  std::uint32_t file;  // number of its opening, or kUnkeptFile and the low 31 bits of its path's hash_bytes()
 };
-static_assert(sizeof(ItemRead) == 16);
 constexpr std::uint32_t kUnkeptFile = 0x8000'0000;
+static_assert(sizeof(ItemRead) == 16);
 
 // Regular calls that differ in nothing but their time. After a Record that says what they are come `count`
 // entries.

@@ -51,13 +51,9 @@ std::string code_place(const model::Job& job, model::EventRef event) {
 }
 
 std::string program_place(const model::Job& job, model::EventRef event) {
-  constexpr std::string_view kLibraries[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
-                                             " std::", ".so"};
   std::vector<std::string> stack = stack_of(job, event);
-  for (const std::string& frame : stack) {
-    auto within = [&](std::string_view part) { return frame.find(part) != std::string::npos; };
-    if (std::none_of(std::begin(kLibraries), std::end(kLibraries), within)) return frame;
-  }
+  auto own = std::find_if_not(stack.begin(), stack.end(), findings::is_library_frame);
+  if (own != stack.end()) return *own;
   return stack.empty() ? "" : stack.front();
 }
 

@@ -24,6 +24,9 @@ struct Evidence {
   std::vector<std::string> stack;
 };
 
+// Whether a frame of a stack belongs to the language's library or an installed package, not to the program.
+bool is_library_frame(std::string_view frame);
+
 struct Cost {
   double ms_per_step = 0;
   std::uint64_t bytes_per_step = 0;

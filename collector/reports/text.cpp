@@ -8,7 +8,7 @@ namespace ddpscope::reports {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kFrames = 3;  // of a stack; the JSON report has all
+constexpr std::size_t kFrames = 3;  // of the program's in a stack; the JSON report has all
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -49,8 +49,11 @@ std::string evidence_text(std::size_t number, const findings::Evidence& evidence
   if (!evidence.detail.empty()) line += ": " + escape(evidence.detail);
   std::string text = fmt::format("    {}\n", wrapped(line, 7));
   if (!evidence.file.empty()) text += fmt::format("       file {}\n", escape(evidence.file));
-  for (std::size_t i = 0; i < evidence.stack.size() && i < kFrames; ++i)
-    text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(evidence.stack[i]));
+  std::vector<std::string> stack = evidence.stack;
+  std::erase_if(stack, findings::is_library_frame);
+  if (stack.empty()) stack = evidence.stack;
+  for (std::size_t i = 0; i < stack.size() && i < kFrames; ++i)
+    text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(stack[i]));
   return text;
 }
 

@@ -50,6 +50,8 @@ inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf
   return open;
 }
 
+inline std::uint64_t as_number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
 // Mixes what tells one run of calls from another.
 constexpr std::uint64_t fold_key(std::initializer_list<std::uint64_t> words) {
   std::uint64_t hash = 0;

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "injector/core/real.h"
 #include "injector/core/settings.h"
 #include "injector/python/interpreter.h"
 #include "trace/write/raw_syscall.h"
@@ -91,7 +90,6 @@ bool read_settings() {
 __attribute__((constructor(101))) void load() {
   if (process.state != State::kUnloaded) return;
   int saved = errno;
-  resolve_libc();
   python::find_interpreter();
   process.same_process = make_same_process();
   bool on = read_settings() && pthread_key_create(&process.thread_end, end_thread) == 0;
@@ -131,6 +129,11 @@ void register_thread() {
 
 trace::FileWriter* open_recorder() {
   return __atomic_load_n(&process.state, __ATOMIC_ACQUIRE) == State::kOpen ? &process.file : nullptr;
+}
+
+bool may_record() {
+  if (process.state == State::kUnloaded) load();
+  return process.state != State::kOff;
 }
 
 trace::FileWriter* recorder(Weight weight) {

@@ -17,6 +17,9 @@ trace::FileWriter* recorder(Weight weight);
 // The file if it is open already.
 trace::FileWriter* open_recorder();
 
+// False: this process will never be recorded.
+bool may_record();
+
 // The epoch of the open file: a record of another one is not ours to touch (its process is our parent's).
 inline std::uint32_t open_epoch() {
   trace::FileWriter* file = open_recorder();

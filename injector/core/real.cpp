@@ -1,4 +1,4 @@
-// Finds real functions: at load for libc, at the first call for the vendors' libraries.
+// Finds the vendors' functions at the first call of each.
 #include "injector/core/real.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,6 @@ void* real_functions[trace::kCallNumbers];
 
 namespace {
 
-constexpr int kFirstLibcCall = 400;  // in calls.def
 constexpr const char* kVendorLibraries[] = {"libnccl.so.2", "libcudart.so.13", "libcudart.so.12"};
 
 // RTLD_NOLOAD: what the guest has not loaded stays unloaded.
@@ -34,16 +33,6 @@ void* find(const char* symbol, const void* caller) {
 }
 
 }  // namespace
-
-void* real_dlsym(void* library, const char* symbol) {
-  using Dlsym = void*(void*, const char*);
-  static Dlsym* known;
-  Dlsym* function = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"})
-    if (!function) function = reinterpret_cast<Dlsym*>(dlvsym(RTLD_NEXT, "dlsym", version));
-  __atomic_store_n(&known, function, __ATOMIC_RELAXED);
-  return function(library, symbol);
-}
 
 void* find_function(const char* symbol) {
   int saved = errno;
@@ -65,12 +54,6 @@ void* resolve(trace::Call call) {
   else if (trace::FileWriter* file = open_recorder())
     file->count(trace::Health::unresolved_calls);
   return found;
-}
-
-void resolve_libc() {
-  for (const trace::CallInfo& info : trace::kCalls)
-    if (static_cast<int>(info.call) >= kFirstLibcCall)
-      real_functions[static_cast<int>(info.call)] = real_dlsym(RTLD_NEXT, info.symbol);
 }
 
 }  // namespace ddpscope::injector

@@ -16,9 +16,6 @@ void* find_function(const char* symbol);
 // The same for a row of calls.def, remembered; nullptr is counted.
 void* resolve(trace::Call call);
 
-// Before the guest runs: dlsym must not be needed in signal handlers and children of vfork.
-void resolve_libc();
-
 // The same for a function that is no call of the table; in static storage.
 template <class Function>
 class NamedFunction {

@@ -12,8 +12,6 @@ namespace ddpscope::injector {
 // What a hook returns when the CUDA runtime cannot be found behind us.
 constexpr cudaError_t kNoCuda = cudaErrorSharedObjectSymbolNotFound;
 
-inline std::uint64_t as_number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
-
 // The symbols _ptsz and _ptds are for programs compiled with --default-stream per-thread.
 template <Call call>
 constexpr bool is_per_thread() {

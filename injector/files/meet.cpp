@@ -22,6 +22,15 @@ std::atomic<std::uint32_t> kept_read_opens;
 std::atomic<std::uint32_t> kept_epoch;
 
 std::atomic<std::uint64_t>& written_word(std::uint64_t hash) { return written_names[(hash >> 6) % 2048]; }
+// What the parent has written or kept is no matter of a child's: loader workers only read what their rank
+// prepared.
+void count_anew_after_fork(const trace::FileWriter& file) {
+  std::uint32_t epoch = file.epoch() + 1;  // 0: none yet
+  if (kept_epoch.exchange(epoch, std::memory_order_relaxed) == epoch) return;
+  kept_read_opens = 0;
+  for (auto& word : written_names) word.store(0, std::memory_order_relaxed);
+}
+
 std::uint64_t written_bit(std::uint64_t hash) { return std::uint64_t{1} << (hash & 63); }
 
 void announce(trace::FileWriter& file, int fd, Opening& opening, int flags) {
@@ -140,14 +149,14 @@ void add_directory(trace::FileWriter& file, int fd, const struct stat& state, co
 }
 
 bool keep_read_open(const trace::FileWriter& file, std::uint64_t path_hash) {
-  if (kept_epoch.exchange(file.epoch() + 1, std::memory_order_relaxed) != file.epoch() + 1)
-    kept_read_opens = 0;
+  count_anew_after_fork(file);
   if (written_word(path_hash).load(std::memory_order_relaxed) & written_bit(path_hash)) return true;
   return kept_read_opens.load(std::memory_order_relaxed) < kKeptReadOpens &&
          kept_read_opens.fetch_add(1, std::memory_order_relaxed) < kKeptReadOpens;
 }
 
-void note_written_name(std::uint64_t path_hash) {
+void note_written_name(const trace::FileWriter& file, std::uint64_t path_hash) {
+  count_anew_after_fork(file);
   written_word(path_hash).fetch_or(written_bit(path_hash), std::memory_order_relaxed);
 }
 

@@ -32,8 +32,6 @@ void add_directory(trace::FileWriter& file, int fd, const struct stat& state, co
 // Counts what the process has kept of its read-opens: true for the first 10,000 and for files that it has
 // written.
 bool keep_read_open(const trace::FileWriter& file, std::uint64_t path_hash);
-void note_written_name(std::uint64_t path_hash);
-
-using trace::kUnkeptFile;
+void note_written_name(const trace::FileWriter& file, std::uint64_t path_hash);
 
 }  // namespace ddpscope::injector

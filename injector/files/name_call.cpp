@@ -20,7 +20,7 @@ std::uint32_t intern_name(trace::FileWriter& file, const NameArgument& name) {
   if (!is_given(name.path)) return 0;
   if (name.is_text) return this_thread.writer.intern(file, name.path);
   return with_absolute_path(name.directory, name.path, [&](PathText path) {
-    note_written_name(trace::hash_bytes(path.text, path.size));
+    note_written_name(file, trace::hash_bytes(path.text, path.size));
     return this_thread.writer.intern(file, path.text, path.size);
   });
 }

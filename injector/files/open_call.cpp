@@ -36,7 +36,7 @@ void begin_named(const OpenRequest& request, PathText path, OpenInProgress* open
   if (!work) return;
   open->followed = true;
   open->path_hash = trace::hash_bytes(path.text, path.size);
-  if (writes) note_written_name(open->path_hash);
+  if (writes) note_written_name(*file, open->path_hash);
   if (!writes && !keep_read_open(*file, open->path_hash)) return;
   open->path = this_thread.writer.intern(*file, path.text, path.size);
   open->attempt = join_attempts(*file, request.call, open->path_hash);
@@ -85,8 +85,9 @@ void end_opened(trace::FileWriter& file, OpenInProgress& open, int fd) {
   Opening* opening = register_descriptor(file, open, fd, &state);
   if (opening) {
     opening->kept = static_cast<bool>(attempt.record);
-    opening->file = opening->kept ? file.next_file()
-                                  : kUnkeptFile | static_cast<std::uint32_t>(open.path_hash & ~kUnkeptFile);
+    opening->file =
+        opening->kept ? file.next_file()
+                      : trace::kUnkeptFile | static_cast<std::uint32_t>(open.path_hash & ~trace::kUnkeptFile);
   }
   if (!attempt.record) return;
   auto& payload = attempt.record.payload<trace::payload::FileOpen>();
@@ -132,7 +133,7 @@ void name_open(OpenInProgress& open, const char* path) {
   with_absolute_path(AT_FDCWD, path, [&](PathText made) {
     open.path = this_thread.writer.intern(*file, made.text, made.size);
     open.path_hash = trace::hash_bytes(made.text, made.size);
-    note_written_name(open.path_hash);
+    note_written_name(*file, open.path_hash);
   });
   if (open.attempt.record) open.attempt.record.payload<trace::payload::FileOpen>().path = open.path;
 }

@@ -1,11 +1,9 @@
 // How communicators come to be and end.
 #include "injector/cuda/device.h"
+#include "injector/nccl/newer.h"
 #include "injector/nccl/recording.h"
 
 using namespace ddpscope::injector;
-
-// In the header from NCCL 2.29 on; found at run time if the library has it.
-extern "C" ncclResult_t ncclCommGrow(ncclComm_t, int, const ncclUniqueId*, int, ncclComm_t*, ncclConfig_t*);
 
 namespace {
 
@@ -23,13 +21,27 @@ Communicator describe(std::uint64_t id, std::uint32_t parent, int rank, int size
           0};
 }
 
+// A thread that made no CUDA call of its own has set no device: then NCCL knows.
+std::uint8_t device_of(ncclComm_t handle, std::uint8_t device, ncclResult_t result) {
+  if (device != static_cast<std::uint8_t>(kUnknownDevice) || result != ncclSuccess) return device;
+  auto* ask = real<Call::ncclCommCuDevice>(&ncclCommCuDevice);
+  int answer = kUnknownDevice;
+  if (ask) ask(handle, &answer);
+  return static_cast<std::uint8_t>(answer);
+}
+
 // Known only after the call: the handle. A non-blocking init hands it out at once, with ncclInProgress.
-void created(const OpenRecord& open, const Communicator& description, const ncclComm_t* handle,
+void created(const OpenRecord& open, Communicator description, const ncclComm_t* handle,
              ncclResult_t result) {
   bool has_handle = (result == ncclSuccess || result == ncclInProgress) && handle && *handle;
-  if (has_handle) add_communicator(*handle, description.id, description.communicator, description.device);
-  if (open && open.epoch == open_epoch())
-    open.payload<Communicator>().handle = has_handle ? reinterpret_cast<std::uint64_t>(*handle) : 0;
+  if (has_handle) {
+    description.device = device_of(*handle, description.device, result);
+    add_communicator(*handle, description.id, description.communicator, description.device);
+  }
+  if (auto* fields = results_in<Communicator>(open)) {
+    fields->device = description.device;
+    fields->handle = has_handle ? as_number(*handle) : 0;
+  }
   finish<Communicator>(open, result);
 }
 
@@ -49,12 +61,12 @@ ncclResult_t init(ncclResult_t (*self)(Params...), const ncclUniqueId& id, int r
 
 // Rank and size of a child are NCCL's to say, and only after the call.
 void ask_place(const OpenRecord& open, ncclComm_t handle, ncclResult_t result) {
-  if (result != ncclSuccess || !handle || !open || open.epoch != open_epoch()) return;
+  auto* payload = results_in<Communicator>(open);
+  if (result != ncclSuccess || !handle || !payload) return;
   auto* user_rank = real<Call::ncclCommUserRank>(&ncclCommUserRank);
   auto* count = real<Call::ncclCommCount>(&ncclCommCount);
-  auto& payload = open.payload<Communicator>();
-  if (user_rank) user_rank(handle, &payload.rank);
-  if (count) count(handle, &payload.size);
+  if (user_rank) user_rank(handle, &payload->rank);
+  if (count) count(handle, &payload->size);
 }
 
 template <Call call, class... Params, class... Args>
@@ -84,8 +96,7 @@ ncclResult_t leave(ncclResult_t (*self)(ncclComm_t, Args...), ncclComm_t communi
   auto* function = real<call>(self);
   if (!function) return kNoNccl;
   if (inside_vendor_call()) return function(communicator, args...);
-  OpenRecord open = begin<call>(
-      Weight::kOpens, {reinterpret_cast<std::uint64_t>(communicator), 0, number, 1, 0, 0}, Stack::kTaken);
+  OpenRecord open = begin<call>(Weight::kOpens, {as_number(communicator), 0, number, 1, 0, 0}, Stack::kTaken);
   remove_communicator(communicator);
   VendorCall vendor;
   ncclResult_t result = function(communicator, args...);
@@ -151,8 +162,13 @@ DDPSCOPE_EXPORT ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksLi
                                      excludeRanksCount, newcomm, config, shrinkFlags);
 }
 
+// Ranks that were in the old communicator know it and not the id, new ones the id and not the communicator:
+// the two meet in the record of ncclCommGetUniqueId.
 DDPSCOPE_EXPORT ncclResult_t ncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId, int rank,
                                           ncclComm_t* newcomm, ncclConfig_t* config) {
+  if (!comm && uniqueId)
+    return init<Call::ncclCommGrow>(&ncclCommGrow, *uniqueId, rank, nRanks, newcomm, comm, nRanks, uniqueId,
+                                    rank, newcomm, config);
   return split<Call::ncclCommGrow>(&ncclCommGrow, comm, 0, newcomm, comm, nRanks, uniqueId, rank, newcomm,
                                    config);
 }
@@ -170,6 +186,6 @@ DDPSCOPE_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
 }
 
 DDPSCOPE_EXPORT ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags) {
-  return communicator_call<Call::ncclCommRevoke>(&ncclCommRevoke, comm,
-                                                 static_cast<std::uint64_t>(revokeFlags), comm, revokeFlags);
+  return communicator_call<Call::ncclCommRevoke>(&ncclCommRevoke, comm, static_cast<unsigned>(revokeFlags),
+                                                 comm, revokeFlags);
 }

@@ -2,6 +2,8 @@
 #pragma once
 #include <nccl.h>
 
+#include <type_traits>
+
 #include "injector/core/hook.h"
 #include "injector/nccl/communicators.h"
 
@@ -48,8 +50,9 @@ OpenRecord begin_collective(const CollectiveArguments& a) {
 
 template <class Payload>
 void finish(const OpenRecord& open, ncclResult_t result) {
-  if (!open || open.epoch != open_epoch()) return;
-  open.payload<Payload>().result = static_cast<std::uint8_t>(result);
+  Payload* fields = results_in<Payload>(open);
+  if (!fields) return;
+  fields->result = static_cast<std::uint8_t>(result);
   end(open);
 }
 
@@ -68,18 +71,23 @@ ncclResult_t collective(ncclResult_t (*self)(Params...), const CollectiveArgumen
   return result;
 }
 
-// Calls on a communicator, and queries: nothing is known after them but the result.
-template <Call call, class... Params, class... Args>
-ncclResult_t communicator_call(ncclResult_t (*self)(Params...), ncclComm_t communicator,
-                               std::uint64_t argument, Args... args) {
+// Calls on a communicator, queries and memory. `argument` is known before the call or, as a function of
+// nothing, after it.
+template <Call call, class Argument, class... Params, class... Args>
+ncclResult_t communicator_call(ncclResult_t (*self)(Params...), ncclComm_t communicator, Argument argument,
+                               Args... args) {
+  constexpr bool known_before = std::is_convertible_v<Argument, std::uint64_t>;
   auto* function = real<call>(self);
   if (!function) return kNoNccl;
   if (inside_vendor_call()) return function(args...);
   CommunicatorState* known = find_communicator(communicator);
-  OpenRecord open = begin<call>(Weight::kOpens, {reinterpret_cast<std::uint64_t>(communicator), argument,
-                                                 known ? known->number : 0, 1, 0, 0});
+  PayloadOf<call> payload{as_number(communicator), 0, known ? known->number : 0, 1, 0, 0};
+  if constexpr (known_before) payload.argument = argument;
+  OpenRecord open = begin<call>(Weight::kOpens, payload);
   VendorCall vendor;
   ncclResult_t result = function(args...);
+  if constexpr (!known_before)
+    if (auto* fields = result_of<call>(open); fields && result == ncclSuccess) fields->argument = argument();
   finish<PayloadOf<call>>(open, result);
   return result;
 }

@@ -9,12 +9,13 @@
 namespace ddpscope::tests {
 namespace {
 
-// "$W" and "${W-1}", "${W+1}", "${W/2}": all that the lines need.
+// "$W" and "${W-1}", "${W+1}", "${W//2}": all that the lines need.
 std::string replaced(std::string line, int world) {
   for (std::size_t at; (at = line.find("${W")) != std::string::npos;) {
     std::size_t end = line.find('}', at);
     char sign = line[at + 3];
-    int operand = sign == '}' ? 0 : std::stoi(line.substr(at + 4, end - at - 4));
+    std::size_t digits = at + (sign == '/' ? 5 : 4);  // "//" rounds down, as in the traces
+    int operand = sign == '}' ? 0 : std::stoi(line.substr(digits, end - digits));
     int value = sign == '-' ? world - operand : sign == '/' ? world / operand : world + operand;
     line.replace(at, end - at + 1, std::to_string(value));
   }

@@ -24,4 +24,4 @@ def test_every_rank_saves_the_same_checkpoint(tmp_path, seed):
     for rank in range(ranks):
         files = {step["file"] for step in finding["evidence"] if step["rank"] == rank and step.get("file")}
         assert any(file.endswith(path) for file in files), f"rank {rank}: {files}"
-        assert any(f"pretrain_trainer.py:{line} _save_snapshot" in frame for frame in ddpscope.frames(finding, rank))
+        assert any(f"pretrain_trainer.py:{line} Trainer._save_snapshot" in frame for frame in ddpscope.frames(finding, rank))

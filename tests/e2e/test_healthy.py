@@ -1,0 +1,53 @@
+"""Nothing is found on healthy jobs: plain runs, every look-alike of the table of faults, jobs killed at any moment."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import ddpscope
+import pytest
+import trainer
+
+TABLE = subprocess.run([trainer.TRAINER, "--list-faults", "--json"], check=True, capture_output=True, text=True).stdout
+TWINS = [row["name"] for row in json.loads(TABLE)["twins"]]
+
+
+@trainer.everywhere
+def test_healthy(tmp_path, ranks, seed):
+    draw = trainer.Draw(seed, "healthy", ranks)
+    trainer.assert_silent(trainer.train(draw, tmp_path))
+
+
+@trainer.everywhere
+@pytest.mark.parametrize("twin", TWINS)
+def test_look_alike(tmp_path, twin, ranks, seed):
+    draw = trainer.Draw(seed, twin, ranks)
+    trainer.assert_silent(trainer.train(draw, tmp_path, "--twin", twin, "--fault-rank", draw.rank))
+
+
+@trainer.everywhere
+def test_resumed(tmp_path, ranks, seed):
+    draw = trainer.Draw(seed, "resume", ranks)
+    arguments = [trainer.TRAINER, *draw.arguments(), "--workdir", tmp_path / "out"]
+    first = ddpscope.record([*arguments, "--steps", 2, "--checkpoint-every", 2], tmp_path / "first", tmp_path, cpu=True)
+    assert first.code == 0, first.stderr[-2000:]
+    second = ddpscope.record([*arguments, "--resume"], tmp_path / "second", tmp_path, cpu=True)
+    assert second.code == 0, second.stderr[-2000:]
+    trainer.assert_silent(tmp_path / "second")
+
+
+@trainer.everywhere
+def test_killed_at_any_moment(tmp_path, ranks, seed):
+    """A job that is killed as a whole is not hung, and did not skip what its peers did not come to either."""
+    draw = trainer.Draw(seed, "killed", ranks)
+    draw.epochs = 50
+    command = [trainer.ddpscope.DDPSCOPE, "run", "--cpu", "-o", tmp_path / "trace", "--", trainer.TRAINER,
+               *draw.arguments(), "--workdir", tmp_path / "out"]
+    job = subprocess.Popen([str(word) for word in command], cwd=tmp_path, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(draw.rng.uniform(0.5, 4))
+    os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+    result = ddpscope.report(tmp_path / "trace")
+    assert result["findings"] == [], json.dumps(result["findings"], indent=1)[:4000]

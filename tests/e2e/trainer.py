@@ -1,0 +1,83 @@
+"""Runs the reference trainer under `ddpscope run --cpu`, with sizes, fault and place drawn from a seed."""
+import json
+import pathlib
+
+import ddpscope
+import pytest
+
+TRAINER = ddpscope.BUILD / "bin" / "reference_trainer"
+SOURCES = pathlib.Path(__file__).parents[2] / "reference_trainer"
+
+# Every end-to-end test runs at these sizes and once a seed.
+everywhere = pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (2, 4, 8) for seed in ddpscope.SEEDS])
+
+
+class Draw:
+    """One job: what it trains on, how large it is, which rank is faulty and when."""
+
+    def __init__(self, seed, test, ranks):
+        self.rng = ddpscope.draw(seed, f"{test}/{ranks}")
+        self.ranks = ranks
+        self.rank = self.rng.randrange(ranks)
+        self.epochs = self.rng.randrange(2, 4)
+        self.steps_per_epoch = self.rng.randrange(3, 6)
+        self.accumulate = self.rng.randrange(2, 5)
+        self.batch = self.rng.choice([4, 8])
+        self.width = self.rng.choice([48, 64, 80])
+        self.at = 1
+        self.environment = {}
+
+    @property
+    def samples(self):
+        return self.ranks * self.batch * self.accumulate * self.steps_per_epoch
+
+    def arguments(self):
+        return ["--ranks", self.ranks, "--epochs", self.epochs, "--samples", self.samples, "--batch", self.batch,
+                "--accumulate", self.accumulate, "--width", self.width,
+                "--seed", self.rng.randrange(1, 1000), "--workers", self.rng.randrange(1, 3), "--timeout", 5]
+
+
+def train(draw, folder, *extra, code=0):
+    """Runs the job recorded; returns its trace. code: the exit code it must have, None for any but 0."""
+    work = folder / draw.rng.choice(["out", "run", "job"])
+    trace = folder / "trace"
+    command = [TRAINER, *draw.arguments(), "--workdir", work, *extra]
+    done = ddpscope.record(command, trace, folder, cpu=True, env=draw.environment, timeout=180)
+    wrong = done.code == 0 if code is None else done.code != code
+    assert not wrong, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+    return trace
+
+
+def fault(name, draw, folder, *extra, code=0):
+    return train(draw, folder, "--fault", name, "--fault-rank", draw.rank, "--fault-at", draw.at, *extra, code=code)
+
+
+def assert_silent(trace):
+    """No finding, and nothing of what the trainer's faults are about was left unjudged."""
+    result = ddpscope.report(trace)
+    assert result["findings"] == [], json.dumps(result["findings"], indent=1)[:4000]
+    assert result["job"]["dropped"] == 0
+    unjudged = {slug for row in result["coverage"] for slug in row["unjudged"]}
+    known = {"skipped-barrier", "duplicate-checkpoint-write", "unsharded-sampler", "redundant-accumulation-sync",
+             "mismatched-collective", "hung-collective"}
+    assert not unjudged & known, result["coverage"]
+
+
+def place(file, text, which=0):
+    """"file:line" of the which-th line of a source of the trainer that contains text."""
+    lines = [number for number, line in enumerate((SOURCES / file).read_text().splitlines(), 1) if text in line]
+    assert lines, f"{text!r} is not in {file}"
+    return f"{file}:{lines[which]}"
+
+
+def assert_at(finding, rank, call, where):
+    """Some evidence of this rank is this call, made from this place."""
+    steps = [step for step in finding["evidence"] if step["rank"] == rank and step["call"] == call]
+    assert steps, f"no {call} of rank {rank} in {json.dumps(finding['evidence'], indent=1)[:4000]}"
+    frames = [frame for step in steps for frame in step.get("stack", [])]
+    assert any(where in frame for frame in frames), f"{where} not in {frames}"
+
+
+def other(draw):
+    """A rank that is not the faulty one."""
+    return (draw.rank + 1) % draw.ranks

@@ -1,0 +1,169 @@
+// Small programs on sockets, pipes, processes and threads, one a trap: see files_guest.cpp.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace {
+
+void say(const char* what, long value) {
+  printf("%s %ld\n", what, value);
+  fflush(stdout);
+}
+
+// What is worth a trace at all.
+void weigh() { close(open("weight", O_CREAT | O_WRONLY, 0644)); }
+
+void pair() {
+  weigh();
+  int ends[2];
+  char data[64] = "0123456789";
+  socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+  say("send", send(ends[0], data, 10, 0));
+  say("send", send(ends[0], data, 5, 0));
+  say("peek", recv(ends[1], data, 15, MSG_PEEK));
+  say("recv", recv(ends[1], data, 15, MSG_WAITALL));
+  say("answer", send(ends[1], data, 3, 0));
+  say("read", read(ends[0], data, 3));
+  say("again", send(ends[0], data, 7, 0));
+}
+
+void tcp() {
+  int listening = socket(AF_INET6, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  socklen_t size = sizeof(any);
+  bind(listening, reinterpret_cast<sockaddr*>(&any), size);
+  listen(listening, 1);
+  getsockname(listening, reinterpret_cast<sockaddr*>(&any), &size);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = any.sin6_port;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  say("connect", connect(client, reinterpret_cast<sockaddr*>(&to), sizeof(to)));
+  int server = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  char data[16] = "hello";
+  say("send", write(client, data, 5));
+  say("recv", recv(server, data, sizeof(data), 0));
+}
+
+void pipes() {
+  weigh();
+  int ends[2];
+  (void)!pipe2(ends, O_CLOEXEC);
+  (void)!write(ends[1], "abc", 3);
+  char data[8];
+  say("read", read(ends[0], data, sizeof(data)));
+}
+
+void forked() {
+  weigh();
+  int ends[2];
+  (void)!pipe(ends);
+  (void)!write(ends[1], "parent", 6);
+  pid_t pid = fork();
+  if (!pid) {
+    (void)!write(ends[1], "kid", 3);
+    close(open("of_child", O_CREAT | O_WRONLY, 0644));
+    _exit(7);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  say("status", status);
+}
+
+// The child of vfork closes and duplicates in its own table: the parent's must not change.
+void vforked() {
+  int fd = open("parents", O_CREAT | O_WRONLY, 0644);
+  (void)!write(fd, "1", 1);
+  pid_t pid = vfork();
+  if (!pid) {
+    close(fd);
+    dup2(1, fd);
+    execl("/bin/true", "true", nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  (void)!write(fd, "22", 2);
+  close(fd);
+  say("status", status);
+}
+
+void failed_exec() {
+  weigh();
+  pid_t pid = vfork();
+  if (!pid) {
+    execlp("no-such-program", "no-such-program", nullptr);
+    _exit(errno == ENOENT ? 3 : 4);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  say("status", status);
+}
+
+void spawned() {
+  weigh();
+  pid_t pid = 0;
+  char name[] = "sh", flag[] = "-c", command[] = "exit 5";
+  char* words[] = {name, flag, command, nullptr};
+  say("posix_spawn", posix_spawn(&pid, "/bin/sh", nullptr, nullptr, words, environ));
+  siginfo_t info{};
+  say("waitid", waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED));
+  say("status", info.si_status);
+  say("system", system("exit 6"));
+}
+
+void executed() {
+  weigh();
+  char* environment[] = {nullptr};
+  execle("/bin/sh", "sh", "-c", "echo $0 $1 $LD_PRELOAD; exit 9", "zero", "one", nullptr, environment);
+}
+
+void returned() { weigh(); }
+
+void* in_thread(void*) {
+  close(open("of_thread", O_CREAT | O_WRONLY, 0644));
+  return const_cast<char*>("result");
+}
+void threads() {
+  weigh();
+  pthread_t thread;
+  void* result = nullptr;
+  pthread_create(&thread, nullptr, in_thread, nullptr);
+  pthread_join(thread, &result);
+  say("joined", strcmp(static_cast<char*>(result), "result"));
+}
+
+struct Trap {
+  const char* name;
+  void (*run)();
+};
+
+constexpr Trap kTraps[] = {{"pair", pair},         {"tcp", tcp},
+                           {"pipes", pipes},       {"forked", forked},
+                           {"vforked", vforked},   {"spawned", spawned},
+                           {"executed", executed}, {"returned", returned},
+                           {"threads", threads},   {"failed_exec", failed_exec}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  for (const Trap& trap : kTraps)
+    if (strcmp(argv[1], trap.name) == 0) {
+      trap.run();
+      return trap.run == returned ? 11 : 0;
+    }
+  return 2;
+}

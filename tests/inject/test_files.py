@@ -1,0 +1,234 @@
+"""Each trap of libc's files, names, sockets and processes: what the guest sees is unchanged, the trace tells what
+happened, and it does not when the hook is off."""
+import pytest
+
+import traces
+
+
+def named(records, path):
+    """Records of the opening of `path` (its last component)."""
+    opened = [r for r in records if r.call != "inherited_descriptor" and str(r.get("path", "")).endswith("/" + path)
+              and r.get("file", 0) > 0]
+    numbers = {(r.pid, r["file"]) for r in opened}
+    return [r for r in records if (r.pid, r.get("file")) in numbers]
+
+
+def calls(records, *names):
+    return [r for r in records if r.call in names]
+
+
+def total(records, *names):
+    return sum(r["bytes"] for r in calls(records, *names))
+
+
+def mode_argument(records):
+    return calls(records, "open")[0]["mode"] == 0o640
+
+
+def error_numbers(records):
+    kept = calls(records, "rename")
+    return named(records, "kept") and kept[0]["error"] == "EBUSY"
+
+
+def folded_writes(records):
+    writes = calls(named(records, "log"), "write")
+    return [(w["offset"], w["bytes"], w["count"]) for w in writes] == [(0, 10000, 1000), (50, 2, 1)]
+
+
+def duplicates(records):
+    writes = calls(named(records, "dup"), "write")
+    return sum(w["bytes"] for w in writes) == 16 and writes[-1]["next"] == 16
+
+
+def reused_number(records):
+    return total(named(records, "first"), "write") == 1 and total(named(records, "second"), "write") == 2
+
+
+def append(records):
+    return "O_APPEND" in calls(named(records, "appended"), "open")[0]["flags"] and \
+        total(named(records, "appended"), "write") == 3
+
+
+def vectors(records):
+    one = named(records, "vector")
+    return [(r.call, r["offset"], r["bytes"]) for r in calls(one, "writev", "pwritev2", "preadv")] == \
+        [("writev", 0, 8), ("pwritev2", 8, 8), ("preadv", 4, 12)]
+
+
+def streams(records):
+    one, given = named(records, "stream"), named(records, "given")
+    return total(one, "fwrite", "fprintf") == 8006 and total(one, "fread") == 80 and calls(one, "rewind", "fclose") \
+        and total(given, "fwrite") == 4
+
+
+def names(records):
+    moves = [(r.call, r["path"].rsplit("/", 2)[-2:], r["target"].rsplit("/", 1)[-1])
+             for r in calls(records, "renameat", "rename")]
+    return moves[0] == ("renameat", ["folder", "inner"], "outer") and moves[1][0] == "rename" and \
+        calls(records, "rename")[0]["target"].endswith("/folder/back") and \
+        len(calls(records, "unlink", "unlinkat", "remove")) == 4 and calls(records, "rmdir", "link", "symlink")
+
+
+def polling(records):
+    marker = [r for r in records if str(r.get("path", "")).endswith("/marker")]
+    return [(r["error"], r["count"]) for r in calls(marker, "stat")] == [("ENOENT", 5), (0, 1)] and \
+        calls(marker, "open")[0]["fd"] == -4 and calls(marker, "access") and calls(marker, "statx")
+
+
+def old_stat(records):
+    return calls(records, "__xstat")[0]["error"] == 0
+
+
+def listing(records):
+    return calls(records, "readdir")[0]["count"] == 4 and calls(records, "opendir")[0]["path"].endswith("/listed")
+
+
+def transfers(records):
+    moved = calls(records, "sendfile", "copy_file_range")
+    return [(r["source_offset"], r["target_offset"], r["bytes"]) for r in moved] == [(0, 0, 2000), (2000, 2000, 3000)] \
+        and calls(records, "pread64")[0]["bytes"] == 16
+
+
+def mappings(records):
+    one = named(records, "mapped")
+    return len(calls(one, "mmap", "msync", "munmap")) == 3 and calls(one, "ftruncate")[0]["next"] == 100 and \
+        calls(one, "fsync", "posix_fallocate")
+
+
+def locks(records):
+    return [r["operation"] for r in calls(named(records, "lock"), "flock", "fcntl_lock")] == [2, 1]
+
+
+def further_reads(records):
+    items = calls(records, "item")
+    reads = [r for r in calls(records, "open") if r["flags"] == "O_RDONLY"]
+    return len(reads) == 10000 and len(items) == 10 and len({i["file"] for i in items}) == 10 and \
+        all(i["bytes"] == 6 and i["file"] >= 1 << 31 for i in items)
+
+
+def ignored(records):
+    return not records
+
+
+def close_in_handler(records):
+    return total(named(records, "after"), "write") == 2 and not total(named(records, "handled"), "write")
+
+
+def cancelled(records):
+    return total(named(records, "still"), "write") == 3
+
+
+def digest(records):
+    rows = [[d["hash"] for d in calls(named(records, path), "digest")] for path in ("whole", "pieces", "zeros")]
+    return len(rows[0]) > 8 and rows[0] == rows[1] and not rows[2]
+
+
+def pair(records):
+    ends = calls(records, "socketpair")[0]
+    first = [r for r in records if r.get("inode") == ends["inode"] and "bytes" in r]
+    other = [r for r in records if r.get("inode") == ends["peer_inode"] and "bytes" in r]
+    return sum(r["bytes"] for r in calls(first, "send")) == 22 and calls(first, "send")[-1]["offset"] == 15 and \
+        total(other, "recv") == 15 and total(first, "socket_read") == 3
+
+
+def tcp(records):
+    connect, accept = calls(records, "connect")[0], calls(records, "accept4")[0]
+    return (connect["local"], connect["peer"]) == (accept["peer"], accept["local"]) and \
+        total(records, "socket_write") == total(records, "recv") == 5
+
+
+def pipes(records):
+    return calls(records, "pipe2") and total(records, "socket_write") == total(records, "socket_read") == 3
+
+
+def forked(records):
+    parent, child = calls(records, "fork")[0], calls(records, "_exit")[0]
+    sent = [(r.pid, r["offset"], r["bytes"]) for r in calls(records, "socket_write")]
+    return parent["pid"] == child.pid and child["status"] == 7 and calls(records, "waitpid")[0]["status"] == 7 << 8 and \
+        sent == [(parent.pid, 0, 6), (child.pid, 0, 3)]
+
+
+def vforked(records):
+    one = named(records, "parents")
+    return total(one, "write") == 3 and len(calls(one, "close")) == 1 and \
+        calls(records, "vfork")[0]["path"] == "/bin/true" and calls(records, "vfork")[0]["pid"] != one[0].pid
+
+
+def failed_exec(records):
+    return calls(records, "vfork")[0]["error"] == "ENOENT" and calls(records, "waitpid")[0]["status"] == 3 << 8
+
+
+def spawned(records):
+    child = calls(records, "posix_spawn")[0]
+    return calls(records, "waitid")[0]["pid"] == child["pid"] and calls(records, "waitid")[0]["status"] == 5 << 8 and \
+        calls(records, "system")[0]["status"] == 6 << 8
+
+
+def executed(records):
+    return calls(records, "execle")[0].inside
+
+
+def returned(records):
+    return calls(records, "exit")[0]["status"] == 11
+
+
+def threads(records):
+    return named(records, "of_thread")
+
+
+# (guest, what must be in the trace, hooks without which it is not)
+TRAPS = [
+    ("files_guest", mode_argument, ["open"]), ("files_guest", error_numbers, ["rename"]),
+    ("files_guest", folded_writes, ["write"]), ("files_guest", duplicates, ["dup"]),
+    ("files_guest", duplicates, ["dup2"]), ("files_guest", duplicates, ["fcntl"]),
+    ("files_guest", reused_number, ["open"]), ("files_guest", append, ["open"]),
+    ("files_guest", vectors, ["writev"]), ("files_guest", vectors, ["pwritev2"]), ("files_guest", vectors, ["preadv"]),
+    ("files_guest", streams, ["fwrite"]), ("files_guest", streams, ["fopen64"]), ("files_guest", streams, ["fread"]),
+    ("files_guest", names, ["chdir"]), ("files_guest", names, ["renameat"]), ("files_guest", names, ["unlinkat"]),
+    ("files_guest", polling, ["stat"]), ("files_guest", polling, ["open"]), ("files_guest", polling, ["syscall"]),
+    ("files_guest", old_stat, ["__xstat"]), ("files_guest", listing, ["opendir"]), ("files_guest", listing, ["readdir"]),
+    ("files_guest", transfers, ["sendfile"]), ("files_guest", transfers, ["copy_file_range"]),
+    ("files_guest", transfers, ["syscall"]), ("files_guest", mappings, ["mmap"]), ("files_guest", mappings, ["munmap"]),
+    ("files_guest", locks, ["flock"]), ("files_guest", locks, ["fcntl"]), ("files_guest", digest, ["write"]),
+    ("files_guest", further_reads, ["read"]),
+    ("files_guest", close_in_handler, ["write"]), ("files_guest", cancelled, ["write"]),
+    ("processes_guest", pair, ["socketpair"]), ("processes_guest", pair, ["send"]), ("processes_guest", pair, ["recv"]),
+    ("processes_guest", tcp, ["connect"]), ("processes_guest", tcp, ["accept4"]), ("processes_guest", pipes, ["pipe2"]),
+    ("processes_guest", forked, ["fork"]), ("processes_guest", forked, ["_exit"]),
+    ("processes_guest", vforked, ["vfork"]), ("processes_guest", vforked, ["execl"]),
+    ("processes_guest", failed_exec, ["execlp"]), ("processes_guest", spawned, ["posix_spawn"]),
+    ("processes_guest", spawned, ["waitid"]), ("processes_guest", spawned, ["system"]),
+    ("processes_guest", executed, ["execle"]), ("processes_guest", threads, ["open"]),
+]
+ALWAYS = [("files_guest", ignored), ("processes_guest", returned)]  # no hook to switch off
+GUESTS = list(dict.fromkeys([(guest, check) for guest, check, _ in TRAPS] + ALWAYS))
+
+
+def holds(check, records):
+    try:
+        return bool(check(records))
+    except (IndexError, KeyError):
+        return False
+
+
+def run(guest, check, folder, injector):
+    command = [traces.BUILD / "bin" / "inject" / guest, check.__name__]
+    outcome = traces.start(command, folder / "work", injector, folder / "trace")
+    return outcome, traces.read(folder / "trace") if injector else []
+
+
+@pytest.mark.parametrize("guest,check", GUESTS, ids=lambda p: getattr(p, "__name__", p))
+def test_recorded_and_unchanged(guest, check, tmp_path):
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "preloaded").mkdir()
+    expected, _ = run(guest, check, tmp_path / "plain", None)
+    outcome, records = run(guest, check, tmp_path / "preloaded", traces.INJECTOR)
+    assert outcome == expected
+    assert holds(check, records), "\n".join(f"{r.call} {dict(r)}" for r in records)
+
+
+@pytest.mark.parametrize("guest,check,hooks", TRAPS, ids=lambda p: getattr(p, "__name__", str(p)))
+def test_fails_without_its_hook(guest, check, hooks, tmp_path):
+    blind = traces.injector_without(hooks, tmp_path / "libblind.so")
+    _, records = run(guest, check, tmp_path, blind)
+    assert not holds(check, records)
