@@ -58,8 +58,9 @@ void classify(Group& group) {
 // Ranks that share a model are given the same samples on purpose: if a rank also reduces with ranks none of
 // which reads what it reads, those are its data-parallel peers and the others are not.
 bool on_purpose(const std::vector<Group>& groups, std::int32_t rank) {
-  return std::any_of(groups.begin(), groups.end(),
-                     [&](const Group& group) { return group.holds(rank) && !group.shares(rank); });
+  return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+    return group.reads.size() > 1 && group.holds(rank) && !group.shares(rank);
+  });
 }
 
 double mean_step_ms(const Facts& facts) {
@@ -174,7 +175,7 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   patterns::Deliveries deliveries(facts.job);
   std::vector<Group> groups;
   bool seen = false;
-  for (const auto& members : find_data_parallel_groups(facts.job, facts.collectives, facts.steps)) {
+  for (const patterns::DataParallelGroup& members : facts.data_parallel) {
     Group group{find_training_reads(facts.job, streams, deliveries, members), {}};
     std::size_t enough = 0;
     for (const TrainingReads& reads : group.reads) enough += reads.count() >= kEnoughItems;
