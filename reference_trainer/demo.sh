@@ -40,7 +40,8 @@ show() {
 import json, sys
 
 path, expected = sys.argv[1], sys.argv[2:]
-findings = json.load(open(path))["findings"]
+report = json.load(open(path))
+findings = report["findings"]
 for finding in findings:
     print(f"  {finding['severity']}: {finding['slug']} ({finding['confidence']}): {finding['title']}")
     print(f"    rank   {', '.join(map(str, finding['ranks']))}")
@@ -57,6 +58,9 @@ for finding in findings:
         print(f"    causes {slug}")
 if not findings:
     print("  no finding")
+for entry in report["coverage"]:
+    if set(expected) & set(entry["unjudged"]):
+        print(f"  not judged: {entry['what']}: {entry['why']}")
 sys.exit(sorted(finding["slug"] for finding in findings) != sorted(expected))
 PYTHON
 }

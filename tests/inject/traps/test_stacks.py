@@ -69,8 +69,9 @@ def test_python(trap, tmp_path):
 
 @pytest.mark.parametrize("trap", TABLE, ids=lambda trap: trap.__name__)
 def test_guard(trap, tmp_path):
+    mutant = recording.build_mutant(TABLE[trap], [STACK])
     with pytest.raises(AssertionError):
-        trap(tmp_path, recording.build_mutant(TABLE[trap], [STACK]))
+        trap(tmp_path, mutant)
 
 
 def test_repeated_stack_is_written_once(tmp_path):
