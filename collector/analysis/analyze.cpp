@@ -49,7 +49,9 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   patterns::Rounds rounds(job, collectives, device_order);
   std::vector<patterns::RankSteps> steps = patterns::find_steps(job, collectives);
   detectors::CodePlaces places(job, collectives);
-  detectors::Facts facts{job, collectives, divergences, device_order, barriers, rounds, steps, places};
+  auto data_parallel = patterns::find_data_parallel_groups(job, collectives, steps);
+  detectors::Facts facts{job,    collectives, divergences,   device_order, barriers,
+                         rounds, steps,       data_parallel, places};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);

@@ -10,6 +10,7 @@
 #include "collector/matching/divergence.h"
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
+#include "collector/patterns/gradient_traffic.h"
 #include "collector/patterns/rounds.h"
 #include "collector/patterns/training_steps.h"
 
@@ -24,6 +25,7 @@ struct Facts {
   const std::vector<bool>& barriers;  // by call, as in collectives.calls
   const patterns::Rounds& rounds;
   const std::vector<patterns::RankSteps>& steps;
+  const std::vector<patterns::DataParallelGroup>& data_parallel;
   const CodePlaces& places;
 };
 

@@ -24,9 +24,6 @@ using trace::Operation;
 constexpr std::size_t kLearning = 2;  // DDP arranges its buckets anew after the first iteration
 constexpr std::size_t kLeastSteps = 3;
 constexpr std::uint64_t kLeastBytes = 1024;  // of a set: less is no model's gradient
-// No gradient is ready before the forward pass is over, which is about a third of the kernels. Reductions
-// that start earlier belong to the forward pass: tensor parallelism, synchronised batch normalisation.
-constexpr double kForwardPart = 0.3;
 
 // A step whose reductions are one set, made `times` times over.
 struct Repeated {
@@ -108,7 +105,7 @@ bool StepReader::backward_between(const Step& step, const Repeated& repeated) co
     std::uint32_t first = repeated.entries[set * repeated.set_size];
     std::uint32_t last = repeated.entries[(set + 1) * repeated.set_size - 1];
     auto before = static_cast<double>(launches(from, first));
-    if (before == 0 || before < kForwardPart * static_cast<double>(launches(from, last))) return false;
+    if (before == 0 || before < patterns::kForwardPart * static_cast<double>(launches(from, last))) return false;
     from = last + 1;
   }
   return true;

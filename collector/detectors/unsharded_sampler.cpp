@@ -1,166 +1,195 @@
 // unsharded-sampler: data-parallel ranks train on the same samples. Judged by what they and their loader
-// workers read while gradients are reduced: in the same order (rule D1), or each the whole set before it
-// begins anew (rule D2).
+// workers read: in the same order (rule D1), or each all of it before it begins anew (rule D2).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 #include "collector/detectors/detector.h"
+#include "collector/detectors/sample_overlap.h"
 #include "collector/detectors/story.h"
-#include "collector/files/read_items.h"
-#include "collector/patterns/deliveries.h"
-#include "collector/patterns/gradient_traffic.h"
 
 namespace ddpscope::detectors {
 namespace {
 
 using files::Item;
-using files::ItemStream;
+using patterns::TrainingReads;
 
-constexpr std::size_t kEnoughItems = 32;       // fewer agree by chance, or are configuration
-constexpr std::size_t kSameOrderPercent = 90;  // D1
-constexpr std::size_t kCoveredPercent = 90;    // D2
-constexpr std::size_t kLeastSteps = 3;         // of training in each pass over the data
+constexpr std::size_t kMaxEvidence = 16;
 
-using Keys = std::unordered_set<std::uint64_t>;
-
-// How many different stretches between two reductions of the rank the times fall into.
-std::size_t count_stretches(const std::vector<std::int64_t>& times,
-                            const std::vector<std::int64_t>& reductions) {
-  std::set<std::ptrdiff_t> stretches;
-  for (std::int64_t time : times)
-    stretches.insert(std::upper_bound(reductions.begin(), reductions.end(), time) - reductions.begin());
-  return stretches.size();
-}
-
-// Training takes its items bit by bit, with reductions in between. An evaluation goes through all of its
-// items with none in between, however often it comes again. When a worker has read ahead, what counts is when
-// the rank took it.
-bool is_training(const Facts& facts, const ItemStream& stream, const std::vector<std::int64_t>& reductions,
-                 const patterns::Deliveries& deliveries) {
-  bool worker = facts.job.processes[stream.process].role == model::Role::kWorker;
-  const std::vector<std::int64_t> taken = worker ? deliveries.of(stream.process) : stream.reads_ns;
-  Keys distinct;
-  for (const Item& item : stream.items) distinct.insert(item.key);
-  return count_stretches(taken, reductions) * distinct.size() >= kLeastSteps * stream.items.size();
-}
-
-struct RankReads {
-  std::vector<const ItemStream*> streams;  // that feed the training, in the order of their processes
-  std::size_t items = 0;
-  Keys all;
-  std::size_t first_epoch = 0;  // distinct items before one comes again
-  bool began_anew = false;
-};
-
-void measure(RankReads& reads) {
-  std::vector<Item> items;
-  for (const ItemStream* stream : reads.streams)
-    items.insert(items.end(), stream->items.begin(), stream->items.end());
-  std::stable_sort(items.begin(), items.end(),
-                   [](const Item& a, const Item& b) { return a.at_ns < b.at_ns; });
-  reads.items = items.size();
-  for (const Item& item : items) {
-    bool fresh = reads.all.insert(item.key).second;
-    if (!fresh && !reads.began_anew) reads.first_epoch = reads.all.size();
-    reads.began_anew = reads.began_anew || !fresh;
-  }
-}
-
-// Worker by worker: how their work interleaves is up to the scheduler, what each is given is not.
-bool same_order(const RankReads& a, const RankReads& b) {
-  std::size_t equal = 0, compared = 0;
-  for (std::size_t i = 0; i < std::min(a.streams.size(), b.streams.size()); ++i) {
-    const auto &x = a.streams[i]->items, &y = b.streams[i]->items;
-    for (std::size_t at = 0; at < std::min(x.size(), y.size()); ++at, ++compared)
-      equal += x[at].key == y[at].key;
-  }
-  return a.streams.size() == b.streams.size() && compared >= kEnoughItems &&
-         equal * 100 >= compared * kSameOrderPercent;
-}
-
+// Ranks that reduce gradients with each other, and which of them train on the same samples.
 struct Group {
-  std::map<std::int32_t, RankReads> by_rank;
+  std::vector<TrainingReads> reads;
+  std::vector<std::vector<std::size_t>> classes;  // of two or more, indices of reads
+  bool in_order = false;                          // else: each all of it
+
+  bool shares(std::int32_t rank) const {
+    for (const auto& members : classes)
+      for (std::size_t member : members)
+        if (reads[member].rank == rank) return true;
+    return false;
+  }
+  bool holds(std::int32_t rank) const {
+    return std::any_of(reads.begin(), reads.end(), [&](const TrainingReads& r) { return r.rank == rank; });
+  }
 };
 
-// Ranks of the group whose reads are those of another, in the same order.
-std::vector<std::int32_t> ranks_in_step(const Group& group) {
-  std::set<std::int32_t> found;
-  for (auto a = group.by_rank.begin(); a != group.by_rank.end(); ++a)
-    for (auto b = std::next(a); b != group.by_rank.end(); ++b)
-      if (same_order(a->second, b->second)) found.insert({a->first, b->first});
-  return {found.begin(), found.end()};
+void classify(Group& group) {
+  std::vector<std::vector<std::size_t>> classes;
+  for (std::size_t i = 0; i < group.reads.size(); ++i) {
+    auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
+      return same_order(group.reads[members.front()], group.reads[i]);
+    });
+    if (same == classes.end())
+      classes.push_back({i});
+    else
+      same->push_back(i);
+  }
+  std::erase_if(classes, [](const auto& members) { return members.size() < 2; });
+  group.in_order = !classes.empty();
+  if (classes.empty() && group.reads.size() > 1 && each_reads_all(group.reads)) {
+    classes.emplace_back();
+    for (std::size_t i = 0; i < group.reads.size(); ++i) classes.back().push_back(i);
+  }
+  group.classes = std::move(classes);
 }
 
-// Every rank goes through all that any rank reads before it begins anew.
-std::vector<std::int32_t> ranks_that_read_all(const Group& group) {
-  Keys all;
-  for (const auto& [rank, reads] : group.by_rank) all.insert(reads.all.begin(), reads.all.end());
-  std::vector<std::int32_t> found;
-  for (const auto& [rank, reads] : group.by_rank)
-    if (reads.began_anew && reads.first_epoch * 100 >= all.size() * kCoveredPercent) found.push_back(rank);
-  return all.size() >= kEnoughItems && found.size() == group.by_rank.size() ? found
-                                                                            : std::vector<std::int32_t>{};
+// Ranks that share a model are given the same samples on purpose: if a rank also reduces with ranks none of
+// which reads what it reads, those are its data-parallel peers and the others are not.
+bool on_purpose(const std::vector<Group>& groups, std::int32_t rank) {
+  return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+    return group.reads.size() > 1 && group.holds(rank) && !group.shares(rank);
+  });
 }
 
-void tell(const Facts& facts, const Group& group, const std::vector<std::int32_t>& ranks, bool in_step,
-          findings::Outcome& outcome) {
+// Of all ranks; the first steps of a job are longer, so the median says more than the mean.
+double median_step_ms(const Facts& facts) {
+  std::vector<std::int64_t> lengths;
+  for (const patterns::RankSteps& rank : facts.steps)
+    for (const patterns::Step& step : rank.steps) lengths.push_back(step.end_ns - step.begin_ns);
+  if (lengths.empty()) return 0;
+  auto median = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), median, lengths.end());
+  return static_cast<double>(*median) * 1e-6;
+}
+
+class Story {
+ public:
+  Story(const Facts& facts, const std::vector<Group>& groups) : facts_(facts) {
+    for (const Group& group : groups)
+      for (const auto& members : group.classes) add(groups, group, members);
+  }
+
+  bool empty() const { return ranks_.empty(); }
+  findings::Finding tell();
+
+ private:
+  void add(const std::vector<Group>& groups, const Group& group, const std::vector<std::size_t>& members) {
+    std::vector<const TrainingReads*> sharing;
+    for (std::size_t member : members)
+      if (!on_purpose(groups, group.reads[member].rank)) sharing.push_back(&group.reads[member]);
+    if (sharing.size() < 2) return;
+    in_order_ = in_order_ || group.in_order;
+    ranks_total_ += static_cast<double>(sharing.size());
+    ranks_needed_ += 1;
+    for (const TrainingReads* reads : sharing) {
+      ranks_.insert(reads->rank);
+      add_evidence(*reads, sharing.size());
+    }
+  }
+
+  void add_evidence(const TrainingReads& reads, std::size_t sharing);
+
+  const Facts& facts_;
+  std::set<std::int32_t> ranks_;
+  bool in_order_ = false;
+  double ranks_total_ = 0, ranks_needed_ = 0;
+  std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max(), last_ns_ = 0;
+  std::vector<findings::Evidence> evidence_;
+  std::string place_;
+};
+
+// The first read of the rank that has a record, and how much there is of its kind.
+void Story::add_evidence(const TrainingReads& reads, std::size_t sharing) {
+  std::vector<const files::ItemStream*> streams;
+  for (const files::ItemStream& worker : reads.by_workers) streams.push_back(&worker);
+  if (!reads.by_itself.items.empty()) streams.push_back(&reads.by_itself);
+  const Item* shown = nullptr;
+  std::uint32_t process = 0;
+  for (const files::ItemStream* stream : streams) {
+    first_ns_ = std::min(first_ns_, stream->items.front().at_ns);
+    last_ns_ = std::max(last_ns_, stream->items.back().at_ns);
+    auto exact =
+        std::find_if(stream->items.begin(), stream->items.end(), [](const Item& i) { return i.exact; });
+    if (shown || exact == stream->items.end()) continue;
+    shown = &*exact;
+    process = stream->process;
+  }
+  if (!shown || evidence_.size() >= kMaxEvidence) return;
+  model::EventRef read{process, shown->place};
+  model::EventRef opening = files::opening_of(facts_.job, read);
+  findings::Evidence evidence =
+      evidence_of(facts_.job, read,
+                  fmt::format("the first of {} samples that {} read, the same as {} other rank{}",
+                              reads.count(), reads.by_workers.empty() ? "the rank" : "its loader workers",
+                              sharing - 1, sharing == 2 ? "" : "s"));
+  if (evidence.stack.empty()) evidence.stack = stack_of(facts_.job, opening);
+  evidence.file = files::path_of(facts_.job, opening);
+  evidence_.push_back(std::move(evidence));
+  if (place_.empty()) place_ = program_place(facts_.job, opening);
+}
+
+findings::Finding Story::tell() {
+  double share = 1 - ranks_needed_ / ranks_total_;  // of what these ranks do
   findings::Finding finding;
   finding.slug = "unsharded-sampler";
-  finding.ranks = ranks;
-  finding.last_ns = facts.job.duration_ns;
-  finding.first_ns = facts.job.duration_ns;
-  const char* how = in_step ? "they read the same items in the same order"
-                            : "each reads the whole data set before it begins anew";
-  finding.title = fmt::format("{} train on the same samples: {}", list_ranks(ranks), how);
-  finding.advice =
-      "Give each rank its own part: DistributedSampler (with set_epoch) in PyTorch, or index by rank and "
-      "world size. Check "
-      "that the data set uses the index that it is given.";
-  std::string place;
-  for (std::int32_t rank : ranks) {
-    const RankReads& reads = group.by_rank.at(rank);
-    const ItemStream& stream = *reads.streams.front();
-    findings::Evidence evidence = evidence_of(
-        facts.job, stream.first,
-        fmt::format("{} items read by {} process{}, {} different ones", reads.items, reads.streams.size(),
-                    reads.streams.size() == 1 ? "" : "es", reads.all.size()));
-    evidence.file = stream.first_path;
-    finding.first_ns = std::min(finding.first_ns, stream.items.front().at_ns);
-    if (place.empty()) place = program_place(facts.job, stream.first);
-    finding.evidence.push_back(std::move(evidence));
-  }
-  finding.place = facts.rounds.place(ranks, finding.first_ns, finding.last_ns);
-  finding.key = fmt::format("{} {}", in_step ? "order" : "coverage", place);
-  outcome.findings.push_back(std::move(finding));
+  finding.confidence = findings::Confidence::kCertain;
+  finding.ranks.assign(ranks_.begin(), ranks_.end());
+  finding.title =
+      fmt::format("{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too",
+                  list_ranks(finding.ranks),
+                  in_order_ ? "in the same order" : "each on the whole data set in an order of its own",
+                  at(place_), share * 100);
+  finding.advice = in_order_ ? "Give each rank a part of its own: a DistributedSampler (with set_epoch), or "
+                               "indices dealt out by "
+                               "data-parallel rank and world size; and see that the data set uses the index "
+                               "it is given and does "
+                               "not draw with a seed that all ranks share."
+                             : "Deal the samples out: a DistributedSampler (with set_epoch), or one shuffle "
+                               "with a seed that all "
+                               "ranks share, of which each takes every n-th sample.";
+  finding.cost.ms_per_step = share * median_step_ms(facts_);
+  finding.evidence = std::move(evidence_);
+  finding.first_ns = first_ns_;
+  finding.last_ns = last_ns_;
+  finding.place = facts_.rounds.place(finding.ranks, first_ns_, last_ns_);
+  finding.key = fmt::format("{} {}", in_order_ ? "order" : "coverage", place_);
+  return finding;
 }
 
 }  // namespace
 
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
-  std::vector<ItemStream> streams = files::find_item_streams(facts.job);
+  std::vector<files::ItemStream> streams = files::find_item_streams(facts.job);
   patterns::Deliveries deliveries(facts.job);
-  for (const patterns::DataParallelGroup& members :
-       patterns::find_data_parallel_groups(facts.job, facts.collectives)) {
-    Group group;
-    for (const ItemStream& stream : streams) {
-      auto reductions = members.reductions_ns.find(stream.rank);
-      if (reductions == members.reductions_ns.end() ||
-          !is_training(facts, stream, reductions->second, deliveries))
-        continue;
-      group.by_rank[stream.rank].streams.push_back(&stream);
-    }
-    if (group.by_rank.size() < 2) continue;
-    for (auto& [rank, reads] : group.by_rank) measure(reads);
-    std::vector<std::int32_t> in_step = ranks_in_step(group);
-    std::vector<std::int32_t> covering =
-        in_step.empty() ? ranks_that_read_all(group) : std::vector<std::int32_t>{};
-    if (!in_step.empty()) tell(facts, group, in_step, true, outcome);
-    if (!covering.empty()) tell(facts, group, covering, false, outcome);
+  std::vector<Group> groups;
+  bool seen = false;
+  for (const patterns::DataParallelGroup& members : facts.data_parallel) {
+    Group group{find_training_reads(facts.job, streams, deliveries, members), {}};
+    std::size_t enough = 0;
+    for (const TrainingReads& reads : group.reads) enough += reads.count() >= kEnoughItems;
+    seen = seen || enough > 1;
+    classify(group);
+    groups.push_back(std::move(group));
   }
+  if (Story story(facts, groups); !story.empty()) outcome.findings.push_back(story.tell());
+  if (seen || groups.empty()) return;
+  outcome.coverage.push_back({"the samples that ranks train on",
+                              "too few of them were seen to be read: they are mapped, kept in memory, read "
+                              "from the beginning of a file "
+                              "to its end, or the job is short",
+                              {"unsharded-sampler"}});
 }
 
 }  // namespace ddpscope::detectors

@@ -1,14 +1,12 @@
-// From openings, which are kept, and the 16-byte items, which are too; reads lie in the ring and only give
-// times.
+// Reads from the records that there are, and from the short items where the ring has overwritten them.
 #include "collector/files/read_items.h"
 
 #include <fcntl.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
-#include <functional>
-#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace ddpscope::files {
 namespace {
@@ -29,88 +27,82 @@ bool is_data(std::string_view path) {
          std::none_of(std::begin(kSystemRoots), std::end(kSystemRoots), below);
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  return (hash ^ word) * 0x9E3779B97F4A7C15u ^ hash >> 31;
+// As ItemRead::file has it, so that a file has one number whether its opening was kept or not.
+std::uint32_t path_number(std::string_view path) {
+  return static_cast<std::uint32_t>(XXH3_64bits(path.data(), path.size())) | trace::kUnkeptFile;
+}
+
+// The offset tells a sample, its length follows from it.
+std::uint64_t key_of(std::uint32_t path, std::uint64_t offset) {
+  std::uint64_t word = std::uint64_t{path} << 32 ^ offset * 0x9E3779B97F4A7C15u;
+  return word ^ word >> 29;
 }
 
 class Reader {
  public:
-  Reader(const model::Job& job, std::uint32_t process, ItemStream& out)
-      : job_(job), process_(process), out_(out) {}
-
-  void see(model::EventPlace place, const trace::Record& record) {
-    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
-    if (operation == Operation::kOpen) open(place, trace::payload_of<trace::payload::FileOpen>(record));
-    if (operation != Operation::kRead) return;
-    auto io = trace::payload_of<trace::payload::FileIo>(record);
-    if (openings_.contains(io.file) && io.bytes) read(io, job_.begin_ns({process_, place}));
+  Reader(const model::Job& job, std::uint32_t process, std::vector<Item>& items)
+      : job_(job), process_(process), file_(job.processes[process].file), items_(items) {
+    lost_ = file_.health(trace::Health::bulk_records_overwritten) ||
+            file_.health(trace::Health::bulk_records_lost);
   }
 
-  void finish() {
-    const auto& spans = job_.processes[process_].file.items();
-    if (!spans.empty()) parts_.clear();  // the spans have what the ring may have lost
-    std::erase_if(parts_, [&](const Part& part) { return !in_parts_.contains(part.file); });
-    for (const trace::ItemSpan& span : spans) take_parts(span);
-    // What was read in parts is no whole file.
-    std::erase_if(out_.items, [&](const Item& item) { return in_parts_.contains(item.key); });
-    for (const Part& part : parts_) out_.items.push_back(part.item);
+  void read() {
+    model::for_each_in_time(file_, [&](model::EventPlace place, const trace::Record& record) {
+      Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+      if (operation == Operation::kOpen)
+        open(place, record);
+      else if (operation == Operation::kRead)
+        read(place, record);
+    });
+    for (const trace::ItemSpan& span : file_.items()) read(span);
+    std::stable_sort(items_.begin(), items_.end(),
+                     [](const Item& a, const Item& b) { return a.at_ns < b.at_ns; });
   }
 
  private:
-  void open(model::EventPlace place, const trace::payload::FileOpen& opening) {
-    std::string_view path = job_.processes[process_].file.string(opening.path);
+  struct Opening {
+    std::uint32_t path;
+    model::EventPlace place;
+    std::uint64_t next = ~std::uint64_t{0};  // where a read would go on
+  };
+
+  void open(model::EventPlace place, const trace::Record& record) {
+    auto opening = trace::payload_of<trace::payload::FileOpen>(record);
+    std::string_view path = file_.string(opening.path);
     bool reads = (opening.flags & (O_ACCMODE | O_DIRECTORY)) == O_RDONLY;
-    if (opening.error || !opening.file) return;
-    if (!reads || !is_data(path)) {
-      others_.insert(opening.file);
-      return;
-    }
-    if (openings_.empty()) {
-      out_.first = {process_, place};
-      out_.first_path = path;
-    }
-    std::uint64_t key = mix(std::hash<std::string_view>{}(path), job_.processes[process_].host);
-    openings_[opening.file] = key;
-    out_.items.push_back({key, job_.begin_ns({process_, place})});
+    if (opening.error || !opening.file || !reads || !is_data(path)) return;
+    auto& known = openings_[opening.file] = {path_number(path), place};
+    if (lost_) items_.push_back({key_of(known.path, 0), job_.begin_ns({process_, place}), place, true});
   }
 
-  // A read that does not go on where the last one of its opening ended picks a part; the first one only if it
-  // does not start at the beginning, or if another part follows.
-  void read(const trace::payload::FileIo& io, std::int64_t at_ns) {
-    out_.reads_ns.push_back(at_ns);
-    std::uint64_t file_key = openings_[io.file];
-    auto [last, first] = next_.try_emplace(io.file, io.next);
-    bool goes_on = !first && last->second == io.offset;
-    last->second = io.next;
-    if (goes_on) return;
-    if (!first || io.offset != 0) in_parts_.insert(file_key);
-    parts_.push_back({file_key, {mix(mix(file_key, io.offset), io.bytes), at_ns}});
+  void read(model::EventPlace place, const trace::Record& record) {
+    auto io = trace::payload_of<trace::payload::FileIo>(record);
+    auto found = openings_.find(io.file);
+    if (found == openings_.end() || !io.bytes) return;
+    bool goes_on = io.offset == found->second.next;
+    found->second.next = io.next;
+    if (goes_on || io.offset == ~std::uint64_t{0}) return;
+    items_.push_back({key_of(found->second.path, io.offset), job_.begin_ns({process_, place}), place, true});
   }
 
-  // An item names its opening, or, beyond the openings that are kept, its path by a hash.
-  void take_parts(const trace::ItemSpan& span) {
+  // Those of openings that have a number were records too.
+  void read(const trace::ItemSpan& span) {
     std::int64_t at = job_.time_ns(process_, span.opened.ticks);
     for (const trace::ItemRead& item : span.items) {
-      if (others_.contains(item.file)) continue;
-      auto found = openings_.find(item.file);
-      std::uint64_t file_key = found == openings_.end() ? mix(item.file, 0) : found->second;
-      if (found != openings_.end()) in_parts_.insert(file_key);
-      parts_.push_back({file_key, {mix(mix(file_key, item.offset), item.bytes), at}});
+      if (item.file & trace::kUnkeptFile) {
+        items_.push_back({key_of(item.file, item.offset), at, {}, false});
+      } else if (auto found = openings_.find(item.file); lost_ && found != openings_.end()) {
+        items_.push_back({key_of(found->second.path, item.offset), at, found->second.place, false});
+      }
     }
   }
 
   const model::Job& job_;
   std::uint32_t process_;
-  ItemStream& out_;
-  std::unordered_map<std::uint32_t, std::uint64_t> openings_;  // of data: number to key of the file
-  std::unordered_set<std::uint32_t> others_;
-  std::unordered_set<std::uint64_t> in_parts_;             // keys of files
-  std::unordered_map<std::uint32_t, std::uint64_t> next_;  // by opening: where a read would go on
-  struct Part {
-    std::uint64_t file;
-    Item item;
-  };
-  std::vector<Part> parts_;
+  const trace::TraceFile& file_;
+  std::vector<Item>& items_;
+  bool lost_;
+  std::unordered_map<std::uint32_t, Opening> openings_;  // of data, by number
 };
 
 }  // namespace
@@ -118,24 +110,37 @@ class Reader {
 std::vector<ItemStream> find_item_streams(const model::Job& job) {
   std::vector<ItemStream> streams;
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    const model::Process& process = job.processes[i];
-    if (process.rank < 0) continue;
-    ItemStream stream{process.rank, i, {}, {}, {}, {}};
-    Reader reader(job, i, stream);
-    model::for_each_in_time(process.file, [&](model::EventPlace place, const trace::Record& record) {
-      reader.see(place, record);
-    });
-    reader.finish();
+    if (job.processes[i].rank < 0) continue;
+    ItemStream stream{job.processes[i].rank, i, {}};
+    Reader(job, i, stream.items).read();
     if (!stream.items.empty()) streams.push_back(std::move(stream));
   }
   std::stable_sort(streams.begin(), streams.end(), [&](const ItemStream& a, const ItemStream& b) {
     auto start = [&](const ItemStream& stream) {
-      const trace::FileHeader& header = job.processes[stream.process].header();
-      return std::pair(header.start_time, header.pid);
+      const model::Process& process = job.processes[stream.process];
+      return std::tuple(process.header().start_time, process.header().pid);
     };
     return start(a) < start(b);
   });
   return streams;
+}
+
+model::EventRef opening_of(const model::Job& job, model::EventRef event) {
+  const model::Process& process = job.processes[event.process];
+  if (trace::operation_of(static_cast<trace::Call>(job.record(event).call)) == Operation::kOpen) return event;
+  std::uint32_t number = trace::payload_of<trace::payload::FileIo>(job.record(event)).file;
+  model::EventRef opening = event;
+  model::for_each(process.file, [&](model::EventPlace place, const trace::Record& record) {
+    if (trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kOpen &&
+        trace::payload_of<trace::payload::FileOpen>(record).file == number)
+      opening.place = place;
+  });
+  return opening;
+}
+
+std::string_view path_of(const model::Job& job, model::EventRef opening) {
+  auto open = trace::payload_of<trace::payload::FileOpen>(job.record(opening));
+  return job.processes[opening.process].file.string(open.path);
 }
 
 }  // namespace ddpscope::files

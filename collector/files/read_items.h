@@ -1,6 +1,7 @@
-// What data each process read, item by item: a file read as a whole, or a part of it that was sought out.
+// What data each process read, item by item: a place in a file at which it began to read.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -8,24 +9,27 @@
 namespace ddpscope::files {
 
 struct Item {
-  std::uint64_t key;   // equal for the same item, on all processes of a host
-  std::int64_t at_ns;  // not earlier than this: short item records have the time of their chunk only
+  std::uint64_t key;        // of path and offset: equal for the same item in all processes
+  std::int64_t at_ns;       // of the read; of an item without a record, when its chunk was opened
+  model::EventPlace place;  // of the read, or of the opening if that is all there is
+  bool exact;               // it has a record: time and place are its own
 };
 
-// The items of one process, in the order in which it read them; files read as a whole stand before parts of
-// files.
+// The items of one process, in the order in which it read them.
 struct ItemStream {
   std::int32_t rank;
   std::uint32_t process;
-  model::EventRef first;  // the first opening
-  std::string first_path;
   std::vector<Item> items;
-  std::vector<std::int64_t> reads_ns;  // of the reads that the ring still has
 };
 
 // Streams of ranks and of the processes that work for them, in the order in which the processes started. A
-// file read from its start to its end is one item, however many calls it takes. Files of programs (code,
-// libraries, packages) are left out, and what was opened for writing too.
+// read that goes on where the last one of its opening ended adds no item: a file that is read from its start
+// to its end is one item, however many calls it takes. Files of programs (code, libraries, packages) are left
+// out, and what was opened for writing too.
 std::vector<ItemStream> find_item_streams(const model::Job& job);
+
+// The opening that an event (a read, or an opening itself) belongs to.
+model::EventRef opening_of(const model::Job& job, model::EventRef event);
+std::string_view path_of(const model::Job& job, model::EventRef opening);
 
 }  // namespace ddpscope::files

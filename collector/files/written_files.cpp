@@ -1,11 +1,14 @@
-// Follows openings by their number, and names through renames.
+// Collects openings and what was written through them, then replays all changes of names in time order.
 #include "collector/files/written_files.h"
 
 #include <fcntl.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <unordered_map>
+
+#include "collector/files/places.h"
 
 namespace ddpscope::files {
 namespace {
@@ -24,54 +27,59 @@ bool is_ignored(std::string_view path) {
          std::any_of(std::begin(kIgnoredRoots), std::end(kIgnoredRoots), below);
 }
 
+struct NameChange {
+  std::int64_t at_ns;
+  std::uint32_t process;
+  std::string_view from, to;  // to: empty when the name is removed
+};
+
 class ProcessWrites {
  public:
-  ProcessWrites(const model::Job& job, std::uint32_t process, std::vector<WrittenFile>& out)
-      : job_(job), process_(process), out_(out), first_(out.size()) {}
+  ProcessWrites(const model::Job& job, std::uint32_t process, std::vector<WrittenFile>& files,
+                std::vector<NameChange>& changes)
+      : job_(job), process_(process), files_(files), changes_(changes) {}
 
   void see(model::EventPlace place, const trace::Record& record) {
     switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
       case Operation::kOpen:
-        return open(place, trace::payload_of<trace::payload::FileOpen>(record));
+        return open(place, record);
       case Operation::kWrite:
       case Operation::kTransfer:
         return write(place, trace::payload_of<trace::payload::FileIo>(record));
       case Operation::kDigest:
         return digest(trace::payload_of<trace::payload::Digest>(record));
       case Operation::kRename:
-        return rename(place, trace::payload_of<trace::payload::FileName>(record));
+      case Operation::kUnlink:
+        return change_name(place, trace::payload_of<trace::payload::FileName>(record));
       default:
         return;
     }
   }
 
-  // Openings that got no byte wrote nothing.
-  void finish() {
-    std::erase_if(out_,
-                  [&](const WrittenFile& file) { return file.open.process == process_ && file.bytes == 0; });
-  }
-
  private:
-  void open(model::EventPlace place, const trace::payload::FileOpen& opening) {
-    bool writes = (opening.flags & O_ACCMODE) != O_RDONLY;
-    std::string_view path = job_.processes[process_].file.string(opening.path);
-    if (opening.error || !opening.file || !writes || is_ignored(path)) return;
+  void open(model::EventPlace place, const trace::Record& record) {
+    auto opening = trace::payload_of<trace::payload::FileOpen>(record);
     const model::Process& process = job_.processes[process_];
+    bool writes = (opening.flags & O_ACCMODE) != O_RDONLY;
+    std::string_view path = process.file.string(opening.path);
+    if (opening.error || !opening.file || !writes || is_ignored(path)) return;
     WrittenFile file{};
     file.rank = process.rank;
     file.open = {process_, place};
-    file.host = process.host;
     file.path = path;
+    file.device = opening.device;
+    file.inode = opening.inode;
     file.begin_ns = file.end_ns = job_.begin_ns(file.open);
     file.append = opening.flags & O_APPEND;
     file.truncate = opening.flags & (O_TRUNC | O_EXCL);
-    by_number_[opening.file] = out_.size();
-    out_.push_back(std::move(file));
+    file.inherited = record.call == static_cast<std::uint16_t>(trace::Call::inherited_descriptor);
+    by_number_[opening.file] = files_.size();
+    files_.push_back(std::move(file));
   }
 
   WrittenFile* find(std::uint32_t number) {
     auto found = by_number_.find(number);
-    return found == by_number_.end() ? nullptr : &out_[found->second];
+    return found == by_number_.end() ? nullptr : &files_[found->second];
   }
 
   void write(model::EventPlace place, const trace::payload::FileIo& io) {
@@ -87,39 +95,93 @@ class ProcessWrites {
     if (file && digest.words > 1) file->digests.push_back({digest.hash, digest.bytes});
   }
 
-  // The latest file of this name that the process wrote is what it publishes.
-  void rename(model::EventPlace place, const trace::payload::FileName& name) {
+  void change_name(model::EventPlace place, const trace::payload::FileName& name) {
     const trace::TraceFile& file = job_.processes[process_].file;
-    std::string_view from = file.string(name.path), to = file.string(name.target);
-    if (name.error) return;
-    for (std::size_t i = out_.size(); i > first_; --i) {
-      WrittenFile& written = out_[i - 1];
-      if (written.path != from) continue;
-      written.path = to;
-      written.end_ns = job_.end_ns({process_, place});
-      return;
-    }
+    if (!name.error)
+      changes_.push_back(
+          {job_.end_ns({process_, place}), process_, file.string(name.path), file.string(name.target)});
   }
 
   const model::Job& job_;
   std::uint32_t process_;
-  std::vector<WrittenFile>& out_;
-  std::size_t first_;
+  std::vector<WrittenFile>& files_;
+  std::vector<NameChange>& changes_;
   std::unordered_map<std::uint32_t, std::size_t> by_number_;
 };
+
+// Which written files have which name at a time: a rename moves them, and takes the name from what had it.
+class Naming {
+ public:
+  Naming(const model::Job& job, std::vector<WrittenFile>& files) : places_(job), files_(files) {}
+
+  void opened(std::size_t index) {
+    WrittenFile& file = files_[index];
+    file.place = places_.of(file.open.process, file.path);
+    holders_.emplace(file.place, index);
+  }
+
+  void changed(const NameChange& change) {
+    std::string from = places_.of(change.process, change.from);
+    if (change.to.empty()) {
+      holders_.erase(from);
+      return;
+    }
+    holders_.erase(places_.of(change.process, change.to));
+    move(holders_.lower_bound(from), holders_.upper_bound(from), change);
+    // What lies in a renamed folder: '0' is the character after '/'.
+    move(holders_.lower_bound(from + "/"), holders_.lower_bound(from + "0"), change);
+  }
+
+ private:
+  using Holders = std::multimap<std::string, std::size_t>;
+
+  void move(Holders::iterator first, Holders::iterator last, const NameChange& change) {
+    std::vector<std::size_t> moved;
+    for (auto it = first; it != last; ++it) moved.push_back(it->second);
+    holders_.erase(first, last);
+    for (std::size_t index : moved) {
+      WrittenFile& file = files_[index];
+      if (file.path.starts_with(change.from))
+        file.path = std::string(change.to) + file.path.substr(change.from.size());
+      file.place = places_.of(change.process, file.path);
+      holders_.emplace(file.place, index);
+    }
+  }
+
+  Places places_;
+  std::vector<WrittenFile>& files_;
+  Holders holders_;
+};
+
+void replay(const model::Job& job, std::vector<NameChange>& changes, std::vector<WrittenFile>& files) {
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const NameChange& a, const NameChange& b) { return a.at_ns < b.at_ns; });
+  Naming naming(job, files);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (; next < changes.size() && changes[next].at_ns <= files[i].begin_ns; ++next)
+      naming.changed(changes[next]);
+    naming.opened(i);
+  }
+  for (; next < changes.size(); ++next) naming.changed(changes[next]);
+}
 
 }  // namespace
 
 std::vector<WrittenFile> find_written_files(const model::Job& job) {
   std::vector<WrittenFile> files;
+  std::vector<NameChange> changes;
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     if (job.processes[i].rank < 0) continue;
-    ProcessWrites writes(job, i, files);
+    ProcessWrites writes(job, i, files, changes);
     model::for_each_in_time(job.processes[i].file, [&](model::EventPlace place, const trace::Record& record) {
       writes.see(place, record);
     });
-    writes.finish();
   }
+  std::erase_if(files, [](const WrittenFile& file) { return file.bytes == 0; });
+  std::stable_sort(files.begin(), files.end(),
+                   [](const WrittenFile& a, const WrittenFile& b) { return a.begin_ns < b.begin_ns; });
+  replay(job, changes, files);
   return files;
 }
 

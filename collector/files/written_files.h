@@ -18,25 +18,30 @@ struct Extent {
 struct Digest {
   std::uint64_t hash;
   std::uint64_t bytes;
+
+  bool operator==(const Digest&) const = default;
 };
 
 struct WrittenFile {
   std::int32_t rank;
   model::EventRef open;
-  std::uint32_t host;
-  std::string path;  // under which it was left: as opened, or as renamed later by the same process
+  std::string path;   // under which it was left: as opened, or as it or its folder was renamed later
+  std::string place;  // of that path, see Places: equal for the same file
+  std::uint64_t device;
+  std::uint64_t inode;  // the same while two have it open: the same content, whatever the names
   std::int64_t begin_ns;
-  std::int64_t end_ns;  // of the last write, or of the renaming
+  std::int64_t end_ns;  // of the last write
   std::uint64_t bytes = 0;
-  bool append = false;    // opened with O_APPEND
-  bool truncate = false;  // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content
-  std::vector<Extent> extents;
+  bool append = false;          // opened with O_APPEND
+  bool truncate = false;        // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content
+  bool inherited = false;       // the descriptor came from the parent: it shares its position with others
+  std::vector<Extent> extents;  // where it is known
   std::vector<Digest> digests;
 };
 
-// Those of ranks and of the processes that work for them, by process and time. Files that many jobs share and
-// that no reader misses are left out: byte code, kernel caches, /proc, /sys, devices (design: the default
-// ignore list).
+// Those of ranks and of the processes that work for them, by begin. Files that many jobs share and that no
+// reader misses are left out: byte code, kernel caches, /proc, /sys, devices and shared memory (design: the
+// default ignore list).
 std::vector<WrittenFile> find_written_files(const model::Job& job);
 
 }  // namespace ddpscope::files

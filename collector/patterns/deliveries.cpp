@@ -16,7 +16,7 @@ Deliveries::Deliveries(const model::Job& job) : job_(job) {
         sent_into_[i].insert(trace::payload_of<trace::payload::StreamIo>(record).inode);
       if (operation == trace::Operation::kStreamReceive && !worker)
         received_[process.rank][trace::payload_of<trace::payload::StreamIo>(record).inode].push_back(
-            job.begin_ns({i, place}));
+            job.end_ns({i, place}));
     });
   }
 }

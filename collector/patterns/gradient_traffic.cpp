@@ -1,69 +1,135 @@
 // From the reductions of communicators, else from what goes over TCP.
 #include "collector/patterns/gradient_traffic.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <set>
+#include <tuple>
 #include <unordered_set>
-
-#include "collector/patterns/training_steps.h"
 
 namespace ddpscope::patterns {
 namespace {
 
+using matching::Collectives;
 using matching::Communicator;
 using matching::Member;
+using Kind = StepEntry::Kind;
 
-std::vector<std::int64_t> reductions_of(const matching::Collectives& collectives, const Member& member) {
-  std::vector<std::int64_t> times;
-  for (std::uint32_t call : member.calls)
-    if (is_reduction(collectives.calls[call].signature)) times.push_back(collectives.calls[call].begin_ns);
-  std::sort(times.begin(), times.end());
-  return times;
+constexpr std::size_t kLeastRounds = 3;
+
+// A set of buckets has at least one of its own size (the last is what is left over), and that one comes once
+// a round; sizes that come less often are those before PyTorch arranges its buckets anew.
+std::size_t count_rounds(const Collectives& collectives, const Member& member) {
+  std::map<std::tuple<trace::Operation, std::uint8_t, std::uint64_t>, std::size_t> times;
+  for (std::uint32_t call : member.calls) {
+    const matching::Signature& signature = collectives.calls[call].signature;
+    if (is_reduction(signature)) ++times[{signature.operation, signature.datatype, signature.count}];
+  }
+  std::size_t rounds = 0;
+  for (const auto& [signature, count] : times)
+    if (count >= kLeastRounds) rounds = rounds ? std::min(rounds, count) : count;
+  return rounds;
 }
 
-std::vector<DataParallelGroup> groups_of_communicators(const matching::Collectives& collectives) {
-  std::vector<DataParallelGroup> groups;
-  std::map<std::int32_t, int> groups_of_rank;
-  for (const Communicator& communicator : collectives.communicators) {
-    DataParallelGroup group;
-    for (const Member& member : communicator.members)
-      if (auto times = reductions_of(collectives, member); !times.empty())
-        group.reductions_ns[member.rank] = std::move(times);
-    if (group.reductions_ns.size() < 2) continue;
-    for (const auto& [rank, times] : group.reductions_ns) ++groups_of_rank[rank];
-    groups.push_back(std::move(group));
+Reductions reductions_of(const Collectives& collectives, const Member& member) {
+  Reductions reductions;
+  for (std::uint32_t call : member.calls)
+    if (is_reduction(collectives.calls[call].signature))
+      reductions.times_ns.push_back(collectives.calls[call].begin_ns);
+  std::sort(reductions.times_ns.begin(), reductions.times_ns.end());
+  reductions.rounds = count_rounds(collectives, member);
+  return reductions;
+}
+
+// How many micro-batches of a rank, each from its input to the next, this communicator reduces in, and in how
+// many of them before the forward pass can be over. Without records of kernels there are none.
+struct MicroBatches {
+  std::size_t all = 0;
+  std::size_t in_forward = 0;
+};
+
+MicroBatches count_micro_batches(const Collectives& collectives, const RankSteps& rank,
+                                 std::uint32_t communicator) {
+  MicroBatches count;
+  std::uint64_t launches = 0, before_first = 0;
+  bool reduced = false;
+  auto close = [&] {
+    count.all += reduced && launches > 0;
+    count.in_forward +=
+        reduced && static_cast<double>(before_first) < kForwardPart * static_cast<double>(launches);
+    launches = 0;
+    reduced = false;
+  };
+  for (const StepEntry& entry : rank.entries) {
+    launches += entry.launches_before;
+    if (entry.kind == Kind::kInput) {
+      close();
+    } else if (entry.kind == Kind::kReduction && !reduced &&
+               collectives.calls[entry.call].communicator == communicator) {
+      reduced = true;
+      before_first = launches;
+    }
   }
-  std::erase_if(groups, [&](const DataParallelGroup& group) {
-    return std::any_of(group.reductions_ns.begin(), group.reductions_ns.end(),
-                       [&](const auto& member) { return groups_of_rank[member.first] > 1; });
-  });
+  close();
+  return count;
+}
+
+bool carries_activations(const Collectives& collectives, const std::vector<RankSteps>& steps,
+                         std::uint32_t communicator) {
+  MicroBatches sum;
+  for (const RankSteps& rank : steps) {
+    MicroBatches own = count_micro_batches(collectives, rank, communicator);
+    sum.all += own.all;
+    sum.in_forward += own.in_forward;
+  }
+  return sum.in_forward * 2 > sum.all;
+}
+
+std::vector<DataParallelGroup> groups_of_communicators(const Collectives& collectives,
+                                                       const std::vector<RankSteps>& steps) {
+  std::vector<DataParallelGroup> groups;
+  for (std::uint32_t c = 0; c < collectives.communicators.size(); ++c) {
+    DataParallelGroup group;
+    for (const Member& member : collectives.communicators[c].members)
+      if (Reductions reductions = reductions_of(collectives, member); reductions.rounds >= kLeastRounds)
+        group.of_rank[member.rank] = std::move(reductions);
+    if (group.of_rank.size() >= 2 && !carries_activations(collectives, steps, c))
+      groups.push_back(std::move(group));
+  }
   return groups;
 }
 
-// Stores and heartbeats exchange tens of bytes at a time, gradients kilobytes.
-constexpr std::uint64_t kMoreThanAMessage = 1024;
+// Stores, barriers and heartbeats exchange tens of bytes at a time, gradients kilobytes.
+constexpr std::uint64_t kMoreThanMessages = 1024;
+constexpr std::uint64_t kMoreThanAMessage = 256;  // on the average of a run of calls
 
-// TCP sockets are known by their creation; pipes to loader workers carry batches and are none.
+// Of one process. TCP is told from the pipes and local sockets of loader workers by its addresses.
 class TcpTraffic {
  public:
-  explicit TcpTraffic(const model::Job& job, std::uint32_t process) : job_(job), process_(process) {}
+  TcpTraffic(const model::Job& job, std::uint32_t process) : job_(job), process_(process) {}
 
   void see(model::EventPlace place, const trace::Record& record) {
     const trace::CallInfo* info = trace::find_call(record.call);
-    if (info && info->payload == trace::PayloadKind::kConnection) {
-      auto connection = trace::payload_of<trace::payload::Connection>(record);
-      if (connection.family == AF_INET || connection.family == AF_INET6) sockets_.insert(connection.inode);
-    }
-    if (!info || info->operation != trace::Operation::kStreamSend) return;
+    if (!info) return;
+    if (info->payload == trace::PayloadKind::kConnection)
+      meet(trace::payload_of<trace::payload::Connection>(record));
+    if (info->operation != trace::Operation::kStreamSend) return;
     auto io = trace::payload_of<trace::payload::StreamIo>(record);
-    if (io.bytes >= kMoreThanAMessage && sockets_.contains(io.inode))
-      times_.push_back(job_.begin_ns({process_, place}));
+    bool gradients = io.bytes >= kMoreThanMessages && io.bytes >= kMoreThanAMessage * io.count;
+    if (!gradients || !sockets_.contains(io.inode)) return;
+    times_.push_back(job_.begin_ns({process_, place}));
+    times_.push_back(job_.end_ns({process_, place}));
   }
-  std::vector<std::int64_t> times() && { return std::move(times_); }
+  std::vector<std::int64_t> times() && {
+    std::sort(times_.begin(), times_.end());
+    return std::move(times_);
+  }
 
  private:
+  void meet(const trace::payload::Connection& connection) {
+    const trace::TraceFile& file = job_.processes[process_].file;
+    for (std::string_view address : {file.string(connection.local), file.string(connection.peer)})
+      if (!address.empty() && !address.starts_with("unix:")) sockets_.insert(connection.inode);
+  }
+
   const model::Job& job_;
   std::uint32_t process_;
   std::unordered_set<std::uint64_t> sockets_;
@@ -79,18 +145,20 @@ std::vector<DataParallelGroup> group_by_traffic(const model::Job& job) {
     model::for_each_in_time(process.file, [&](model::EventPlace place, const trace::Record& record) {
       traffic.see(place, record);
     });
-    if (auto times = std::move(traffic).times(); !times.empty())
-      group.reductions_ns[process.rank] = std::move(times);
+    auto times = std::move(traffic).times();
+    if (times.size() >= 2 * kLeastRounds) group.of_rank[process.rank] = {std::move(times), 0};
   }
-  if (group.reductions_ns.size() < 2) return {};
+  if (group.of_rank.size() < 2) return {};
   return {std::move(group)};
 }
 
 }  // namespace
 
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
-                                                         const matching::Collectives& collectives) {
-  return collectives.communicators.empty() ? group_by_traffic(job) : groups_of_communicators(collectives);
+                                                         const Collectives& collectives,
+                                                         const std::vector<RankSteps>& steps) {
+  return collectives.communicators.empty() ? group_by_traffic(job)
+                                           : groups_of_communicators(collectives, steps);
 }
 
 }  // namespace ddpscope::patterns

@@ -5,19 +5,26 @@
 
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
+#include "collector/patterns/training_steps.h"
 
 namespace ddpscope::patterns {
 
-struct DataParallelGroup {
-  std::map<std::int32_t, std::vector<std::int64_t>>
-      reductions_ns;  // of each rank, when they were issued, ascending
+// Of one rank.
+struct Reductions {
+  std::vector<std::int64_t> times_ns;  // when reductions were issued, ascending
+  std::size_t rounds = 0;              // how often the whole gradient was reduced; 0 unknown
 };
 
-// With NCCL: the members of a communicator that carries gradient reductions, unless some member reduces on
-// several ones (tensor or pipeline parallel peers are given the same samples on purpose, and which
-// communicator is which is not known). Without: all ranks that send more than messages of a store or a
-// heartbeat to others, over TCP (Gloo, MPI).
+struct DataParallelGroup {
+  std::map<std::int32_t, Reductions> of_rank;
+};
+
+// With NCCL: the members of each communicator that carries gradients. Communicators that reduce during the
+// forward pass are left out: they carry activations, and their ranks are given the same samples on purpose
+// (tensor parallelism). Without NCCL: all ranks that send more than messages of a store or a heartbeat to
+// others, over TCP (Gloo, MPI).
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
-                                                         const matching::Collectives& collectives);
+                                                         const matching::Collectives& collectives,
+                                                         const std::vector<RankSteps>& steps);
 
 }  // namespace ddpscope::patterns

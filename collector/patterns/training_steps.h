@@ -11,6 +11,10 @@
 
 namespace ddpscope::patterns {
 
+// No gradient is ready before the forward pass is over, which is about a third of the kernels. Reductions
+// that start earlier belong to the forward pass: tensor parallelism, synchronised batch normalisation.
+constexpr double kForwardPart = 0.3;
+
 // Stretch of a rank's calls between two runs of the optimizer. Times are those of the host: when calls were
 // made.
 struct Step {

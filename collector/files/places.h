@@ -1,0 +1,27 @@
+// Where a path lies, so that equal places are the same file on whichever host they are named.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/model/job.h"
+
+namespace ddpscope::files {
+
+class Places {
+ public:
+  explicit Places(const model::Job& job);
+
+  // "SOURCE!PATH BELOW THE MOUNT" on a network file system, "HOST NUMBER!PATH" on a disk of its own.
+  std::string of(std::uint32_t process, std::string_view path) const;
+
+ private:
+  struct Mount {
+    std::string_view point, source;
+  };
+  const model::Job& job_;
+  std::vector<std::vector<Mount>> mounts_;  // by process
+};
+
+}  // namespace ddpscope::files

@@ -1,0 +1,32 @@
+// Which of the items that a rank and its workers read it trains on.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "collector/files/read_items.h"
+#include "collector/patterns/deliveries.h"
+#include "collector/patterns/gradient_traffic.h"
+
+namespace ddpscope::patterns {
+
+// Of one rank. Each stream in the order of reading, workers in the order of their start.
+struct TrainingReads {
+  std::int32_t rank;
+  std::vector<files::ItemStream> by_workers;
+  files::ItemStream by_itself;
+
+  std::size_t count() const;
+};
+
+// Training takes its items bit by bit, with gradients in between. A stretch between two reductions in which
+// the rank takes several times more than in most is an evaluation, or the filling of a queue; what it takes
+// before the first reduction or after the last may be anything (weights, configuration, a final evaluation).
+// What a worker has read ahead counts when its rank takes it: a worker feeds the training if half of what is
+// taken from it is. Nothing is returned for a rank that takes something in less than half of the rounds (it
+// trains on other data), or less than an item a round (its files hold many samples each, and which of them it
+// uses is not seen).
+std::vector<TrainingReads> find_training_reads(const model::Job& job,
+                                               const std::vector<files::ItemStream>& streams,
+                                               const Deliveries& deliveries, const DataParallelGroup& group);
+
+}  // namespace ddpscope::patterns
