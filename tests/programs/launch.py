@@ -1,7 +1,6 @@
 """The CUDA + NCCL programs of this folder: how each is started, with or without ddpscope."""
-import socket
-
 import ddpscope
+from ports import free_port
 
 PROGRAMS = ddpscope.BUILD / "bin" / "programs"
 STANDINS = {"LD_PRELOAD": " ".join(str(ddpscope.BUILD / "lib" / "standin" / name)
@@ -23,11 +22,8 @@ def id_by_file(ranks, *arguments, patience=LONG):
 
 def env_rank(ranks, *arguments, patience=LONG):
     """A process a rank with a launcher's environment, the id over TCP."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     return shell_loop(ranks, f"timeout {patience} {PROGRAMS / 'env_rank'} {words(arguments)}",
-                      f"export WORLD_SIZE={ranks} MASTER_ADDR=127.0.0.1 MASTER_PORT={port}")
+                      f"export WORLD_SIZE={ranks} MASTER_ADDR=127.0.0.1 MASTER_PORT={free_port()}")
 
 
 def words(arguments):

@@ -10,6 +10,7 @@ import sys
 
 import ddpscope
 import numpy as np
+from ports import free_port
 
 SCRIPTS = pathlib.Path(__file__).parent / "jobs"
 
@@ -25,9 +26,10 @@ class Job:
         script = [SCRIPTS / self.script, *map(str, self.arguments)]
         if not self.launcher:
             return [sys.executable, *script]
-        # -r 1 -t 1: torch 1.13's launcher cannot do without a redirection on Python 3.11.
-        return [sys.executable, "-m", "torch.distributed.run", "--standalone", "-r", "1", "-t", "1",
-                "--monitor_interval", "0.5", "--nproc_per_node", str(self.ranks), *script]
+        # -r 1 -t 1: torch 1.13's launcher cannot do without a redirection on Python 3.11. Not --standalone: it picks
+        # a port of the kernel's range seconds before rank 0 listens there, and other tests take it.
+        return [sys.executable, "-m", "torch.distributed.run", "--master_addr", "127.0.0.1",
+                "--master_port", str(free_port()), "-r", "1", "-t", "1", "--monitor_interval", "0.5", "--nproc_per_node", str(self.ranks), *script]
 
 
 def run_twice(job, folder, make_data=lambda folder: None):

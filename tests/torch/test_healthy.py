@@ -2,6 +2,7 @@
 import ddpscope
 import pytest
 from jobs import Job, make_tokens, run_twice
+from ports import free_port
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 
@@ -35,7 +36,7 @@ def test_spawned_ranks_and_workers_with_rotating_checkpoints(tmp_path, seed):
     ranks = rng.choice([2, 3])
     job = Job("spawn_regression.py", ranks=ranks, launcher=False, arguments=[
         f"checkpoints{rng.randrange(100)}", ranks, rng.randrange(3, 5), ranks * 6 * rng.randrange(3, 6),
-        rng.randrange(48, 96)])
+        rng.randrange(48, 96), free_port()])
     expect_silence(run_twice(job, tmp_path), ranks)
 
 

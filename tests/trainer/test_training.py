@@ -2,12 +2,12 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
 
 import pytest
 
+from ports import free_port
 from trainer_job import SMALL, TRAINER, environment, train
 
 
@@ -59,12 +59,6 @@ def test_checkpoints_are_whole_files_and_latest_names_the_newest(tmp_path):
     states = [f"step_{step:06}.bin" for step in (2, 4, 6, 8)]
     assert sorted(path.name for path in folder.iterdir()) == ["latest", *states]
     assert (folder / "latest").read_text() == "step_000008.bin\n"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_ranks_can_be_started_by_any_launcher(tmp_path):

@@ -309,8 +309,6 @@ def test_trap(trap, tmp_path):
 @pytest.mark.parametrize("trap", [trap for trap in TABLE if TABLE[trap]], ids=name_of)
 def test_guard(trap, tmp_path):
     """The trap catches an injector without its guard."""
-    if name_of(trap) == "frame_pointers":
-        pytest.xfail("taking this guard out is not noticed since rare calls are unwound by libgcc")
     mutant = recording.build_mutant(*TABLE[trap])
     with pytest.raises((AssertionError, subprocess.SubprocessError, KeyError, ValueError)):
         trap(Runner(tmp_path, mutant))

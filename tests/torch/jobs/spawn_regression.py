@@ -1,6 +1,5 @@
 """Regression started with mp.spawn (no launcher); loader workers are spawned too."""
 import os
-import socket
 import sys
 
 import torch
@@ -61,10 +60,7 @@ def worker(rank, world, port, folder, epochs, samples, width):
 
 
 if __name__ == "__main__":
-    folder, world, epochs, samples, width = sys.argv[1], *map(int, sys.argv[2:6])
+    folder, world, epochs, samples, width, port = sys.argv[1], *map(int, sys.argv[2:7])
     os.makedirs(folder, exist_ok=True)
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
     mp.spawn(worker, (world, port, folder, epochs, samples, width), nprocs=world)
     print("done:", " ".join(sorted(os.listdir(folder))))
