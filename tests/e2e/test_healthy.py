@@ -12,6 +12,10 @@ import trainer
 TABLE = subprocess.run([trainer.TRAINER, "--list-faults", "--json"], check=True, capture_output=True, text=True).stdout
 TWINS = [row["name"] for row in json.loads(TABLE)["twins"]]
 
+# What of a look-alike cannot be judged yet: each rank reads the whole file and keeps every Nth line, so what it trains
+# on does not show in its reads.
+UNJUDGED = {"interleaved-lines": {"unsharded-sampler"}}
+
 
 @trainer.everywhere
 def test_healthy(tmp_path, ranks, seed):
@@ -23,7 +27,8 @@ def test_healthy(tmp_path, ranks, seed):
 @pytest.mark.parametrize("twin", TWINS)
 def test_look_alike(tmp_path, twin, ranks, seed):
     draw = trainer.Draw(seed, twin, ranks)
-    trainer.assert_silent(trainer.train(draw, tmp_path, "--twin", twin, "--fault-rank", draw.rank))
+    trace = trainer.train(draw, tmp_path, "--twin", twin, "--fault-rank", draw.rank)
+    trainer.assert_silent(trace, UNJUDGED.get(twin, set()))
 
 
 @trainer.everywhere
