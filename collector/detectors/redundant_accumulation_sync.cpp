@@ -105,7 +105,8 @@ bool StepReader::backward_between(const Step& step, const Repeated& repeated) co
     std::uint32_t first = repeated.entries[set * repeated.set_size];
     std::uint32_t last = repeated.entries[(set + 1) * repeated.set_size - 1];
     auto before = static_cast<double>(launches(from, first));
-    if (before == 0 || before < patterns::kForwardPart * static_cast<double>(launches(from, last))) return false;
+    if (before == 0 || before < patterns::kForwardPart * static_cast<double>(launches(from, last)))
+      return false;
     from = last + 1;
   }
   return true;

@@ -1,6 +1,8 @@
 // `report --format text`.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 
@@ -57,7 +59,17 @@ std::string evidence_text(std::size_t number, const findings::Evidence& evidence
   return text;
 }
 
+// What a job that never gets past the bug lost has no step to be counted by.
+bool stops_the_job(const findings::Finding& finding) {
+  const auto& causes = finding.consequences;
+  return finding.slug == "hung-collective" ||
+         std::find(causes.begin(), causes.end(), "hung-collective") != causes.end();
+}
+
 std::string cost_text(const findings::Finding& finding) {
+  if (stops_the_job(finding))
+    return fmt::format("the job goes no further: {:.3g} s lost until it ended",
+                       seconds(finding.last_ns - finding.first_ns));
   std::string text;
   if (finding.cost.ms_per_step > 0) text = fmt::format("{:.3g} ms a step", finding.cost.ms_per_step);
   if (finding.cost.bytes_per_step > 0)

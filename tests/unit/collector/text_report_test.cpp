@@ -1,0 +1,74 @@
+// The report for people: what each finding must say, and that nothing from a trace reaches the terminal raw.
+#include <gmock/gmock.h>
+
+#include "collector/reports/report.h"
+
+namespace ddpscope::reports {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+findings::Finding skipped() {
+  findings::Finding finding;
+  finding.slug = "skipped-barrier";
+  finding.title = "rank 1 does not run the barrier";
+  finding.ranks = {1, 3};
+  finding.first_ns = 1'500'000'000;
+  finding.last_ns = 4'000'000'000;
+  finding.advice = "Let every rank run it.";
+  finding.id = "0123456789abcdef";
+  finding.evidence.push_back(
+      {1, "node1:77", 1'500'000'000, "ncclAllReduce", "barrier", "", {"train.py:88 prepare"}});
+  return finding;
+}
+
+std::string report_of(const findings::Finding& finding) {
+  findings::Outcome outcome;
+  outcome.findings.push_back(finding);
+  return text_report({}, outcome);
+}
+
+TEST(TextReport, SaysWhoWhenWhereAndWhatToDo) {
+  std::string text = report_of(skipped());
+  for (const char* part : {"error: skipped-barrier (certain)\n", "rank 1 does not run the barrier", "1, 3",
+                           "1.500000 s to 4.000000 s", "1.500000 s rank 1 (node1:77) ncclAllReduce: barrier",
+                           "at train.py:88 prepare", "Let every rank run it.", "0123456789abcdef"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(text, Not(HasSubstr("cost"))) << "nothing is known of it";
+}
+
+TEST(TextReport, CostIsPerStepOrTheTimeThatAJobStandsStill) {
+  findings::Finding finding = skipped();
+  finding.cost = {12.5, 4096};
+  EXPECT_THAT(report_of(finding), HasSubstr("12.5 ms a step, 4096 bytes a step"));
+  finding.cost = {};
+  finding.consequences = {"hung-collective"};
+  EXPECT_THAT(report_of(finding), HasSubstr("the job goes no further: 2.5 s lost until it ended"));
+}
+
+TEST(TextReport, OnlyTheProgramsOwnFramesAreShown) {
+  findings::Finding finding = skipped();
+  finding.evidence[0].stack = {"/usr/lib/python3.11/threading.py:5 run", "train.py:9 main"};
+  EXPECT_THAT(report_of(finding), HasSubstr("at train.py:9 main"));
+  EXPECT_THAT(report_of(finding), Not(HasSubstr("threading.py")));
+}
+
+TEST(TextReport, WhatComesFromTheTraceCannotSteerATerminal) {
+  findings::Finding finding = skipped();
+  finding.title = "\x1b]0;title\x07";
+  finding.evidence[0].file = "a\nerror: forged";
+  finding.evidence[0].stack = {"\x1b[2J"};
+  std::string text = report_of(finding);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("a\\nerror: forged"));
+}
+
+TEST(TextReport, SilenceIsSaidInWords) {
+  std::string text = text_report({}, {});
+  EXPECT_THAT(text, HasSubstr("nothing found\n"));
+  EXPECT_THAT(text, HasSubstr("what this trace cannot show\n  - nothing is missing\n"));
+}
+
+}  // namespace
+}  // namespace ddpscope::reports
