@@ -16,23 +16,43 @@ using model::Job;
 using model::Process;
 using trace::TraceFile;
 
+bool has_suffix(const fs::path& path) { return path.extension() == trace::kFileSuffix; }
+
+// One that leads nowhere, is no regular file or cannot be read counts too: opening it will say so.
+std::vector<fs::path> traces_in(const fs::path& folder, std::error_code& error) {
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (has_suffix(it->path()) && !it->is_directory(ignored)) files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Error no_trace_in(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored) && !traces_in(it->path(), ignored).empty())
+      return {"the folder holds no trace", folder.string(),
+              fmt::format("{} below it does", it->path().filename().string())};
+  }
+  return {"the folder holds no trace", folder.string(),
+          "record one with `ddpscope run -o DIR -- COMMAND`; a process writes its file at its first recorded "
+          "call"};
+}
+
 Result<std::vector<fs::path>> find_files(const fs::path& trace) {
   std::error_code error;
   fs::file_status status = fs::status(trace, error);
-  if (!fs::exists(status))
+  if (status.type() == fs::file_type::not_found)
     return Error{"there is no such file or folder", trace.string(),
                  "name the folder that `ddpscope run -o` filled"};
+  if (!fs::status_known(status)) return Error{"cannot be opened: " + error.message(), trace.string(), ""};
   if (!fs::is_directory(status)) return std::vector<fs::path>{trace};
-  std::vector<fs::path> files;
-  for (fs::directory_iterator it(trace, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == trace::kFileSuffix && it->is_regular_file(error))
-      files.push_back(it->path());
+  std::vector<fs::path> files = traces_in(trace, error);
   if (error) return Error{"cannot list the folder: " + error.message(), trace.string(), ""};
-  if (files.empty())
-    return Error{"the folder holds no trace", trace.string(),
-                 "record one with `ddpscope run -o DIR -- COMMAND`; a process writes its file at its first "
-                 "recorded call"};
-  std::sort(files.begin(), files.end());
+  if (files.empty()) return no_trace_in(trace);
   return files;
 }
 
