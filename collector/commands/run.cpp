@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "collector/analysis/analyze.h"
 #include "collector/commands/command.h"
@@ -102,9 +103,10 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder) {
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
                std::map<std::string, std::string> environment) {
   environment["DDPSCOPE_TRACE"] = folder.path.string();
+  environment["DDPSCOPE_RUN"] = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
   FolderUse use(folder.path);
   if (use.was_first() && reading::holds_traces(folder.path))
-    say("ddpscope: {} holds traces already: what is recorded now counts to the same job\n",
+    say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
         escape(folder.path.string()));
   auto code = run_job(options.command, environment);
   if (!code) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collector/reading/census.h"
+#include "collector/reading/generations.h"
 #include "collector/reading/identity.h"
 
 namespace ddpscope::reading {
@@ -81,14 +82,22 @@ std::string name_job(const Process& process) {
 }
 
 Result<std::uint32_t> choose_job(const Job& job, const Components& components, const fs::path& trace) {
-  if (components.with_ranks.size() > 1) {
-    const Process& a = job.processes[components.with_ranks[0]];
-    const Process& b = job.processes[components.with_ranks[1]];
+  if (components.jobs.size() > 1) {
+    const Process& a = job.processes[components.jobs[0]];
+    const Process& b = job.processes[components.jobs[1]];
     return Error{fmt::format("the folder holds {} jobs that share nothing (one with {}, one with {})",
-                             components.with_ranks.size(), name_job(a), name_job(b)),
+                             components.jobs.size(), name_job(a), name_job(b)),
                  trace.string(), "move each job's files into a folder of its own"};
   }
-  return components.with_ranks.empty() ? components.of_process.front() : components.with_ranks.front();
+  return components.jobs.empty() ? components.of_process.front() : components.jobs.front();
+}
+
+// A launcher serves all attempts of its run.
+bool serves(const Process& shared, const std::vector<Process>& processes, std::int32_t attempt) {
+  return run_of(shared).empty() ||
+         std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+           return process.attempt == attempt && run_of(process) == run_of(shared);
+         });
 }
 
 // Indices change when processes are left out.
@@ -113,12 +122,13 @@ void keep_attempt(Job& job, std::int32_t wanted) {
   std::vector<bool> kept;
   for (const Process& process : job.processes) {
     bool shared = process.role == model::Role::kLauncher || process.role == model::Role::kOther;
-    kept.push_back(shared || process.attempt == job.attempt);
+    kept.push_back(shared ? serves(process, job.processes, job.attempt) : process.attempt == job.attempt);
     bool known = std::find(others.begin(), others.end(), process.attempt) != others.end();
     if (!kept.back() && !known) others.push_back(process.attempt);
   }
   job.other_attempts = static_cast<std::int32_t>(others.size());
   keep(job, kept);
+  job.world_size = find_world_size(job.processes);  // a further attempt may have another number of ranks
 }
 
 }  // namespace
