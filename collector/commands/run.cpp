@@ -1,6 +1,4 @@
 // ddpscope run: the job, recorded; at its end a summary on standard error.
-#include <algorithm>
-#include <csignal>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,7 +112,6 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     if (folder.made) std::filesystem::remove(folder.path, ignored);
     return failed(code.error());
   }
-  std::signal(SIGPIPE, SIG_IGN);  // who read our standard error may be gone: the job's exit code counts
   if (use.leave())
     sum_up(options, folder.path);
   else
