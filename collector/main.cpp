@@ -1,12 +1,17 @@
 // ddpscope: reads the command line, runs the command, prints its errors.
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
 #include <string_view>
 
 #include "collector/commands/command.h"
+#include "collector/commands/say.h"
 #include "collector/reports/escape.h"
 
 namespace {
@@ -16,13 +21,28 @@ namespace commands = ddpscope::commands;
 void print(const ddpscope::Error& error) {
   using ddpscope::reports::escape;
   std::string where = error.where.empty() ? "" : escape(error.where) + ": ";
-  fmt::print(stderr, "error: {}{}\n", where, escape(error.what));
-  if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", escape(error.hint));
+  commands::say("error: {}{}\n", where, escape(error.what));
+  if (!error.hint.empty()) commands::say("hint: {}\n", escape(error.hint));
 }
 
 int finish(const commands::Outcome& outcome) {
   for (const ddpscope::Error& error : outcome.errors) print(error);
   return outcome.code;
+}
+
+// Without them a trace that is opened would become standard output. They stay closed for the job, and writing
+// to them fails.
+void fill_standard_descriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+// What was printed and did not arrive is no result.
+int flush_output(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  std::string why = errno ? std::string(": ") + std::strerror(errno) : "";
+  return finish(commands::failed({"cannot write to standard output" + why, "", ""}));
 }
 
 bool is_command(std::string_view name) {
@@ -60,9 +80,13 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   try {
-    return run(argc, argv);
+    return flush_output(run(argc, argv));
+  } catch (const std::bad_alloc&) {
+    return finish(commands::failed({"out of memory", "", "analyse the trace on a machine that has more"}));
   } catch (const std::exception& error) {
+    if (std::ferror(stdout)) return flush_output(commands::kCannotRun);
     return finish(commands::failed({error.what(), "", ""}));
   }
 }

@@ -1,12 +1,9 @@
 // ddpscope dump: every record, process by process, in the order in which the calls began.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "collector/alignment/align.h"
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
-#include "collector/reading/read_trace.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/record_text.h"
 
@@ -42,8 +39,7 @@ void dump_items(const Process& process, const std::string& name) {
 }
 
 Outcome dump(const std::string& trace) {
-  TerminalProgress progress;
-  auto reading = reading::read_trace(trace, progress);
+  auto reading = read_with_progress(trace);
   if (!reading) return failed(reading.error());
   Job& job = reading->job;
   alignment::align(job);
@@ -55,7 +51,6 @@ Outcome dump(const std::string& trace) {
     });
     dump_items(job.processes[i], name);
   }
-  if (std::fflush(stdout) != 0) return failed({"cannot write to standard output", "", ""});
   return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors)};
 }
 

@@ -5,7 +5,6 @@
 #include "collector/alignment/align.h"
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
-#include "collector/reading/read_trace.h"
 #include "collector/reports/escape.h"
 
 namespace ddpscope::commands {
@@ -78,8 +77,7 @@ void print_process(const Process& process) {
 }
 
 Outcome info(const std::string& trace) {
-  TerminalProgress progress;
-  auto reading = reading::read_trace(trace, progress);
+  auto reading = read_with_progress(trace);
   if (!reading) return failed(reading.error());
   alignment::align(reading->job);
   print_job(reading->job);

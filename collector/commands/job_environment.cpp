@@ -1,20 +1,22 @@
-// Preload list, folder, sizes.
+// Preload list, sizes.
 #include "collector/commands/job_environment.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
+#include <vector>
 
 namespace ddpscope::commands {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Below, a chunk of each thread does not fit; above, the table of its chunks would be larger than memory.
+constexpr std::uint64_t kSmallestRing = std::uint64_t{64} << 10;
+constexpr std::uint64_t kLargestRing = std::uint64_t{1024} << 30;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -32,47 +34,31 @@ std::string joined(const std::string& first, const std::string& second) {
   return first.empty() ? second : first + ":" + second;
 }
 
-}  // namespace
-
-fs::path default_folder(const std::vector<std::string>& command) {
-  std::string id = environment("SLURM_JOB_ID");
-  auto or_zero = [](const std::string& text) { return text.empty() ? "0" : text; };
-  if (!id.empty())
-    return fmt::format("ddpscope.{}.{}.{}", id, or_zero(environment("SLURM_STEP_ID")),
-                       or_zero(environment("SLURM_RESTART_COUNT")));
-  std::string job = fs::path(command.front()).filename().string();
-  return fmt::format("ddpscope.{}.{:%Y%m%d-%H%M%S}", job, fmt::localtime(std::time(nullptr)));
-}
-
-std::optional<Error> prepare_folder(const fs::path& folder) {
-  constexpr const char* kHint = "name another one with -o";
-  std::error_code error;
-  bool fresh = !fs::exists(folder, error);
-  fs::create_directories(folder, error);
-  if (error) return Error{"cannot make the folder: " + error.message(), folder.string(), kHint};
-  if (!fs::is_directory(folder, error)) return Error{"is not a folder", folder.string(), kHint};
-  if (fresh) chmod(folder.c_str(), 0700);
-  std::string probe = (folder / ".probe.XXXXXX").string();
-  int fd = mkstemp(probe.data());
-  if (fd < 0)
-    return Error{std::string("cannot write to the folder: ") + std::strerror(errno), folder.string(), kHint};
-  close(fd);
-  unlink(probe.c_str());
+std::optional<Error> check_library(const fs::path& library) {
+  if (access(library.c_str(), R_OK) != 0)
+    return Error{"a library of ddpscope is missing", library.string(),
+                 "build all of it: cmake --build BUILD"};
+  if (library.string().find_first_of(": \t\n") != std::string::npos)
+    return Error{"LD_PRELOAD cannot name a library whose path holds a blank or a colon", library.string(),
+                 "build in, or move the build to, a folder without them"};
   return std::nullopt;
 }
 
-Result<std::uint64_t> parse_size(const std::string& text) {
+Result<std::uint64_t> parse_ring(const std::string& text) {
   std::uint64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
-  if (error != std::errc{} || shift < 0 || number == 0 || number > (~std::uint64_t{0} >> shift))
-    return Error{"not a size", text, "a number, with K, M or G for powers of 1024"};
+  if (error != std::errc{} || shift < 0)
+    return Error{"--ring: '" + text + "' is not a size", "", "a number, with K, M or G for powers of 1024"};
+  if (number > (kLargestRing >> shift) || (number << shift) < kSmallestRing)
+    return Error{"--ring: " + text + " is out of range", "", "from 64K to 1024G; 64M without --ring"};
   return number << shift;
 }
 
-Result<std::map<std::string, std::string>> job_environment(const RecordingOptions& options,
-                                                           const fs::path& folder) {
+}  // namespace
+
+Result<std::map<std::string, std::string>> job_environment(const RecordingOptions& options) {
   fs::path libraries = library_folder();
   std::vector<fs::path> preload = {libraries / "libddpscope.so"};
   if (options.stand_ins)
@@ -81,19 +67,15 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
   std::map<std::string, std::string> changed;
   std::string list = environment("LD_PRELOAD");
   for (const fs::path& library : preload) {
-    if (access(library.c_str(), R_OK) != 0)
-      return Error{"a library of ddpscope is missing", library.string(),
-                   "build all of it: cmake --build BUILD"};
+    if (auto problem = check_library(library)) return *problem;
     list = joined(list, library.string());
   }
   changed["LD_PRELOAD"] = list;
-  changed["DDPSCOPE_TRACE"] = folder.string();
-  if (!options.ring.empty()) {
-    auto bytes = parse_size(options.ring);
+  if (options.ring) {
+    auto bytes = parse_ring(*options.ring);
     if (!bytes) return bytes.error();
     changed["DDPSCOPE_RING"] = std::to_string(*bytes);
   }
-  if (!options.gpu_timing.empty()) changed["DDPSCOPE_GPU_TIMING"] = options.gpu_timing;
   if (options.stand_ins)
     changed["LD_LIBRARY_PATH"] = joined((libraries / "standin").string(), environment("LD_LIBRARY_PATH"));
   return changed;

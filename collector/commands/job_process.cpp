@@ -9,11 +9,18 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace ddpscope::commands {
 namespace {
 
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+// How we were started, which is how the job has to start.
+struct Inherited {
+  sigset_t mask;
+  struct sigaction child_ended;
+};
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -23,28 +30,70 @@ sigset_t handled_signals() {
   return set;
 }
 
+// Whoever starts us with SIGCHLD ignored must not cost us the job's exit code.
+Inherited take_signals(const sigset_t& handled) {
+  Inherited inherited{};
+  struct sigaction default_action {};
+  default_action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &default_action, &inherited.child_ended);
+  sigprocmask(SIG_BLOCK, &handled, &inherited.mask);
+  return inherited;
+}
+
+void give_back(const Inherited& inherited) {
+  sigaction(SIGCHLD, &inherited.child_ended, nullptr);
+  sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
+}
+
 // The pipe closes itself when exec succeeds and carries errno when it fails.
 [[noreturn]] void become(const std::vector<std::string>& command,
-                         const std::map<std::string, std::string>& changed, const sigset_t& mask,
+                         const std::map<std::string, std::string>& changed, const Inherited& inherited,
                          int failure) {
   for (const auto& [name, value] : changed) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  give_back(inherited);
   execvp(words[0], words.data());
   int error = errno;
   [[maybe_unused]] ssize_t written = write(failure, &error, sizeof(error));
   _exit(127);
 }
 
+Error cannot_start(const std::string& command, int error) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  bool path = command.find('/') != std::string::npos;
+  if (command.empty()) return {"cannot start the command: its name is empty", "", "name the job after --"};
+  if (path && fs::is_directory(command, ignored))
+    return {"cannot start the command: it is a folder", command, "name the program in it"};
+  if (error == ENOENT && path && fs::exists(command, ignored))
+    return {"cannot start the command: the interpreter that it names does not exist", command,
+            "look at its first line (#!), or for a binary at `readelf -l`"};
+  if (error == ENOENT)
+    return {"cannot start the command: there is no such command", command,
+            path ? "check its spelling" : "check its spelling and PATH"};
+  const char* hint = error == EACCES ? "make it executable: chmod +x" : "";
+  return {std::string("cannot start the command: ") + std::strerror(error), command, hint};
+}
+
 int exit_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+// A shell that stops the job waits for us to stop. Not after a SIGSTOP: who sends that to the job alone will
+// wake the job alone.
+void stop_like(int signal) {
+  if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) raise(SIGSTOP);
+}
 
 int wait_and_forward(pid_t job, const sigset_t& handled) {
   for (;;) {
     int status = 0;
-    pid_t ended = waitpid(job, &status, WNOHANG);
-    if (ended == job) return exit_code(status);
+    pid_t changed = waitpid(job, &status, WNOHANG | WUNTRACED);
+    if (changed == job && !WIFSTOPPED(status)) return exit_code(status);
+    if (changed == job) {
+      stop_like(WSTOPSIG(status));
+      continue;
+    }
     siginfo_t info{};
     int signal = sigwaitinfo(&handled, &info);
     // SI_KERNEL: the terminal has sent it to the whole group, the job too.
@@ -57,22 +106,24 @@ int wait_and_forward(pid_t job, const sigset_t& handled) {
 Result<int> run_job(const std::vector<std::string>& command,
                     const std::map<std::string, std::string>& changed) {
   int failure[2];
-  if (pipe2(failure, O_CLOEXEC) != 0) return Error{std::strerror(errno), "pipe", ""};
+  if (pipe2(failure, O_CLOEXEC) != 0)
+    return Error{std::string("cannot make a pipe: ") + std::strerror(errno), "", ""};
   sigset_t handled = handled_signals();
-  sigset_t before;
-  sigprocmask(SIG_BLOCK, &handled, &before);
+  Inherited inherited = take_signals(handled);
   pid_t job = fork();
-  if (job < 0) return Error{std::string("cannot start a process: ") + std::strerror(errno), "", ""};
-  if (job == 0) become(command, changed, before, failure[1]);
+  if (job < 0) {
+    int error = errno;
+    give_back(inherited);
+    return Error{std::string("cannot start a process: ") + std::strerror(error), "", ""};
+  }
+  if (job == 0) become(command, changed, inherited, failure[1]);
   close(failure[1]);
   int error = 0;
   ssize_t got = read(failure[0], &error, sizeof(error));
   close(failure[0]);
   int code = wait_and_forward(job, handled);
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (got == static_cast<ssize_t>(sizeof(error)))
-    return Error{std::string("cannot start the command: ") + std::strerror(error), command.front(),
-                 "check its spelling and that it may be executed"};
+  give_back(inherited);
+  if (got == static_cast<ssize_t>(sizeof(error))) return cannot_start(command.front(), error);
   return code;
 }
 

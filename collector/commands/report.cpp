@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 
 #include "collector/analysis/analyze.h"
 #include "collector/commands/command.h"
+#include "collector/commands/output_file.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/findings/catalogue.h"
 #include "collector/reports/report.h"
@@ -18,7 +18,7 @@ namespace {
 struct ReportOptions {
   std::string trace;
   std::string format = "text";
-  std::string output;
+  std::optional<std::string> output;  // a file; none: standard output
   std::string fail_on = "error";
   std::vector<std::string> only;
   std::vector<std::string> later;  // given to options of the contract that this version lacks
@@ -28,7 +28,7 @@ std::optional<Error> check(const ReportOptions& options) {
   for (const std::string& slug : options.only)
     if (!findings::find_row(slug))
       return Error{"there is no finding '" + slug + "'", "", "`ddpscope explain` lists them"};
-  return std::nullopt;
+  return options.output ? check_output(*options.output) : std::nullopt;
 }
 
 bool reaches(const findings::Outcome& outcome, const std::string& fail_on) {
@@ -39,18 +39,6 @@ bool reaches(const findings::Outcome& outcome, const std::string& fail_on) {
     if (fail_on == "error" && finding.severity == findings::Severity::kError) return true;
   }
   return false;
-}
-
-std::optional<Error> write(const std::string& report, const std::string& output) {
-  if (output.empty()) {
-    std::fwrite(report.data(), 1, report.size(), stdout);
-    if (std::fflush(stdout) == 0) return std::nullopt;
-    return Error{"cannot write to standard output", "", ""};
-  }
-  std::ofstream file(output, std::ios::binary | std::ios::trunc);
-  file << report << std::flush;
-  if (file) return std::nullopt;
-  return Error{"cannot write the report", output, "name another file with -o"};
 }
 
 Outcome report(const ReportOptions& options) {
@@ -70,7 +58,10 @@ Outcome report(const ReportOptions& options) {
                          : reports::text_report(found.job, found.outcome);
   Outcome outcome{reaches(found.outcome, options.fail_on) ? kFindings : kNothingFound,
                   std::move(found.errors)};
-  if (auto problem = write(text, options.output)) outcome.errors.push_back(*problem);
+  if (!options.output)
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  else if (auto problem = write_output(*options.output, text))
+    outcome.errors.push_back(*problem);
   if (!found.judged)
     outcome.errors.push_back(
         {"several ranks ran, but neither collectives nor file accesses of theirs were recorded",

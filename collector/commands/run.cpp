@@ -1,15 +1,17 @@
 // ddpscope run: the job, recorded; at its end a summary on standard error.
-#include <fmt/format.h>
-
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "collector/analysis/analyze.h"
 #include "collector/commands/command.h"
 #include "collector/commands/job_environment.h"
 #include "collector/commands/job_process.h"
+#include "collector/commands/recording_folder.h"
+#include "collector/commands/say.h"
+#include "collector/commands/shell_word.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
@@ -17,20 +19,16 @@
 namespace ddpscope::commands {
 namespace {
 
+using reports::escape;
+
 struct RunOptions {
   RecordingOptions recording;
-  std::string folder;
+  std::optional<std::string> folder;
+  std::string gpu_timing = "auto";
   std::string on_hang;
   bool report = false;
   std::vector<std::string> command;
 };
-
-void print_nothing_recorded() {
-  fmt::print(stderr,
-             "ddpscope: no process of the job recorded anything: its environment was scrubbed of LD_PRELOAD, "
-             "it is a "
-             "static binary, or it made no call that is recorded\n");
-}
 
 std::uint64_t device_calls(const model::Job& job) {
   std::uint64_t sum = 0;
@@ -49,40 +47,87 @@ std::string count_findings(const std::vector<findings::Finding>& found) {
   return text.empty() ? "nothing found" : "found: " + text;
 }
 
-void print_summary(const RunOptions& options, const std::filesystem::path& folder) {
-  if (!reading::holds_traces(folder)) return print_nothing_recorded();
-  std::optional<Result<analysis::Analysis>> analysis;
-  {
-    TerminalProgress progress;
-    analysis = analysis::analyze(folder, {}, progress);
+void say_what_was_lost(const model::Job& job) {
+  std::string text;
+  for (const trace::HealthInfo& row : trace::kHealth) {
+    std::uint64_t count = 0;
+    for (const model::Process& process : job.processes) count += process.file.health(row.index);
+    if (count > 0 && std::string_view(row.severity) == "loss")
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, row.name);
   }
-  if (!*analysis) {
-    fmt::print(stderr, "ddpscope: {}\n", reports::escape(analysis->error().what));
-    return;
-  }
-  const model::Job& job = (*analysis)->job;
-  fmt::print(stderr, "ddpscope: {} ranks, {} processes, {} events, {} dropped, {:.1f} s; {}\n",
-             job.ranks().size(), job.processes.size(), job.calls(), job.lost(),
-             static_cast<double>(job.duration_ns) * 1e-9, count_findings((*analysis)->outcome.findings));
-  fmt::print(stderr, "ddpscope: trace in {0}; `ddpscope report {0}` tells more\n",
-             reports::escape(folder.string()));
+  if (!text.empty()) say("ddpscope: recording is not complete: {}\n", text);
+}
+
+void say_what_was_found(const RunOptions& options, const analysis::Analysis& analysis) {
+  const model::Job& job = analysis.job;
+  say("ddpscope: {} ranks, {} processes, {} events, {} dropped, {:.1f} s; {}\n", job.ranks().size(),
+      job.processes.size(), job.calls(), job.lost(), static_cast<double>(job.duration_ns) * 1e-9,
+      count_findings(analysis.outcome.findings));
+  say_what_was_lost(job);
+  for (const Error& error : analysis.errors)
+    say("ddpscope: {}: {}\n", escape(error.where), escape(error.what));
   if (options.recording.stand_ins && device_calls(job) == 0)
-    fmt::print(stderr, "ddpscope: the job made no CUDA or NCCL call: the stand-ins of --cpu were not used\n");
-  if (options.report) fmt::print(stderr, "\n{}", reports::text_report(job, (*analysis)->outcome));
+    say("ddpscope: the job made no CUDA or NCCL call: the stand-ins of --cpu were not used\n");
+}
+
+Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
+  TerminalProgress progress;
+  try {
+    return analysis::analyze(folder, {}, progress);
+  } catch (const std::exception& error) {  // whatever it is: the job's exit code counts
+    return Error{error.what(), folder.string(), ""};
+  }
+}
+
+void sum_up(const RunOptions& options, const std::filesystem::path& folder) {
+  if (auto problem = check_room(folder))
+    say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
+  if (!reading::holds_traces(folder))
+    return say(
+        "ddpscope: no process of the job recorded anything: its environment was scrubbed of LD_PRELOAD, it "
+        "is "
+        "a static binary, or it made no call that is recorded\n");
+  auto analysis = analyze(folder);
+  if (analysis)
+    say_what_was_found(options, *analysis);
+  else
+    say("ddpscope: the trace cannot be summed up: {}{}{}\n", escape(analysis.error().what),
+        analysis.error().hint.empty() ? "" : "; ", analysis.error().hint);
+  std::string path = folder.string();
+  say("ddpscope: trace in {}; `ddpscope report {}` tells more\n", escape(path), shell_word(path));
+  if (analysis && options.report) say("\n{}", reports::text_report(analysis->job, analysis->outcome));
+}
+
+Outcome record(const RunOptions& options, const RecordingFolder& folder,
+               std::map<std::string, std::string> environment) {
+  environment["DDPSCOPE_TRACE"] = folder.path.string();
+  environment["DDPSCOPE_RUN"] = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
+  FolderUse use(folder.path);
+  if (use.was_first() && reading::holds_traces(folder.path))
+    say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
+        escape(folder.path.string()));
+  auto code = run_job(options.command, environment);
+  if (!code) {
+    std::error_code ignored;
+    if (folder.made) std::filesystem::remove(folder.path, ignored);
+    return failed(code.error());
+  }
+  if (use.leave())
+    sum_up(options, folder.path);
+  else
+    say("ddpscope: other runs still record into {}; the last one sums up\n", escape(folder.path.string()));
+  return {*code, {}};
 }
 
 Outcome run(const RunOptions& options) {
   if (!options.on_hang.empty()) return not_in_this_version("--on-hang");
-  std::filesystem::path folder = options.folder;
-  if (folder.empty()) folder = default_folder(options.command);
-  folder = std::filesystem::absolute(folder).lexically_normal();
-  auto environment = job_environment(options.recording, folder);
+  if (options.gpu_timing != "auto" && options.gpu_timing != "none")
+    return not_in_this_version("--gpu-timing " + options.gpu_timing);
+  auto environment = job_environment(options.recording);
   if (!environment) return failed(environment.error());
-  if (auto problem = prepare_folder(folder)) return failed(*problem);
-  auto code = run_job(options.command, *environment);
-  if (!code) return failed(code.error());
-  print_summary(options, folder);
-  return {*code, {}};
+  auto folder = open_recording_folder(options.folder, options.command);
+  if (!folder) return failed(folder.error());
+  return record(options, *folder, std::move(*environment));
 }
 
 }  // namespace
@@ -93,11 +138,13 @@ Action declare_run(CLI::App& app) {
   app.add_flag("--cpu", options->recording.stand_ins,
                "put stand-ins for CUDA and NCCL in front: no GPU needed");
   app.add_option("--ring", options->recording.ring,
-                 "memory a process may fill with bulk records: 64M by default");
-  app.add_option("--gpu-timing", options->recording.gpu_timing, "how GPU times are taken")
+                 "room for frequent calls, which are overwritten when it is full: 64K to 1024G a process, "
+                 "64M by default");
+  app.add_option("--gpu-timing", options->gpu_timing,
+                 "auto or none, which are the same in this version: no GPU times are taken")
       ->check(CLI::IsMember({"auto", "none", "events", "cupti"}));
   app.add_flag("--report", options->report, "print the findings at the end");
-  app.add_option("--on-hang", options->on_hang, "command to run once when the job stalls");
+  app.add_option("--on-hang", options->on_hang, "not in this version");
   app.add_option("CMD", options->command, "the job, after --")->required();
   app.positionals_at_end();
   return [options] { return run(*options); };

@@ -1,8 +1,12 @@
 // Shows progress on standard error when it is a terminal and the work takes over a second.
 #pragma once
-#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
 
 #include "collector/reading/progress.h"
+#include "collector/reading/read_trace.h"
 
 namespace ddpscope::commands {
 
@@ -13,10 +17,16 @@ class TerminalProgress : public reading::Progress {
   void at(const char* stage, std::uint64_t done, std::uint64_t all) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  bool terminal_;
-  bool shown_ = false;
-  Clock::time_point next_;
+  void show(std::stop_token stop);
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable_any stopped_;
+  const char* stage_ = "starting";
+  std::uint64_t done_ = 0, all_ = 0;
+  std::jthread thread_;  // a stage may take long without a word
 };
+
+// The line is gone when it returns: what is printed then may go to the same terminal.
+Result<reading::Reading> read_with_progress(const std::filesystem::path& trace);
 
 }  // namespace ddpscope::commands

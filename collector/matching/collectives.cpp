@@ -86,6 +86,7 @@ class Builder {
   void add_members();
   void add_process();
   void add_call(const Found& found);
+  void cut_from(std::uint32_t gap, std::vector<std::uint32_t>& calls) const;
   void note_state(const Found& found);
   void end_group(const Found& found);
 
@@ -95,7 +96,23 @@ class Builder {
   std::uint32_t process_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
   std::map<std::uint16_t, Thread> threads_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>>
+      sequences_;  // met in this process, by communicator's number
 };
+
+std::uint32_t sequence_of(const Record& record) {
+  return trace::payload_of<payload::Collective>(record).sequence;
+}
+
+std::uint32_t first_missing(std::vector<std::uint32_t>& sequences) {
+  if (!std::is_sorted(sequences.begin(), sequences.end())) std::sort(sequences.begin(), sequences.end());
+  std::uint32_t next = 0;
+  for (std::uint32_t sequence : sequences) {
+    if (sequence > next) break;
+    next = sequence + 1;
+  }
+  return next;
+}
 
 void Builder::add_members() {
   std::map<std::uint64_t, std::uint32_t> by_id;
@@ -127,6 +144,7 @@ void Builder::add_members() {
 void Builder::add_process() {
   std::vector<Found> found;
   threads_.clear();
+  sequences_.clear();
   model::for_each(job_.processes[process_].file, [&](EventPlace place, const Record& record) {
     Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
     if (operation != Operation::kNone && operation <= Operation::kCommunicatorQuery)
@@ -144,13 +162,28 @@ void Builder::add_process() {
     else
       note_state(call);
   }
+  for (auto& [number, sequences] : sequences_) {
+    auto [communicator, index] = member_of_[{process_, number}];
+    Member& member = result_.communicators[communicator].members[index];
+    std::uint32_t gap = first_missing(sequences);
+    cut_from(gap, member.calls);
+    cut_from(gap, member.point_to_point);
+  }
+}
+
+// Calls are numbered as they are made, recorded or not. Behind a number that is missing (a full disk, a
+// damaged page) a member's calls would pair with the wrong ones of its peers: they are not judged.
+void Builder::cut_from(std::uint32_t gap, std::vector<std::uint32_t>& calls) const {
+  std::erase_if(
+      calls, [&](std::uint32_t call) { return sequence_of(job_.record(result_.calls[call].event)) > gap; });
 }
 
 void Builder::add_call(const Found& found) {
   auto data = trace::payload_of<payload::Collective>(*found.record);
-  if (found.record->end && data.result != 0 && data.result != kInProgress) return;  // NCCL refused it
   auto member_place = member_of_.find({process_, data.communicator});
   if (member_place == member_of_.end()) return;
+  sequences_[data.communicator].push_back(data.sequence);
+  if (found.record->end && data.result != 0 && data.result != kInProgress) return;  // NCCL refused it
   auto [communicator, index] = member_place->second;
   Member& member = result_.communicators[communicator].members[index];
   auto& list = is_collective(found.operation) ? member.calls : member.point_to_point;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "collector/reading/generations.h"
 #include "collector/reading/identity.h"
 
 namespace ddpscope::reading {
@@ -60,7 +61,8 @@ std::vector<std::string> job_keys(const Process& process) {
   return keys;
 }
 
-// First those that a name joins, then those without one to their parent or siblings.
+// First those that a name joins, then those without one to their parent or siblings, then to what else the
+// same `ddpscope run` started. One run may start two jobs, so it joins only what has no name of its own.
 class Families {
  public:
   explicit Families(const std::vector<Process>& processes)
@@ -68,6 +70,7 @@ class Families {
     join_named();
     join_children();
     adopt_parents();
+    join_runs();
   }
   std::uint32_t of(std::uint32_t process) { return sets_.find(process); }
 
@@ -79,6 +82,7 @@ class Families {
   void join_named();
   void join_children();
   void adopt_parents();
+  void join_runs();
 
   const std::vector<Process>& processes_;
   Sets sets_;
@@ -118,6 +122,21 @@ void Families::adopt_parents() {
   }
 }
 
+void Families::join_runs() {
+  std::set<std::uint32_t> named_sets;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i)
+    if (named_[i]) named_sets.insert(sets_.find(i));
+  std::vector<std::uint32_t> named, unnamed;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i)
+    if (!run_of(processes_[i]).empty()) (named_sets.count(sets_.find(i)) ? named : unnamed).push_back(i);
+  std::map<std::string_view, std::uint32_t> first_of_run;
+  for (std::uint32_t i : named) first_of_run.emplace(run_of(processes_[i]), i);
+  for (std::uint32_t i : unnamed) {
+    auto [first, fresh] = first_of_run.emplace(run_of(processes_[i]), i);
+    if (!fresh) sets_.join(first->second, i);
+  }
+}
+
 }  // namespace
 
 void link_parents(std::vector<Process>& processes) {
@@ -147,13 +166,13 @@ void link_parents(std::vector<Process>& processes) {
 Components find_components(const std::vector<Process>& processes) {
   Families families(processes);
   Components result;
-  std::set<std::uint32_t> with_ranks;
+  std::set<std::uint32_t> jobs;
   for (std::uint32_t i = 0; i < processes.size(); ++i) {
     result.of_process.push_back(families.of(i));
-    bool joined = !processes[i].memberships.empty();
-    if (joined || setting(processes[i], "RANK").size()) with_ranks.insert(families.of(i));
+    bool ranked = !processes[i].memberships.empty() || setting(processes[i], "RANK").size();
+    if (ranked || !run_of(processes[i]).empty()) jobs.insert(families.of(i));
   }
-  result.with_ranks.assign(with_ranks.begin(), with_ranks.end());
+  result.jobs.assign(jobs.begin(), jobs.end());
   return result;
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <map>
 #include <tuple>
+
+#include "collector/reading/generations.h"
 
 namespace ddpscope::reading {
 
@@ -28,19 +30,6 @@ constexpr RankVariable kRankVariables[] = {{"RANK", "WORLD_SIZE"},
 
 bool made_calls(const Process& process, CallClass call_class) {
   return process.calls[static_cast<std::size_t>(call_class)] > 0;
-}
-
-std::int32_t find_world_size(const std::vector<Process>& processes) {
-  std::int32_t world = 0;
-  for (const Process& process : processes) {
-    for (const Membership& member : process.memberships) world = std::max(world, member.size);
-    for (const RankVariable& variable : kRankVariables)
-      if (auto size = environment_number(process, variable.size)) {
-        world = std::max(world, *size);
-        break;
-      }
-  }
-  return world;
 }
 
 void rank_by_communicator(Process& process, std::int32_t world) {
@@ -143,18 +132,22 @@ void rank_by_start(std::vector<Process>& processes) {
 // A communicator is complete only when all its ranks are there. Who is given a rank by the environment alone,
 // and came later, works for a rank whose own trace is missing.
 void find_orphans(std::vector<Process>& processes, std::int32_t world) {
-  std::int64_t complete_ns = std::numeric_limits<std::int64_t>::max();  // wall clock
+  std::map<std::int32_t, std::int64_t> complete_ns;  // of each attempt, wall clock
   for (const Process& process : processes)
     for (const Membership& member : process.memberships) {
       std::uint64_t end = process.record(member.place).end;
       if (member.size != world || member.parent != 0 || end == 0) continue;
       const trace::FileHeader& h = process.header();
       trace::ClockLine clock(h.clock, h.tick_hz, process.file.clock_tuples());
-      complete_ns = std::min(complete_ns, clock.realtime_ns(end));
+      auto [first, fresh] = complete_ns.emplace(process.attempt, clock.realtime_ns(end));
+      first->second = std::min(first->second, clock.realtime_ns(end));
     }
   for (Process& process : processes) {
-    bool late = static_cast<std::int64_t>(process.header().opened.realtime_ns) > complete_ns;
-    if (process.role == Role::kRank && process.memberships.empty() && late) process.role = Role::kWorker;
+    auto complete = complete_ns.find(process.attempt);
+    if (process.role != Role::kRank || !process.memberships.empty() || complete == complete_ns.end())
+      continue;
+    if (static_cast<std::int64_t>(process.header().opened.realtime_ns) > complete->second)
+      process.role = Role::kWorker;
   }
 }
 
@@ -175,7 +168,27 @@ void attach_the_rest(std::vector<Process>& processes) {
     if (process.role == Role::kLauncher || process.role == Role::kOther) process.rank = -1;
 }
 
+std::int32_t restarts_of(const Process& process) {
+  constexpr std::int32_t kMost = 100'000;  // beyond it a number is damaged
+  std::int32_t restarts = environment_number(process, "TORCHELASTIC_RESTART_COUNT").value_or(0);
+  if (restarts == 0) restarts = environment_number(process, "SLURM_RESTART_COUNT").value_or(0);
+  return std::clamp(restarts, 0, kMost);
+}
+
 }  // namespace
+
+std::int32_t find_world_size(const std::vector<Process>& processes) {
+  std::int32_t world = 0;
+  for (const Process& process : processes) {
+    for (const Membership& member : process.memberships) world = std::max(world, member.size);
+    for (const RankVariable& variable : kRankVariables)
+      if (auto size = environment_number(process, variable.size)) {
+        world = std::max(world, *size);
+        break;
+      }
+  }
+  return world;
+}
 
 std::optional<std::int32_t> environment_number(const Process& process, std::string_view name) {
   auto found = process.environment.find(name);
@@ -191,13 +204,12 @@ void identify(Job& job) {
   job.world_size = find_world_size(job.processes);
   bool named = false;
   for (Process& process : job.processes) {
-    process.attempt = environment_number(process, "TORCHELASTIC_RESTART_COUNT").value_or(0);
-    if (process.attempt == 0)
-      process.attempt = environment_number(process, "SLURM_RESTART_COUNT").value_or(0);
+    process.attempt = restarts_of(process);
     rank_by_communicator(process, job.world_size);
     if (process.rank < 0) rank_by_environment(process);
     named = named || process.rank >= 0;
   }
+  number_attempts_of_runs(job.processes);
   if (!named) rank_by_start(job.processes);
   settle_claims(job.processes);
   find_orphans(job.processes, job.world_size);

@@ -11,17 +11,21 @@ namespace ddpscope::reading {
 void link_parents(std::vector<model::Process>& processes);
 
 // Component of each process. Processes belong together that share a TORCHELASTIC_RUN_ID, SLURM_JOB_ID,
-// MASTER_ADDR:PORT, a communicator or a parent (recorded or not). The second result counts the components
-// that hold a rank: more than one means that unrelated jobs lie in one folder.
+// MASTER_ADDR:PORT, a communicator or a parent (recorded or not), and to them what the same `ddpscope run`
+// started. The second result are the components that hold a rank or what a `ddpscope run` started: more than
+// one means that unrelated jobs lie in one folder.
 struct Components {
   std::vector<std::uint32_t> of_process;
-  std::vector<std::uint32_t> with_ranks;
+  std::vector<std::uint32_t> jobs;
 };
 Components find_components(const std::vector<model::Process>& processes);
 
 // Sets attempt, role and rank of every process of the job, and its world size. Rank: from the communicator
 // that spans the world, else from the environment, else by order of start.
 void identify(model::Job& job);
+
+// As communicators and environment say; 0 if nothing does.
+std::int32_t find_world_size(const std::vector<model::Process>& processes);
 
 // An integer from the environment of the process; nothing if it is absent or no number.
 std::optional<std::int32_t> environment_number(const model::Process& process, std::string_view name);

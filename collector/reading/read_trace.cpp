@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collector/reading/census.h"
+#include "collector/reading/generations.h"
 #include "collector/reading/identity.h"
 
 namespace ddpscope::reading {
@@ -16,23 +17,43 @@ using model::Job;
 using model::Process;
 using trace::TraceFile;
 
+bool has_suffix(const fs::path& path) { return path.extension() == trace::kFileSuffix; }
+
+// One that leads nowhere, is no regular file or cannot be read counts too: opening it will say so.
+std::vector<fs::path> traces_in(const fs::path& folder, std::error_code& error) {
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (has_suffix(it->path()) && !it->is_directory(ignored)) files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Error no_trace_in(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored) && !traces_in(it->path(), ignored).empty())
+      return {"the folder holds no trace", folder.string(),
+              fmt::format("{} below it does", it->path().filename().string())};
+  }
+  return {"the folder holds no trace", folder.string(),
+          "record one with `ddpscope run -o DIR -- COMMAND`; a process writes its file at its first recorded "
+          "call"};
+}
+
 Result<std::vector<fs::path>> find_files(const fs::path& trace) {
   std::error_code error;
   fs::file_status status = fs::status(trace, error);
-  if (!fs::exists(status))
+  if (status.type() == fs::file_type::not_found)
     return Error{"there is no such file or folder", trace.string(),
                  "name the folder that `ddpscope run -o` filled"};
+  if (!fs::status_known(status)) return Error{"cannot be opened: " + error.message(), trace.string(), ""};
   if (!fs::is_directory(status)) return std::vector<fs::path>{trace};
-  std::vector<fs::path> files;
-  for (fs::directory_iterator it(trace, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == trace::kFileSuffix && it->is_regular_file(error))
-      files.push_back(it->path());
+  std::vector<fs::path> files = traces_in(trace, error);
   if (error) return Error{"cannot list the folder: " + error.message(), trace.string(), ""};
-  if (files.empty())
-    return Error{"the folder holds no trace", trace.string(),
-                 "record one with `ddpscope run -o DIR -- COMMAND`; a process writes its file at its first "
-                 "recorded call"};
-  std::sort(files.begin(), files.end());
+  if (files.empty()) return no_trace_in(trace);
   return files;
 }
 
@@ -61,14 +82,22 @@ std::string name_job(const Process& process) {
 }
 
 Result<std::uint32_t> choose_job(const Job& job, const Components& components, const fs::path& trace) {
-  if (components.with_ranks.size() > 1) {
-    const Process& a = job.processes[components.with_ranks[0]];
-    const Process& b = job.processes[components.with_ranks[1]];
+  if (components.jobs.size() > 1) {
+    const Process& a = job.processes[components.jobs[0]];
+    const Process& b = job.processes[components.jobs[1]];
     return Error{fmt::format("the folder holds {} jobs that share nothing (one with {}, one with {})",
-                             components.with_ranks.size(), name_job(a), name_job(b)),
+                             components.jobs.size(), name_job(a), name_job(b)),
                  trace.string(), "move each job's files into a folder of its own"};
   }
-  return components.with_ranks.empty() ? components.of_process.front() : components.with_ranks.front();
+  return components.jobs.empty() ? components.of_process.front() : components.jobs.front();
+}
+
+// A launcher serves all attempts of its run.
+bool serves(const Process& shared, const std::vector<Process>& processes, std::int32_t attempt) {
+  return run_of(shared).empty() ||
+         std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+           return process.attempt == attempt && run_of(process) == run_of(shared);
+         });
 }
 
 // Indices change when processes are left out.
@@ -93,12 +122,13 @@ void keep_attempt(Job& job, std::int32_t wanted) {
   std::vector<bool> kept;
   for (const Process& process : job.processes) {
     bool shared = process.role == model::Role::kLauncher || process.role == model::Role::kOther;
-    kept.push_back(shared || process.attempt == job.attempt);
+    kept.push_back(shared ? serves(process, job.processes, job.attempt) : process.attempt == job.attempt);
     bool known = std::find(others.begin(), others.end(), process.attempt) != others.end();
     if (!kept.back() && !known) others.push_back(process.attempt);
   }
   job.other_attempts = static_cast<std::int32_t>(others.size());
   keep(job, kept);
+  job.world_size = find_world_size(job.processes);  // a further attempt may have another number of ranks
 }
 
 }  // namespace

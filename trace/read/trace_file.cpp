@@ -37,6 +37,17 @@ std::span<const T> view(std::span<const unsigned char> content) {
   return {reinterpret_cast<const T*>(content.data()), content.size() / sizeof(T)};
 }
 
+Error not_ours(std::string name) {
+  return {"not a ddpscope trace file", std::move(name), "remove it from the folder or name another one"};
+}
+
+// Asked before a whole file is read that may be anything.
+bool begins_as_ours(int fd) {
+  char magic[sizeof(kMagic)];
+  return ::pread(fd, magic, sizeof(magic), 0) != static_cast<ssize_t>(sizeof(magic)) ||
+         std::memcmp(magic, kMagic, sizeof(magic)) == 0;
+}
+
 // Bytes read, fewer than asked for if the file is shorter by now; -1: errno says why.
 ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
   std::size_t at = 0;
@@ -54,7 +65,8 @@ ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
 
 Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
   auto cannot = [&path](int error) {
-    return Error{"cannot read the trace file", path.string(), std::strerror(error)};
+    const char* hint = error == EACCES ? "a trace belongs to the user who recorded it (mode 0600)" : "";
+    return Error{std::string("cannot read the trace file: ") + std::strerror(error), path.string(), hint};
   };
   // Not a FIFO or a device that happens to have the suffix: those would block, or never end.
   int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -64,8 +76,18 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
     ::close(fd);
     return Error{"cannot read the trace file: it is not a regular file", path.string(), {}};
   }
-  std::vector<unsigned char> bytes(static_cast<std::size_t>(status.st_size));
-  ssize_t got = read_all(fd, bytes);
+  if (!begins_as_ours(fd)) {
+    ::close(fd);
+    return not_ours(path.string());
+  }
+  std::vector<unsigned char> bytes;
+  ssize_t got = -1;
+  try {
+    bytes.resize(static_cast<std::size_t>(status.st_size));
+    got = read_all(fd, bytes);
+  } catch (const std::exception&) {  // bad_alloc, length_error
+    errno = EFBIG;
+  }
   int error = errno;
   ::close(fd);
   if (got < 0) return cannot(error);
@@ -75,7 +97,7 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
 
 Result<TraceFile> TraceFile::parse(std::vector<unsigned char> bytes, std::string name) {
   if (bytes.size() >= sizeof(kMagic) && std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0)
-    return Error{"not a ddpscope trace file", name, "remove it from the folder or name another one"};
+    return not_ours(std::move(name));
   if (bytes.size() < kHeaderBytes)
     return Error{"the trace file is cut off inside its header", name,
                  "its process may have died while it was made; remove it"};

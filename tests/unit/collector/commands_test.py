@@ -1,46 +1,21 @@
-"""The command ddpscope as a user meets it: exit codes, error lines, signals, the job's environment."""
+"""The commands that read a trace, as a user meets them: exit codes, error lines, where output goes."""
 
 import json
 import os
+import pty
 import signal
 import stat
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-
-BUILD = Path(os.environ["DDPSCOPE_BUILD"])
-DDPSCOPE = str(BUILD / "bin" / "ddpscope")
-
-
-def ddpscope(*words, **options):
-    return subprocess.run([DDPSCOPE, *map(str, words)], capture_output=True, text=True, timeout=60, **options)
-
-
-def assert_cannot_run(result, words):
-    assert result.returncode == 2
-    lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
-    assert len(lines) == 1 and words in lines[0], result.stderr
+from command_line import AS_ANYBODY, BUILD, DDPSCOPE, TWO_HEALTHY_RANKS, assert_cannot_run, compile_trace, ddpscope
 
 
 @pytest.fixture
 def trace(tmp_path):
-    """Two healthy ranks."""
-    text = tmp_path / "trace.txt"
-    text.write_text(
-        """
-for r in 0..1 {
-  process r$r rank=$r world=2 until=2
-  r$r 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r
-  r$r 1.0 +0.1 ncclAllReduce communicator=1 count=4 datatype=f32 stream=0x7
-}
-"""
-    )
-    folder = tmp_path / "trace"
-    subprocess.run([str(BUILD / "bin" / "text_trace"), str(text), str(folder)], check=True, timeout=60)
-    return folder
+    return compile_trace(TWO_HEALTHY_RANKS, tmp_path / "trace")
 
 
 @pytest.mark.parametrize(
@@ -56,9 +31,12 @@ for r in 0..1 {
         (["view", "x"], "not in this version"),
         (["explain", "no-such-slug"], "no finding 'no-such-slug'"),
         (["explain", "straggler"], "not in this version"),
-        (["run", "--ring", "12Q", "--", "true"], "not a size"),
-        (["run", "--on-hang", "true", "--", "true"], "not in this version"),
-        (["run", "-o", "/dev/null/x", "--", "true"], "cannot make the folder"),
+        (["report", "/nonexistent\x1b[31m"], "\\x1b[31m: there is no such file or folder"),
+        (["report", "x", "--mpi"], "not in this version"),
+        (["report", "x", "--shard", "1/2"], "not in this version"),
+        (["report", "x", "--fail-on", "sometimes"], "sometimes"),
+        (["info", "/nonexistent"], "no such file or folder"),
+        (["dump", "/nonexistent"], "no such file or folder"),
     ],
 )
 def test_one_error_line_and_exit_2(words, says):
@@ -84,8 +62,87 @@ def test_json_report_of_a_healthy_job(trace):
     assert report["findings"] == []
 
 
-def test_report_to_a_file_that_cannot_be_written(trace):
-    assert_cannot_run(ddpscope("report", trace, "-o", "/nonexistent/report"), "cannot write the report")
+@pytest.mark.parametrize("output, why", [("no/such/folder", "No such file"), (".", "Is a directory"), ("", "")])
+def test_report_to_a_file_that_cannot_be_written(trace, output, why, tmp_path):
+    result = ddpscope("report", trace, "-o", output, cwd=tmp_path)
+    assert_cannot_run(result, f"cannot write the report: {why}")
+
+
+def test_report_without_write_permission(trace, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    assert_cannot_run(ddpscope("report", trace, "-o", locked / "report", before=AS_ANYBODY), "Permission denied")
+
+
+def test_a_report_replaces_a_file_and_keeps_link_and_mode(trace, tmp_path):
+    old = tmp_path / "old.json"
+    old.write_text("x" * 100_000)
+    old.chmod(0o640)
+    link = tmp_path / "link.json"
+    link.symlink_to(old)
+    assert ddpscope("report", trace, "--format", "json", "-o", link).returncode == 0
+    assert json.loads(old.read_text())["job"]["ranks"] == 2
+    assert link.is_symlink() and stat.S_IMODE(old.stat().st_mode) == 0o640
+
+
+def test_a_report_that_does_not_fit_leaves_what_was_there(trace, tmp_path):
+    old = tmp_path / "old.txt"
+    old.write_text("yesterday")
+    limited = ["prlimit", "--fsize=100", "env", "--ignore-signal=XFSZ"]
+    assert_cannot_run(ddpscope("report", trace, "-o", old, before=limited), "File too large")
+    assert old.read_text() == "yesterday"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["old.txt", "trace", "trace.txt"]
+
+
+@pytest.mark.parametrize("words", [["info"], ["dump"], ["report"], ["explain"], ["explain", "skipped-barrier"], ["--help"]])
+def test_output_that_does_not_arrive_is_an_error(trace, words):
+    words = words + [trace] * (words[0] in ("info", "dump", "report"))
+    with open("/dev/full", "w") as full:
+        result = ddpscope(*words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert_cannot_run(result, "cannot write to standard output")
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh"]
+    assert_cannot_run(ddpscope(*words, before=closed), "cannot write to standard output")
+
+
+def test_errors_that_do_not_arrive_change_nothing_else():
+    with open("/dev/full", "w") as full:
+        assert ddpscope("report", "/nonexistent", capture_output=False, stderr=full).returncode == 2
+    assert ddpscope("report", "/nonexistent", before=["sh", "-c", 'exec "$@" 2>&-', "sh"]).returncode == 2
+
+
+def on_terminal(command, meanwhile=lambda process: None):
+    """What a command writes to standard error if that is a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        meanwhile(process)
+        text = b""
+        while True:
+            try:
+                text += os.read(ours, 4096)
+            except OSError:  # the terminal's other end is closed
+                break
+        assert process.wait(timeout=120) == 0
+    os.close(ours)
+    return text.decode()
+
+
+def make_it_take_a_second(process):
+    """Stops the program once it has its second thread, which shows the progress."""
+    while "Threads:\t2" not in Path(f"/proc/{process.pid}/status").read_text():
+        assert process.poll() is None, "it ended without a second thread, or before one could be seen"
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1.2)
+    process.send_signal(signal.SIGCONT)
+
+
+def test_progress_on_a_terminal_after_a_second(trace, tmp_path):
+    large = tmp_path / "large"
+    generate = [BUILD / "bin" / "tracegen", "--out", large, "--ranks", "2", "--steps", "20000"]
+    subprocess.run(generate, check=True, timeout=120, stdout=subprocess.DEVNULL)
+    text = on_terminal([DDPSCOPE, "report", large], make_it_take_a_second)
+    assert "\r\x1b[Kddpscope: " in text and text.endswith("\r\x1b[K"), text
+    assert on_terminal([DDPSCOPE, "report", trace]) == ""
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "sarif", "junit"])
@@ -93,22 +150,9 @@ def test_formats_of_later_versions(trace, format):
     assert_cannot_run(ddpscope("report", trace, "--format", format), "not in this version")
 
 
-def test_a_damaged_file_is_an_error_but_the_report_is_written(trace, tmp_path):
-    (trace / "foreign.ddps").write_bytes(b"x" * 5000)
-    output = tmp_path / "report.json"
-    result = ddpscope("report", trace, "--format", "json", "-o", output)
-    assert_cannot_run(result, "not a ddpscope trace file")
-    report = json.loads(output.read_text())
-    assert report["job"]["ranks"] == 2
-    assert any("foreign.ddps" in entry["what"] for entry in report["coverage"])
-
-
 def test_fail_on(tmp_path):
-    text = tmp_path / "trace.txt"
-    text.write_text(Path(__file__).parents[2].joinpath("golden/skipped-barrier/speaks-early-return.txt").read_text())
-    text.write_text("let W = 2\n" + text.read_text())
-    folder = tmp_path / "trace"
-    subprocess.run([str(BUILD / "bin" / "text_trace"), str(text), str(folder)], check=True, timeout=60)
+    golden = Path(__file__).parents[2] / "golden/skipped-barrier/speaks-early-return.txt"
+    folder = compile_trace("let W = 2\n" + golden.read_text(), tmp_path / "trace")
     assert ddpscope("report", folder).returncode == 1
     assert ddpscope("report", folder, "--fail-on", "warning").returncode == 1
     assert ddpscope("report", folder, "--fail-on", "none").returncode == 0
@@ -127,87 +171,3 @@ def test_info_names_ranks(trace):
     result = ddpscope("info", trace)
     assert result.returncode == 0
     assert "2 ranks (world size 2)" in result.stdout
-
-
-# run
-
-
-def test_run_returns_the_jobs_exit_code(tmp_path):
-    assert ddpscope("run", "-o", tmp_path / "t", "--", "sh", "-c", "exit 7").returncode == 7
-    assert ddpscope("run", "-o", tmp_path / "u", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
-
-
-def test_run_of_a_command_that_does_not_exist(tmp_path):
-    assert_cannot_run(ddpscope("run", "-o", tmp_path / "t", "--", "no-such-command"), "cannot start the command")
-
-
-def test_run_says_when_nothing_was_recorded(tmp_path):
-    result = ddpscope("run", "-o", tmp_path / "t", "--", "env", "-u", "LD_PRELOAD", "true")
-    assert result.returncode == 0
-    assert "no process of the job recorded anything" in result.stderr
-
-
-def test_run_makes_a_private_folder_and_leaves_stdout_alone(tmp_path):
-    result = ddpscope("run", "-o", tmp_path / "t", "--", "echo", "hello")
-    assert result.stdout == "hello\n"
-    assert stat.S_IMODE((tmp_path / "t").stat().st_mode) == 0o700
-
-
-def test_run_chooses_a_folder(tmp_path):
-    assert ddpscope("run", "--", "true", cwd=tmp_path).returncode == 0
-    assert [entry.name.rsplit(".", 1)[0] for entry in tmp_path.iterdir()] == ["ddpscope.true"]
-
-
-def test_run_under_a_launcher_is_one_folder(tmp_path):
-    environment = dict(os.environ, SLURM_JOB_ID="77", SLURM_STEP_ID="2")
-    for _ in range(2):
-        assert ddpscope("run", "--", "true", cwd=tmp_path, env=environment).returncode == 0
-    assert [entry.name for entry in tmp_path.iterdir()] == ["ddpscope.77.2.0"]
-
-
-def test_run_appends_to_what_is_preloaded(tmp_path):
-    environment = dict(os.environ, LD_PRELOAD="libm.so.6")
-    script = "echo $LD_PRELOAD $DDPSCOPE_TRACE $DDPSCOPE_RING"
-    result = ddpscope("run", "-o", "t", "--ring", "8M", "--", "sh", "-c", script, env=environment, cwd=tmp_path)
-    preload, folder, ring = result.stdout.split()
-    assert preload == f"libm.so.6:{BUILD}/lib/libddpscope.so"
-    assert folder == str(tmp_path / "t")
-    assert ring == str(8 << 20)
-
-
-def test_run_cpu_puts_the_stand_ins_in_front_and_says_that_nobody_used_them(tmp_path):
-    script = "echo $LD_PRELOAD; echo x > y"
-    result = ddpscope("run", "--cpu", "-o", tmp_path / "t", "--", sys.executable, "-c",
-                      "import os; print(os.environ['LD_PRELOAD']); open('y', 'w').write('x')", cwd=tmp_path)  # fmt: skip
-    assert result.returncode == 0, script
-    names = [Path(library).name for library in result.stdout.strip().split(":")]
-    assert names == ["libddpscope.so", "libcudart.so.13", "libnccl.so.2"]
-    assert "the stand-ins of --cpu were not used" in result.stderr
-
-
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP])
-def test_run_passes_signals_on(tmp_path, sent):
-    script = f"trap 'echo got; exit 3' {sent.name[3:]}; echo ready; while :; do sleep 0.1; done"
-    with subprocess.Popen(
-        [DDPSCOPE, "run", "-o", str(tmp_path / "t"), "--", "bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as run:
-        assert run.stdout.readline() == "ready\n"
-        run.send_signal(sent)
-        output, _ = run.communicate(timeout=60)
-    assert output == "got\n"
-    assert run.returncode == 3
-
-
-def test_run_keeps_the_process_group(tmp_path):
-    script = "import os; print(os.getpgrp() == int(open(f'/proc/{os.getppid()}/stat').read().rsplit(')', 1)[1].split()[2]))"
-    assert ddpscope("run", "-o", tmp_path / "t", "--", sys.executable, "-c", script).stdout == "True\n"
-
-
-def test_run_does_not_wait_for_what_the_job_leaves_behind(tmp_path):
-    started = time.monotonic()
-    result = ddpscope("run", "-o", tmp_path / "t", "--", "sh", "-c", "sleep 50 >/dev/null 2>&1 & echo $!")
-    try:
-        assert result.returncode == 0
-        assert time.monotonic() - started < 40
-    finally:
-        os.kill(int(result.stdout), signal.SIGKILL)

@@ -1,0 +1,300 @@
+"""`ddpscope run` as a user meets it: what the job gets and what comes back."""
+
+import os
+import pty
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import AS_ANYBODY, BUILD, DDPSCOPE, assert_cannot_run, ddpscope
+
+WRITES = "echo x > y"  # a job of one recorded call
+
+
+def test_it_returns_the_jobs_exit_code(tmp_path):
+    assert ddpscope("run", "-o", tmp_path / "t", "--", "sh", "-c", "exit 7").returncode == 7
+    assert ddpscope("run", "-o", tmp_path / "u", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (["run"], "CMD"),
+        (["run", "--"], "CMD"),
+        (["run", "-o", "", "--", "true"], "-o names no folder"),
+        (["run", "-o", "/dev/null", "--", "true"], "Not a directory"),
+        (["run", "-o", "/dev/null/x", "--", "true"], "cannot make the folder"),
+        (["run", "-o", "x" * 300, "--", "true"], "File name too long"),
+        (["run", "--ring", "12Q", "--", "true"], "'12Q' is not a size"),
+        (["run", "--ring", "", "--", "true"], "'' is not a size"),
+        (["run", "--ring", "-5", "--", "true"], "'-5' is not a size"),
+        (["run", "--ring", "0", "--", "true"], "out of range"),
+        (["run", "--ring", "1K", "--", "true"], "out of range"),
+        (["run", "--ring", "99999999999G", "--", "true"], "out of range"),
+        (["run", "--on-hang", "true", "--", "true"], "not in this version"),
+        (["run", "--gpu-timing", "events", "--", "true"], "--gpu-timing events: not in this version"),
+        (["run", "--gpu-timing", "cupti", "--", "true"], "--gpu-timing cupti: not in this version"),
+        (["run", "--gpu-timing", "often", "--", "true"], "often"),
+        (["run", "--", "no-such-command"], "no such command"),
+        (["run", "--", "./no-such-command\x1b[31m"], "no such command"),
+        (["run", "--", ""], "its name is empty"),
+        (["run", "--", "./folder"], "it is a folder"),
+        (["run", "--", "./not-executable"], "Permission denied"),
+        (["run", "--", "./no-interpreter"], "interpreter that it names does not exist"),
+    ],
+)
+def test_what_cannot_run_leaves_nothing_behind(words, says, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "not-executable").write_text("true\n")
+    (tmp_path / "no-interpreter").write_text("#!/nonexistent/interpreter\n")
+    (tmp_path / "no-interpreter").chmod(0o755)
+    before = sorted(tmp_path.iterdir())
+    assert_cannot_run(ddpscope(*words, cwd=tmp_path), says)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("gpu_timing", ["auto", "none"])
+def test_gpu_timing_is_accepted(gpu_timing, tmp_path):
+    assert ddpscope("run", "-o", tmp_path / "t", "--gpu-timing", gpu_timing, "--", "true").returncode == 0
+
+
+def test_without_write_permission(tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    result = ddpscope("run", "-o", locked, "--", "true", before=AS_ANYBODY)
+    assert_cannot_run(result, "cannot write to the folder: Permission denied")
+    result = ddpscope("run", "-o", locked / "below", "--", "true", before=AS_ANYBODY)
+    assert_cannot_run(result, "cannot make the folder: Permission denied")
+
+
+def test_a_folder_without_room(tmp_path):
+    result = ddpscope("run", "-o", tmp_path / "t", "--", "true", before=["prlimit", "--fsize=100"])
+    assert_cannot_run(result, "no room for a trace")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("scrub", [["env", "-u", "LD_PRELOAD"], ["env", "-i"]])
+def test_it_says_when_the_environment_was_scrubbed(scrub, tmp_path):
+    result = ddpscope("run", "-o", tmp_path / "t", "--", *scrub, "/bin/sh", "-c", WRITES + "; exit 3", cwd=tmp_path)
+    assert result.returncode == 3
+    assert "no process of the job recorded anything" in result.stderr
+
+
+def test_it_says_when_the_job_is_a_static_binary(tmp_path):
+    source = tmp_path / "job.c"
+    source.write_text('#include <fcntl.h>\nint main() { return open("y", O_CREAT | O_WRONLY, 0600) < 0 ? 1 : 4; }\n')
+    subprocess.run(["cc", "-static", source, "-o", tmp_path / "job"], check=True, timeout=60)
+    result = ddpscope("run", "-o", tmp_path / "t", "--", "./job", cwd=tmp_path)
+    assert result.returncode == 4
+    assert "it is a static binary" in result.stderr
+
+
+def test_a_script_without_a_shebang_is_the_shells(tmp_path):
+    script = tmp_path / "job"
+    script.write_text(WRITES + "\nexit 6\n")
+    script.chmod(0o755)
+    result = ddpscope("run", "-o", "t", "--", "./job", cwd=tmp_path)
+    assert result.returncode == 6
+    assert "1 processes" in result.stderr
+
+
+def test_makes_a_private_folder_and_leaves_stdout_alone(tmp_path):
+    result = ddpscope("run", "-o", tmp_path / "t", "--", "echo", "hello")
+    assert result.stdout == "hello\n"
+    assert stat.S_IMODE((tmp_path / "t").stat().st_mode) == 0o700
+
+
+def test_chooses_a_folder(tmp_path):
+    assert ddpscope("run", "--", "true", cwd=tmp_path).returncode == 0
+    assert [entry.name.rsplit(".", 1)[0] for entry in tmp_path.iterdir()] == ["ddpscope.true"]
+
+
+def test_under_a_launcher_is_one_folder(tmp_path):
+    environment = dict(os.environ, SLURM_JOB_ID="77", SLURM_STEP_ID="2")
+    for _ in range(2):
+        assert ddpscope("run", "--", "true", cwd=tmp_path, env=environment).returncode == 0
+    assert [entry.name for entry in tmp_path.iterdir()] == ["ddpscope.77.2.0"]
+
+
+def test_appends_to_what_is_preloaded(tmp_path):
+    environment = dict(os.environ, LD_PRELOAD="libm.so.6")
+    script = "echo $LD_PRELOAD $DDPSCOPE_TRACE $DDPSCOPE_RING"
+    result = ddpscope("run", "-o", "t", "--ring", "8M", "--", "sh", "-c", script, env=environment, cwd=tmp_path)
+    preload, folder, ring = result.stdout.split()
+    assert preload == f"libm.so.6:{BUILD}/lib/libddpscope.so"
+    assert folder == str(tmp_path / "t")
+    assert ring == str(8 << 20)
+
+
+def test_cpu_puts_the_stand_ins_in_front_and_says_that_nobody_used_them(tmp_path):
+    script = "echo $LD_PRELOAD; echo x > y"
+    result = ddpscope("run", "--cpu", "-o", tmp_path / "t", "--", sys.executable, "-c",
+                      "import os; print(os.environ['LD_PRELOAD']); open('y', 'w').write('x')", cwd=tmp_path)  # fmt: skip
+    assert result.returncode == 0, script
+    names = [Path(library).name for library in result.stdout.strip().split(":")]
+    assert names == ["libddpscope.so", "libcudart.so.13", "libnccl.so.2"]
+    assert "the stand-ins of --cpu were not used" in result.stderr
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP])
+def test_passes_signals_on(tmp_path, sent):
+    script = f"trap 'echo got; exit 3' {sent.name[3:]}; echo ready; while :; do sleep 0.1; done"
+    with subprocess.Popen(
+        [DDPSCOPE, "run", "-o", str(tmp_path / "t"), "--", "bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout.readline() == "ready\n"
+        run.send_signal(sent)
+        output, _ = run.communicate(timeout=60)
+    assert output == "got\n"
+    assert run.returncode == 3
+
+
+def test_keeps_the_process_group(tmp_path):
+    script = "import os; print(os.getpgrp() == int(open(f'/proc/{os.getppid()}/stat').read().rsplit(')', 1)[1].split()[2]))"
+    assert ddpscope("run", "-o", tmp_path / "t", "--", sys.executable, "-c", script).stdout == "True\n"
+
+
+def test_does_not_wait_for_what_the_job_leaves_behind(tmp_path):
+    started = time.monotonic()
+    result = ddpscope("run", "-o", tmp_path / "t", "--", "sh", "-c", "sleep 50 >/dev/null 2>&1 & echo $!")
+    try:
+        assert result.returncode == 0
+        assert time.monotonic() - started < 40
+    finally:
+        os.kill(int(result.stdout), signal.SIGKILL)
+
+
+def test_signals_to_it_alone_stop_and_wake_the_job(tmp_path):
+    script = "echo $$; while [ ! -e go ]; do sleep 0.1; done; exit 9"
+    with subprocess.Popen([DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", script], cwd=tmp_path, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as run:  # fmt: skip
+        job = int(run.stdout.readline())
+        run.send_signal(signal.SIGTSTP)
+        _, status = os.waitpid(run.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), "it stops when the job has stopped"
+        assert state_of(job) == "T"
+        run.send_signal(signal.SIGCONT)
+        (tmp_path / "go").touch()
+        assert run.wait(timeout=60) == 9
+
+
+def state_of(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def test_the_interrupt_of_a_terminal_reaches_the_job_once(tmp_path):
+    job = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: print("got", flush=True))
+print("ready", flush=True)
+time.sleep(1)
+sys.exit(5)
+"""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(DDPSCOPE, [DDPSCOPE, "run", "-o", str(tmp_path / "t"), "--", sys.executable, "-c", job])
+    text = b""
+    while b"ready" not in text:
+        text += os.read(terminal, 4096)
+    os.write(terminal, b"\x03")
+    while True:
+        try:
+            text += os.read(terminal, 4096)
+        except OSError:
+            break
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 5
+    assert text.count(b"got") == 1
+
+
+def test_an_ignored_sigchld_does_not_cost_the_exit_code(tmp_path):
+    ignoring = ["env", "--ignore-signal=CHLD"]
+    job = "import signal, sys; sys.exit(3 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 4)"
+    assert ddpscope("run", "-o", tmp_path / "t", "--", sys.executable, "-c", job, before=ignoring).returncode == 3
+
+
+def test_a_standard_error_that_is_gone_does_not_cost_the_exit_code(tmp_path):
+    command = [DDPSCOPE, "run", "-o", str(tmp_path / "t"), "--", "sh", "-c", WRITES + "; exit 5"]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(command, cwd=tmp_path, stderr=full, timeout=60).returncode == 5
+    assert subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], cwd=tmp_path, timeout=60).returncode == 5
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as broken:
+        assert subprocess.run(command, cwd=tmp_path, stderr=broken, timeout=60).returncode == 5
+
+
+def test_standard_input_is_the_jobs(tmp_path):
+    result = ddpscope("run", "-o", tmp_path / "t", "--", "cat", input="some text\n")
+    assert result.stdout == "some text\n"
+
+
+def test_a_closed_descriptor_stays_closed_for_the_job(tmp_path):
+    job = "import os, sys; os.fstat(0)"
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh"]
+    result = ddpscope("run", "-o", tmp_path / "t", "--", sys.executable, "-c", job, before=closed)
+    assert result.returncode == 1 and "Bad file descriptor" in result.stderr
+
+
+def test_a_relative_folder_of_a_job_that_changes_its_own(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    result = ddpscope("run", "-o", "t", "--", "sh", "-c", "cd elsewhere; " + WRITES, cwd=tmp_path)
+    assert "1 processes" in result.stderr
+    assert len(list((tmp_path / "t").glob("*.ddps"))) == 1
+
+
+def test_a_folder_of_any_name(tmp_path):
+    name = "it's a \"name\"\nwith \x1b[31m; $(exit 1)"
+    result = ddpscope("run", "-o", name, "--", "sh", "-c", WRITES, cwd=tmp_path)
+    assert result.returncode == 0 and "\x1b" not in result.stderr
+    advice = result.stderr.split("`")[1]
+    again = subprocess.run(["bash", "-c", advice.replace("ddpscope", DDPSCOPE, 1)], capture_output=True, text=True, timeout=60)
+    assert "1 processes" in again.stdout, (advice, again.stderr)
+
+
+def test_jobs_of_one_second_get_folders_of_their_own(tmp_path):
+    runs = [subprocess.Popen([DDPSCOPE, "run", "--", "sh", "-c", WRITES], cwd=tmp_path, stderr=subprocess.DEVNULL)
+            for _ in range(4)]  # fmt: skip
+    assert [run.wait(timeout=60) for run in runs] == [0] * 4
+    folders = [entry for entry in tmp_path.iterdir() if entry.is_dir()]
+    assert len(folders) == 4 and all(len(list(folder.glob("*.ddps"))) == 1 for folder in folders)
+
+
+def test_a_second_job_in_the_folder_of_a_first(tmp_path):
+    for _ in range(2):
+        result = ddpscope("run", "-o", "t", "--", "sh", "-c", WRITES + "; exit 8", cwd=tmp_path)
+        assert result.returncode == 8
+    assert "holds traces already" in result.stderr
+    assert "2 jobs that share nothing" in result.stderr
+    assert_cannot_run(ddpscope("report", tmp_path / "t"), "2 jobs that share nothing")
+
+
+def test_the_last_of_several_runs_sums_up(tmp_path):
+    environment = dict(os.environ, MASTER_ADDR="host", MASTER_PORT="1234", WORLD_SIZE="2")
+    job = WRITES + "$RANK; while [ ! -e go$RANK ]; do sleep 0.1; done"
+    runs = [subprocess.Popen([DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", job], cwd=tmp_path, text=True,
+                             stderr=subprocess.PIPE, env=dict(environment, RANK=str(rank)))
+            for rank in range(2)]  # fmt: skip
+    while len(list(tmp_path.glob("t/*.ddps"))) < 2:
+        time.sleep(0.05)
+    said = []
+    for rank in (1, 0):
+        (tmp_path / f"go{rank}").touch()
+        said.append(runs[rank].communicate(timeout=60)[1])
+    assert "other runs still record" in said[0] and "2 ranks" not in said[0]
+    assert "2 ranks, 2 processes" in said[1]
+
+
+def test_a_job_that_is_started_again_is_a_further_attempt(tmp_path):
+    environment = dict(os.environ, MASTER_ADDR="host", MASTER_PORT="1234", WORLD_SIZE="2")
+    job = f"for r in 0 1; do RANK=$r sh -c '{WRITES}$RANK' & done; wait"
+    for _ in range(3):
+        result = ddpscope("run", "-o", "t", "--", "sh", "-c", job, cwd=tmp_path, env=environment)
+    assert "2 ranks, 2 processes" in result.stderr
+    info = ddpscope("info", tmp_path / "t").stdout
+    assert "attempt 2 (2 other attempts in the folder)" in info
