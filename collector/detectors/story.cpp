@@ -40,7 +40,8 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) 
       lines.push_back(fmt::format("{}:{} {}", name, frame.line, file.string(frame.function)));
       continue;
     }
-    for (const std::string& native : native_frames.at(name, frame.address)) lines.push_back(native);
+    for (const std::string& native : native_frames.at(name, file.string(frame.function), frame.address))
+      lines.push_back(native);
   }
   return lines;
 }
