@@ -46,11 +46,6 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) 
   return lines;
 }
 
-std::string code_place(const model::Job& job, model::EventRef event) {
-  std::vector<std::string> stack = stack_of(job, event);
-  return stack.empty() ? "" : stack.front();
-}
-
 std::string program_place(const model::Job& job, model::EventRef event) {
   std::vector<std::string> stack = stack_of(job, event);
   auto own = std::find_if_not(stack.begin(), stack.end(), findings::is_library_frame);

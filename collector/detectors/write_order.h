@@ -21,8 +21,9 @@ class WriteOrders {
   // `first` begins no later than `second`; they are of different ranks.
   WriteOrder between(const files::WrittenFile& first, const files::WrittenFile& second) const;
 
-  // Each had opened its file before the other began its last write. If both had the same inode then it was the
-  // same file, whatever the names: an inode that nobody holds open any more is given to the next new file.
+  // Each had opened its file before the other began its last write. If both had the same inode then it was
+  // the same file, whatever the names: an inode that nobody holds open any more is given to the next new
+  // file.
   bool held_together(const files::WrittenFile& first, const files::WrittenFile& second) const;
 
   // Gradients were reduced in between: the second writes what has been trained since, not the same again.

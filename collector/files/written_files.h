@@ -25,11 +25,11 @@ struct Digest {
 struct WrittenFile {
   std::int32_t rank;
   model::EventRef open;
-  std::string path;   // under which it was left: as opened, or as it or its folder was renamed later
+  std::string path;  // under which it was left: as opened, or as it or its folder was renamed later
   std::string_view opened_as;
   std::string place;  // of that path, see Places: equal for the same file
   std::uint64_t device;
-  std::uint64_t inode;  // the same while two have it open: the same content, whatever the names
+  std::uint64_t inode;         // the same while two have it open: the same content, whatever the names
   std::int64_t begin_ns;       // of the opening
   std::int64_t open_ns;        // the opening had returned
   std::int64_t last_write_ns;  // the last write began: until then the file was held open

@@ -1,4 +1,5 @@
-// Native frames: lines of the build that ran, and of no other. The build id of this test is set by the linker.
+// Native frames: lines of the build that ran, and of no other. The build id of this test is set by the
+// linker.
 #include "collector/symbols/native_frames.h"
 
 #include <dlfcn.h>
