@@ -114,7 +114,7 @@ enum class FrameKind : std::uint32_t { kPython = 1, kNative = 2 };
 struct StackFrame {
   FrameKind kind;
   std::uint32_t file;      // string id: the source file, or the module
-  std::uint32_t function;  // string id, 0 for a native frame (symbols are found offline)
+  std::uint32_t function;  // string id; native: the module's build id in hexadecimal, 0 if it has none
   std::uint32_t line;      // Python line
   std::uint64_t address;   // native: offset in the module
 };

@@ -48,7 +48,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
   patterns::Rounds rounds(job, collectives, device_order);
   std::vector<patterns::RankSteps> steps = patterns::find_steps(job, collectives);
-  detectors::CodePlaces places(job, collectives);
+  detectors::CodePlaces places(job);
   auto data_parallel = patterns::find_data_parallel_groups(job, collectives, steps);
   detectors::Facts facts{job,    collectives, divergences,   device_order, barriers,
                          rounds, steps,       data_parallel, places};

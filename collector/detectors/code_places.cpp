@@ -1,35 +1,111 @@
-// Compares the stacks of all call sites.
+// Compares all stacks of the job.
 #include "collector/detectors/code_places.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "collector/detectors/story.h"
+#include "collector/findings/finding.h"
+#include "collector/matching/call_sites.h"
 
 namespace ddpscope::detectors {
+namespace {
+
+using findings::is_library_frame;
+
+struct Parts {
+  std::string_view file, function;
+};
+
+// "FILE:LINE FUNCTION" without its line; a frame without a line is all file.
+Parts parts_of(std::string_view frame) {
+  for (std::size_t colon = frame.find(':'); colon != std::string_view::npos;
+       colon = frame.find(':', colon + 1)) {
+    std::size_t end = colon + 1;
+    while (end < frame.size() && std::isdigit(static_cast<unsigned char>(frame[end]))) ++end;
+    if (end > colon + 1 && end < frame.size() && frame[end] == ' ')
+      return {frame.substr(0, colon), frame.substr(end + 1)};
+  }
+  return {frame, {}};
+}
+
+std::string_view file_of(std::string_view frame) { return parts_of(frame).file; }
+
+std::string function_key(std::string_view frame) {
+  Parts parts = parts_of(frame);
+  return std::string(parts.file) + " " + std::string(parts.function);
+}
+
+std::size_t innermost_own(const std::vector<std::string>& stack) {
+  auto own = std::find_if_not(stack.begin(), stack.end(), is_library_frame);
+  return own == stack.end() ? 0 : static_cast<std::size_t>(own - stack.begin());
+}
+
+// The program itself called the function of this frame.
+bool called_by_program(const std::vector<std::string>& stack, std::size_t frame) {
+  return frame + 1 < stack.size() && !is_library_frame(stack[frame + 1]);
+}
+
+}  // namespace
+
+void CodePlaces::learn(const Stack& stack) const {
+  for (std::size_t i = 0; i + 1 < stack.size(); ++i) {
+    const std::string& caller = stack[i + 1];
+    callers_[function_key(stack[i])].insert(caller);
+    if (file_of(stack[i]) != file_of(caller) && !is_library_frame(caller))
+      entries_[std::string(file_of(stack[i]))].insert(caller);
+  }
+}
 
 void CodePlaces::load() const {
-  stacks_.resize(collectives_.sites.size());
-  for (const matching::CollectiveCall& call : collectives_.calls)
-    if (call.site && stacks_[call.site].empty()) stacks_[call.site] = stack_of(job_, call.event);
-}
-
-std::string CodePlaces::of(const matching::CollectiveCall& call) const {
-  if (stacks_.empty()) load();
-  const std::vector<std::string>& own = stacks_[call.site];
-  for (std::size_t depth = 1; depth <= own.size(); ++depth) {
-    auto inner = own.begin() + static_cast<std::ptrdiff_t>(depth);
-    auto shares = [&](const std::vector<std::string>& other) {
-      return other.size() >= depth && std::equal(own.begin(), inner, other.begin());
-    };
-    if (std::count_if(stacks_.begin(), stacks_.end(), shares) == 1) return own[depth - 1];
+  loaded_ = true;
+  matching::CallSites sites(job_);
+  for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+    std::set<std::uint32_t> known{0};
+    if (job_.processes[i].rank < 0) continue;
+    model::for_each(job_.processes[i].file, [&](model::EventPlace place, const trace::Record& record) {
+      if (!known.insert(record.stack).second) return;
+      std::uint32_t count = sites.count();
+      if (sites.number(i, record.stack) == count) learn(stack_of(job_, {i, place}));
+    });
   }
-  return own.empty() ? "" : own.front();
 }
 
-std::string CodePlaces::whole(const matching::CollectiveCall& call) const {
-  if (stacks_.empty()) load();
+bool CodePlaces::has_several_callers(const std::string& frame) const {
+  auto found = callers_.find(function_key(frame));
+  return found != callers_.end() && found->second.size() > 1;
+}
+
+bool CodePlaces::is_called_from_several_files(const std::string& frame) const {
+  auto found = entries_.find(file_of(frame));
+  return found != entries_.end() && found->second.size() > 1;
+}
+
+std::string CodePlaces::of(model::EventRef event) const {
+  if (!loaded_) load();
+  Stack stack = stack_of(job_, event);
+  if (stack.empty()) return "";
+  const std::size_t first = innermost_own(stack);
+  std::string_view file = file_of(stack[first]);
+  std::size_t at = first;
+  while (file_of(stack[at]) == file && called_by_program(stack, at) && has_several_callers(stack[at])) ++at;
+  if (at > first || !is_called_from_several_files(stack[first])) return stack[at];
+  while (file_of(stack[at]) == file && called_by_program(stack, at)) ++at;
+  return file_of(stack[at]) == file ? stack[first] : stack[at];
+}
+
+std::string CodePlaces::of(model::EventRef event, model::EventRef beside) const {
+  std::string place = of(event);
+  if (place != of(beside)) return place;
+  Stack own = stack_of(job_, event), other = stack_of(job_, beside);
+  for (std::size_t i = 0; i < std::min(own.size(), other.size()); ++i)
+    if (own[i] != other[i] && !is_library_frame(own[i])) return own[i];
+  return place;
+}
+
+std::string CodePlaces::whole(model::EventRef event) const {
   std::string text;
-  for (const std::string& frame : stacks_[call.site]) text += frame + "\n";
+  for (const std::string& frame : stack_of(job_, event)) text += frame + "\n";
   return text;
 }
 

@@ -1,30 +1,42 @@
-// Where in the program a collective is called from: not in the wrapper that all of them pass through.
+// Where in the program a call is made: not in the wrapper that calls from all over the program pass through.
 #pragma once
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 
 namespace ddpscope::detectors {
 
+// The innermost frame of the program (no library's) that is not merely a wrapper called from several places.
+// A function is one if the job's stacks show it under several callers, a source file if its functions are
+// called from several places of other files. Only frames of the innermost file are passed over, and none that
+// a library calls.
 class CodePlaces {
  public:
-  CodePlaces(const model::Job& job, const matching::Collectives& collectives)
-      : job_(job), collectives_(collectives) {}
+  explicit CodePlaces(const model::Job& job) : job_(job) {}
 
-  // "FILE:LINE FUNCTION" of the innermost frame that no other call site of the job's collectives shares, the
-  // frames inside of it being equal; empty without a stack.
-  std::string of(const matching::CollectiveCall& call) const;
+  // "FILE:LINE FUNCTION"; empty without a stack.
+  std::string of(model::EventRef event) const;
+  // Of a call that is told beside another: where both are in the same place, the innermost frame of the
+  // program in which their stacks differ.
+  std::string of(model::EventRef event, model::EventRef beside) const;
   // The whole stack: what is equal for the same bug in another run of the program.
-  std::string whole(const matching::CollectiveCall& call) const;
+  std::string whole(model::EventRef event) const;
 
  private:
+  using Stack = std::vector<std::string>;
   void load() const;  // at the first question: most jobs are healthy
+  void learn(const Stack& stack) const;
+  bool has_several_callers(const std::string& frame) const;
+  bool is_called_from_several_files(const std::string& frame) const;
 
   const model::Job& job_;
-  const matching::Collectives& collectives_;
-  mutable std::vector<std::vector<std::string>> stacks_;  // by site
+  mutable bool loaded_ = false;
+  mutable std::map<std::string, std::set<std::string>, std::less<>> callers_;  // by "FILE FUNCTION"
+  mutable std::map<std::string, std::set<std::string>, std::less<>> entries_;  // frames of others, by file
 };
 
 }  // namespace ddpscope::detectors

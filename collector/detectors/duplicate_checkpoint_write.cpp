@@ -126,8 +126,9 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   finding.ranks.assign(ranks.begin(), ranks.end());
   finding.count = bug.duplicates.size();
   finding.cost.bytes_per_step = steps ? wasted / steps : 0;
-  finding.title = fmt::format("{} {}{}: {} bytes too many", list_ranks(finding.ranks),
-                              describe(*worst, worst->order), at(bug.places.front()), wasted);
+  finding.title =
+      fmt::format("{} {}{}: {} bytes too many", list_ranks(finding.ranks), describe(*worst, worst->order),
+                  at(facts.places.of(worst->writers.front()->open)), wasted);
   finding.advice = worst->same_file ? "Let one rank write: `if rank == 0: save(...)`, to a temporary name "
                                       "that is then renamed, and a barrier after it."
                                     : "Let one rank write the common state; only what differs from rank to "

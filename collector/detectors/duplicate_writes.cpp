@@ -68,9 +68,11 @@ bool overlap(const WrittenFile& a, const WrittenFile& b) {
 }
 
 // Ranks that fill different parts of one file share it as intended; so do those that append, and those that
-// were given one descriptor.
+// were given one descriptor. Of two that made one name exclusively (a lock) the first was removed before the
+// second was made.
 bool collide(const WrittenFile& a, const WrittenFile& b) {
   if (a.rank == b.rank || (a.append && b.append) || (a.inherited && b.inherited)) return false;
+  if (a.exclusive && b.exclusive && a.opened_as == b.opened_as) return false;
   return (a.truncate && b.truncate) || overlap(a, b);
 }
 
@@ -117,9 +119,11 @@ void find_in_one_inode(const WriteOrders& orders, const std::vector<WrittenFile>
     std::string_view storage = std::string_view(file.place).substr(0, file.place.find('!'));
     if (file.inode) by_inode[{storage, file.device, file.inode}].push_back(&file);
   }
-  for (const auto& [inode, files] : by_inode) {
+  auto opened_earlier = [](auto* a, auto* b) { return a->open_ns < b->open_ns; };
+  for (auto& [inode, files] : by_inode) {
+    std::stable_sort(files.begin(), files.end(), opened_earlier);
     Files group;
-    std::int64_t end = 0;
+    const WrittenFile* longest = nullptr;  // held of the group
     auto report = [&] {
       bool several = std::any_of(group.begin(), group.end(),
                                  [&](auto* file) { return file->place != group.front()->place; });
@@ -127,9 +131,9 @@ void find_in_one_inode(const WriteOrders& orders, const std::vector<WrittenFile>
       group.clear();
     };
     for (const WrittenFile* file : files) {
-      if (!group.empty() && file->begin_ns >= end) report();
+      if (!group.empty() && !orders.held_together(*longest, *file)) report();
+      if (group.empty() || file->last_write_ns > longest->last_write_ns) longest = file;
       group.push_back(file);
-      end = std::max(end, file->end_ns);
     }
     report();
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
@@ -26,8 +27,15 @@ struct Hang {
   std::uint32_t communicator;
   std::size_t ordinal = 0;
   std::vector<std::uint32_t> waiting;  // members whose host waits for the call
-  std::vector<std::uint32_t> absent;   // members that never issued it
+  std::vector<std::uint32_t> other;    // members that issued another call in its place
+  std::vector<std::uint32_t> absent;   // members that issued no more calls
   std::int64_t longest_wait = 0;
+
+  std::vector<std::uint32_t> at_fault() const {
+    std::vector<std::uint32_t> members = other;
+    members.insert(members.end(), absent.begin(), absent.end());
+    return members.empty() ? waiting : members;
+  }
 };
 
 bool complete(const Facts& facts, std::uint32_t call) {
@@ -52,29 +60,74 @@ std::int64_t p99_of(const Facts& facts, const Communicator& communicator, trace:
 }
 
 // The first ordinal that some host waits for in vain.
+std::optional<std::size_t> find_ordinal(const Facts& facts, const Communicator& communicator) {
+  std::optional<std::size_t> first;
+  for (const Member& member : communicator.members)
+    for (std::size_t k = member.calls.size(); k-- > 0 && !complete(facts, member.calls[k]);)
+      if (facts.device_order.completions[member.calls[k]].blocked != kNone)
+        first = std::min(first.value_or(k), k);
+  return first;
+}
+
+// Members that issued the same call at one ordinal.
+struct Party {
+  std::vector<std::uint32_t> members;
+  std::vector<std::uint32_t> waiting;  // of them, those whose host does
+  std::size_t odd = 0;                 // of them, those that part from their peers somewhere
+
+  bool operator<(const Party& other) const {
+    return std::tuple(!waiting.empty(), members.size(), other.odd) <
+           std::tuple(!other.waiting.empty(), other.members.size(), odd);
+  }
+};
+
+bool is_odd(const Facts& facts, std::uint32_t communicator, std::uint32_t member) {
+  const auto& all = facts.divergences.divergences;
+  return std::any_of(all.begin(), all.end(), [&](const matching::Divergence& divergence) {
+    return divergence.communicator == communicator &&
+           std::count(divergence.odd.begin(), divergence.odd.end(), member) > 0;
+  });
+}
+
+std::vector<Party> find_parties(const Facts& facts, std::uint32_t index, std::size_t ordinal) {
+  const Communicator& communicator = facts.collectives.communicators[index];
+  std::vector<Party> parties;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    const Member& member = communicator.members[m];
+    if (ordinal >= member.calls.size()) continue;
+    const CollectiveCall& call = facts.collectives.call_at(member, ordinal);
+    auto party = std::find_if(parties.begin(), parties.end(), [&](const Party& known) {
+      const Member& first = communicator.members[known.members.front()];
+      return facts.collectives.call_at(first, ordinal).signature == call.signature;
+    });
+    if (party == parties.end()) party = parties.insert(parties.end(), Party{});
+    const ordering::Completion& completion = facts.device_order.completions[member.calls[ordinal]];
+    party->members.push_back(m);
+    if (completion.wait == kNone && completion.blocked != kNone) party->waiting.push_back(m);
+    party->odd += is_odd(facts, index, m);
+  }
+  return parties;
+}
+
 std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
-  std::optional<Hang> hang;
+  auto ordinal = find_ordinal(facts, communicator);
+  if (!ordinal) return std::nullopt;
+  std::vector<Party> parties = find_parties(facts, index, *ordinal);
+  auto right = std::max_element(parties.begin(), parties.end());
+  Hang hang{index, *ordinal, right->waiting, {}, {}, 0};
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     const Member& member = communicator.members[m];
-    for (std::size_t k = member.calls.size(); k-- > 0 && !complete(facts, member.calls[k]);) {
-      if (facts.device_order.completions[member.calls[k]].blocked == kNone) continue;
-      if (!hang) hang = Hang{index, k, {}, {}, 0};
-      hang->ordinal = std::min(hang->ordinal, k);
-    }
+    if (*ordinal >= member.calls.size())
+      hang.absent.push_back(m);
+    else if (std::count(right->members.begin(), right->members.end(), m) == 0)
+      hang.other.push_back(m);
   }
-  if (!hang) return hang;
-  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+  for (std::uint32_t m : hang.waiting) {
     const Member& member = communicator.members[m];
-    if (hang->ordinal >= member.calls.size()) {
-      hang->absent.push_back(m);
-      continue;
-    }
-    std::uint32_t blocked = facts.device_order.completions[member.calls[hang->ordinal]].blocked;
-    if (complete(facts, member.calls[hang->ordinal]) || blocked == kNone) continue;
-    hang->waiting.push_back(m);
-    hang->longest_wait =
-        std::max(hang->longest_wait, end_of(facts, member) - facts.device_order.waits[blocked].begin_ns);
+    std::uint32_t blocked = facts.device_order.completions[member.calls[*ordinal]].blocked;
+    hang.longest_wait =
+        std::max(hang.longest_wait, end_of(facts, member) - facts.device_order.waits[blocked].begin_ns);
   }
   return hang;
 }
@@ -112,6 +165,18 @@ Whereabouts whereabouts_of(const Facts& facts, const Hang& hang, std::uint32_t a
   return find_whereabouts(facts.job, facts.collectives, communicator.members[absent], waited_from);
 }
 
+void add_whereabouts(const Facts& facts, const Hang& hang, std::uint32_t absent, findings::Finding& finding) {
+  Whereabouts found = whereabouts_of(facts, hang, absent);
+  auto add = [&](model::EventRef event, std::string detail) {
+    finding.evidence.push_back(evidence_of(facts.job, event, std::move(detail)));
+    finding.evidence.back().rank = facts.collectives.communicators[hang.communicator].members[absent].rank;
+  };
+  if (!found.event) return;
+  if (facts.job.record(*found.event).stack == 0 && found.traced)
+    add(*found.traced, "the last call of the missing rank whose place in the program is known");
+  add(*found.event, "never came: " + found.sentence);
+}
+
 void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& finding) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   constexpr std::size_t kFew = 6;
@@ -126,27 +191,57 @@ void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& findi
     waits.rank = communicator.members[m].rank;
     finding.evidence.push_back(std::move(waits));
   }
-  for (std::uint32_t m : hang.absent) {
-    Whereabouts found = whereabouts_of(facts, hang, m);
-    if (!found.event) continue;
-    findings::Evidence absent = evidence_of(facts.job, *found.event, "never came: " + found.sentence);
-    absent.rank = communicator.members[m].rank;
-    finding.evidence.push_back(std::move(absent));
+  for (std::uint32_t m : hang.other) {
+    const CollectiveCall& call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
+    finding.evidence.push_back(evidence_of(facts.job, facts.collectives, call,
+                                           matching::to_text(call.signature) + ", issued in its place"));
   }
+  for (std::uint32_t m : hang.absent) add_whereabouts(facts, hang, m, finding);
+}
+
+// A call left out or made once more before: all that follow are paired with a neighbour.
+std::string tell_shift(const Facts& facts, const Hang& hang) {
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  for (const matching::Divergence& divergence : facts.divergences.divergences) {
+    bool missing = divergence.kind == matching::DivergenceKind::kMissing;
+    bool shifts = missing || divergence.kind == matching::DivergenceKind::kSurplus;
+    std::uint32_t number = missing ? divergence.expected : divergence.actual;
+    if (divergence.communicator != hang.communicator || !shifts || !divergence.decided) continue;
+    const CollectiveCall& call = facts.collectives.calls[number];
+    if (call.ordinal >= hang.ordinal) continue;
+    std::vector<std::int32_t> odd;
+    for (std::uint32_t m : divergence.odd) odd.push_back(members[m].rank);
+    std::sort(odd.begin(), odd.end());
+    return fmt::format("; before, {} {} the {}{}", list_ranks(odd),
+                       missing ? "left out" : "issued once more than the others",
+                       matching::to_text(call.signature), at(facts.places.of(call.event)));
+  }
+  return "";
 }
 
 std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall& call) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
+                            other = ranks_of(communicator, hang.other),
                             absent = ranks_of(communicator, hang.absent);
-  std::string what = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
-                                 matching::to_text(call.signature), at(facts.places.of(call)));
+  std::string title = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
+                                  matching::to_text(call.signature), at(facts.places.of(call.event)));
+  if (!other.empty()) {
+    const Member& member = communicator.members[hang.other.front()];
+    const CollectiveCall& instead = facts.collectives.call_at(member, hang.ordinal);
+    title +=
+        fmt::format("; {} issued the {}{} in its place", list_ranks(other),
+                    matching::to_text(instead.signature), at(facts.places.of(instead.event, call.event)));
+  }
+  if (!absent.empty())
+    title += fmt::format(
+        "; {} never came{}", list_ranks(absent),
+        absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "");
   auto unseen = static_cast<std::size_t>(communicator.size) - communicator.members.size();
-  if (absent.empty() && unseen) return fmt::format("{}; {} of its ranks left no trace", what, unseen);
-  if (absent.empty()) return what + ": every rank issued a call there, but it never completes";
-  std::string how =
-      absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "";
-  return fmt::format("{}; {} never came{}", what, list_ranks(absent), how);
+  if (other.empty() && absent.empty())
+    title += unseen ? fmt::format("; {} of its ranks left no trace", unseen)
+                    : ": every rank issued it, but it never completes";
+  return title + tell_shift(facts, hang);
 }
 
 void tell(const Facts& facts, const Hang& hang, bool certain, findings::Outcome& outcome) {
@@ -156,7 +251,7 @@ void tell(const Facts& facts, const Hang& hang, bool certain, findings::Outcome&
   findings::Finding finding;
   finding.slug = "hung-collective";
   finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
-  finding.ranks = ranks_of(communicator, hang.absent.empty() ? hang.waiting : hang.absent);
+  finding.ranks = ranks_of(communicator, hang.at_fault());
   finding.title = title_of(facts, hang, call);
   finding.advice =
       "Look at what the missing ranks do instead: an exception, an exit or a wait of their own. Let a "
@@ -169,7 +264,7 @@ void tell(const Facts& facts, const Hang& hang, bool certain, findings::Outcome&
   finding.first_ns = call.begin_ns;
   finding.last_ns = facts.job.duration_ns;
   finding.place = facts.rounds.place(all, call.begin_ns, ordering::kNever);
-  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call));
+  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call.event));
   outcome.findings.push_back(std::move(finding));
 }
 

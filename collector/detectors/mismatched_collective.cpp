@@ -58,10 +58,10 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
     finding.ranks.insert(finding.ranks.end(), sides.others.begin(), sides.others.end());
   std::sort(finding.ranks.begin(), finding.ranks.end());
   std::string fields = difference(odd.signature, peer.signature);
-  finding.title =
-      fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
-                  verb(sides.odd, "runs", "run"), matching::to_text(odd.signature), at(facts.places.of(odd)),
-                  list_ranks(sides.others), matching::to_text(peer.signature), fields);
+  finding.title = fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
+                              verb(sides.odd, "runs", "run"), matching::to_text(odd.signature),
+                              at(facts.places.of(odd.event, peer.event)), list_ranks(sides.others),
+                              matching::to_text(peer.signature), fields);
   finding.advice =
       "Make all ranks of the communicator issue the same calls in the same order, with the same count, type, "
       "reduction and "
@@ -70,7 +70,8 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   finding.place = place_of(facts, divergence);
   finding.first_ns = std::min(odd.begin_ns, peer.begin_ns);
   finding.last_ns = finding.place.to_ns;
-  finding.key = fmt::format("{} {} {}", fields, facts.places.whole(odd), facts.places.whole(peer));
+  finding.key =
+      fmt::format("{} {} {}", fields, facts.places.whole(odd.event), facts.places.whole(peer.event));
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -217,7 +217,7 @@ void tell(const Facts& facts, const std::vector<Habit>& habits, findings::Outcom
   std::sort(finding.ranks.begin(), finding.ranks.end());
   finding.title = fmt::format("{} {} all gradients {} times per optimizer step where once is enough{}",
                               list_ranks(finding.ranks), verb(finding.ranks, "reduces", "reduce"),
-                              example.times, at(facts.places.of(first)));
+                              example.times, at(facts.places.of(first.event)));
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < example.set_size; ++i)
     bytes += matching::bytes_of(reader.call(example.entries[i]).signature);
@@ -235,7 +235,7 @@ void tell(const Facts& facts, const std::vector<Habit>& habits, findings::Outcom
   finding.first_ns = habit.redundant.front().step->begin_ns;
   finding.last_ns = habit.redundant.back().step->end_ns;
   finding.place = {finding.ranks, finding.first_ns, finding.last_ns};
-  finding.key = fmt::format("{} {}", example.set_size, facts.places.whole(first));
+  finding.key = fmt::format("{} {}", example.set_size, facts.places.whole(first.event));
   add_evidence(facts, habit, example, finding);
   outcome.findings.push_back(std::move(finding));
 }

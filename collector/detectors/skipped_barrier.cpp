@@ -29,7 +29,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   bool missing = divergence.kind == DivergenceKind::kMissing;
   Sides sides = sides_of(facts, divergence);
   const auto& call = facts.collectives.calls[barrier];
-  std::string place = facts.places.of(call);
+  std::string place = facts.places.of(call.event);
   findings::Finding finding;
   finding.slug = "skipped-barrier";
   finding.confidence = divergence.decided ? findings::Confidence::kCertain : findings::Confidence::kLikely;
@@ -52,8 +52,8 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   finding.last_ns = finding.place.to_ns;
   std::uint32_t instead = missing ? divergence.actual : divergence.expected;
   finding.key =
-      fmt::format("{} {} then {}", missing ? "missing" : "surplus", facts.places.whole(call),
-                  instead == kNone ? "nothing" : facts.places.whole(facts.collectives.calls[instead]));
+      fmt::format("{} {} then {}", missing ? "missing" : "surplus", facts.places.whole(call.event),
+                  instead == kNone ? "nothing" : facts.places.whole(facts.collectives.calls[instead].event));
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -40,14 +40,10 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) 
       lines.push_back(fmt::format("{}:{} {}", name, frame.line, file.string(frame.function)));
       continue;
     }
-    for (const std::string& native : native_frames.at(name, frame.address)) lines.push_back(native);
+    for (const std::string& native : native_frames.at(name, file.string(frame.function), frame.address))
+      lines.push_back(native);
   }
   return lines;
-}
-
-std::string code_place(const model::Job& job, model::EventRef event) {
-  std::vector<std::string> stack = stack_of(job, event);
-  return stack.empty() ? "" : stack.front();
 }
 
 std::string program_place(const model::Job& job, model::EventRef event) {

@@ -17,10 +17,8 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
 // The frames of an event's stack, innermost first: "FILE:LINE FUNCTION", native ones resolved where debug
 // information is at hand.
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);
-// The innermost frame that belongs to the program; empty without a stack.
-std::string code_place(const model::Job& job, model::EventRef event);
-// The innermost frame that is neither the language's library nor an installed package; code_place() without
-// one.
+// The innermost frame that is neither the language's library nor an installed package; the innermost of all
+// without one; empty without a stack.
 std::string program_place(const model::Job& job, model::EventRef event);
 
 std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"

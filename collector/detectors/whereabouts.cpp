@@ -22,6 +22,7 @@ constexpr std::int64_t kStuck = 1'000'000'000;
 struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
   std::optional<EventRef> last;
+  std::optional<EventRef> traced;
   std::optional<EventRef> exit;
 };
 
@@ -36,6 +37,7 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
                             if (operation == Operation::kExit) signs.exit = event;
                             if (record.thread != thread) return;
                             signs.last = event;
+                            if (record.stack) signs.traced = event;
                             if (record.end == 0 && operation != Operation::kExit) signs.inside = event;
                           });
   return signs;
@@ -69,18 +71,19 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
   if (signs.inside && process.last_ns - std::max(job.begin_ns(*signs.inside), waited_from_ns) > kStuck)
     return {fmt::format("it has been inside {} since {}", name_of(job, *signs.inside),
                         seconds(job.begin_ns(*signs.inside))),
-            signs.inside};
+            signs.inside, signs.traced};
   if (process.header().ended)
     return {
         fmt::format("it ended with exit code {} at {}", process.header().exit_code, seconds(process.last_ns)),
-        signs.exit ? signs.exit : signs.last};
+        signs.exit ? signs.exit : signs.last, signs.traced};
   if (auto signal = find_signal(job, process))
-    return {fmt::format("signal {} killed it after {}", *signal, seconds(process.last_ns)), signs.last};
-  if (!signs.last) return {"nothing is known of it", std::nullopt};
+    return {fmt::format("signal {} killed it after {}", *signal, seconds(process.last_ns)), signs.last,
+            signs.traced};
+  if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
   return {
       fmt::format("its trace stops at {}, its last call is {}: it was killed, or does what is not recorded",
                   seconds(process.last_ns), name_of(job, *signs.last)),
-      signs.last};
+      signs.last, signs.traced};
 }
 
 }  // namespace ddpscope::detectors

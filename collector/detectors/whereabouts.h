@@ -9,8 +9,9 @@
 namespace ddpscope::detectors {
 
 struct Whereabouts {
-  std::string sentence;                  // "it has been inside socket_read since 1.300 s"
-  std::optional<model::EventRef> event;  // the call that says so
+  std::string sentence;                   // "it has been inside socket_read since 1.300 s"
+  std::optional<model::EventRef> event;   // the call that says so
+  std::optional<model::EventRef> traced;  // of the main thread: the last call with a stack
 };
 
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its

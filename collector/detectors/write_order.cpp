@@ -41,6 +41,11 @@ bool WriteOrders::trained_between(std::int64_t end_ns, const WrittenFile& second
   return next != times->second.end() && *next < second.begin_ns;
 }
 
+bool WriteOrders::held_together(const WrittenFile& first, const WrittenFile& second) const {
+  return std::max(first.open_ns, second.open_ns) + facts_.job.clock_error_ns <
+         std::min(first.last_write_ns, second.last_write_ns);
+}
+
 // A round that the first rank issued after its writing and that the second rank's host knew to be complete
 // before its own.
 bool WriteOrders::met_between(const WrittenFile& first, const WrittenFile& second) const {

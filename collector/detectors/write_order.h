@@ -21,6 +21,11 @@ class WriteOrders {
   // `first` begins no later than `second`; they are of different ranks.
   WriteOrder between(const files::WrittenFile& first, const files::WrittenFile& second) const;
 
+  // Each had opened its file before the other began its last write. If both had the same inode then it was
+  // the same file, whatever the names: an inode that nobody holds open any more is given to the next new
+  // file.
+  bool held_together(const files::WrittenFile& first, const files::WrittenFile& second) const;
+
   // Gradients were reduced in between: the second writes what has been trained since, not the same again.
   bool trained_between(std::int64_t end_ns, const files::WrittenFile& second) const;
 

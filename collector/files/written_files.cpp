@@ -67,11 +67,14 @@ class ProcessWrites {
     file.rank = process.rank;
     file.open = {process_, place};
     file.path = path;
+    file.opened_as = path;
     file.device = opening.device;
     file.inode = opening.inode;
-    file.begin_ns = file.end_ns = job_.begin_ns(file.open);
+    file.begin_ns = file.last_write_ns = file.end_ns = job_.begin_ns(file.open);
+    file.open_ns = job_.end_ns(file.open);
     file.append = opening.flags & O_APPEND;
     file.truncate = opening.flags & (O_TRUNC | O_EXCL);
+    file.exclusive = opening.flags & O_EXCL;
     file.inherited = record.call == static_cast<std::uint16_t>(trace::Call::inherited_descriptor);
     by_number_[opening.file] = files_.size();
     files_.push_back(std::move(file));
@@ -86,6 +89,7 @@ class ProcessWrites {
     WrittenFile* file = find(io.file);
     if (!file || !io.bytes) return;
     file->bytes += io.bytes;
+    file->last_write_ns = std::max(file->last_write_ns, job_.begin_ns({process_, place}));
     file->end_ns = std::max(file->end_ns, job_.end_ns({process_, place}));
     if (io.offset != ~std::uint64_t{0}) file->extents.push_back({io.offset, io.bytes});
   }

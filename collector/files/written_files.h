@@ -25,15 +25,19 @@ struct Digest {
 struct WrittenFile {
   std::int32_t rank;
   model::EventRef open;
-  std::string path;   // under which it was left: as opened, or as it or its folder was renamed later
+  std::string path;  // under which it was left: as opened, or as it or its folder was renamed later
+  std::string_view opened_as;
   std::string place;  // of that path, see Places: equal for the same file
   std::uint64_t device;
-  std::uint64_t inode;  // the same while two have it open: the same content, whatever the names
-  std::int64_t begin_ns;
-  std::int64_t end_ns;  // of the last write
+  std::uint64_t inode;         // the same while two have it open: the same content, whatever the names
+  std::int64_t begin_ns;       // of the opening
+  std::int64_t open_ns;        // the opening had returned
+  std::int64_t last_write_ns;  // the last write began: until then the file was held open
+  std::int64_t end_ns;         // of the last write
   std::uint64_t bytes = 0;
   bool append = false;          // opened with O_APPEND
   bool truncate = false;        // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content
+  bool exclusive = false;       // opened with O_CREAT|O_EXCL: nothing had the name `opened_as`
   bool inherited = false;       // the descriptor came from the parent: it shares its position with others
   std::vector<Extent> extents;  // where it is known
   std::vector<Digest> digests;

@@ -122,7 +122,16 @@ struct Module {
   std::unordered_map<std::uint64_t, std::vector<std::string>> known;
 };
 
-Module load(const std::string& path) {
+std::string build_id_of(Dwfl_Module* module) {
+  const unsigned char* bytes = nullptr;
+  GElf_Addr address = 0;
+  int count = dwfl_module_build_id(module, &bytes, &address);
+  std::string text;
+  for (int i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
+  return text;
+}
+
+Module load(const std::string& path, std::string_view build_id) {
   Module loaded;
   loaded.dwfl.reset(dwfl_begin(&kCallbacks));
   if (!loaded.dwfl) return loaded;
@@ -130,22 +139,25 @@ Module load(const std::string& path) {
   loaded.module = dwfl_report_offline(loaded.dwfl.get(), path.c_str(), path.c_str(), -1);
   dwfl_report_end(loaded.dwfl.get(), nullptr, nullptr);
   if (loaded.module) dwfl_module_getelf(loaded.module, &loaded.bias);
+  if (loaded.module && build_id_of(loaded.module) != build_id) loaded.module = nullptr;
   return loaded;
 }
 
 }  // namespace
 
 struct NativeFrames::Modules {
-  std::map<std::string, Module, std::less<>> by_path;
+  std::map<std::pair<std::string, std::string>, Module> by_path_and_build;
 };
 
 NativeFrames::NativeFrames() : modules_(std::make_unique<Modules>()) {}
 NativeFrames::~NativeFrames() = default;
 
-std::vector<std::string> NativeFrames::at(std::string_view path, std::uint64_t offset) {
-  auto found = modules_->by_path.find(path);
-  if (found == modules_->by_path.end())
-    found = modules_->by_path.emplace(path, load(std::string(path))).first;
+std::vector<std::string> NativeFrames::at(std::string_view path, std::string_view build_id,
+                                          std::uint64_t offset) {
+  std::pair key{std::string(path), std::string(build_id)};
+  auto found = modules_->by_path_and_build.find(key);
+  if (found == modules_->by_path_and_build.end())
+    found = modules_->by_path_and_build.emplace(key, load(key.first, build_id)).first;
   Module& module = found->second;
   auto [known, fresh] = module.known.try_emplace(offset);
   if (!fresh) return known->second;

@@ -17,10 +17,11 @@ class NativeFrames {
 
   // The frames at `offset` (bytes from where the module was mapped first) of the file `module`, innermost
   // first: "FILE:LINE FUNCTION", one for each function inlined there. Without debug information "MODULE
-  // FUNCTION+0xOFFSET" from the symbol table, without that, or when the file is gone, "MODULE+0xOFFSET".
-  // Never empty. Not for several threads at once. Limit: a module rebuilt since the run gives the new build's
-  // lines.
-  std::vector<std::string> at(std::string_view module, std::uint64_t offset);
+  // FUNCTION+0xOFFSET" from the symbol table; without that, when the file is gone, or when it is no longer
+  // the build that ran, "MODULE+0xOFFSET". `build_id`: of the module as it ran, in hexadecimal; if that is
+  // empty the module had none, and the file must not have one either. Never empty. Not for several threads at
+  // once. Limit: between builds without a build id there is no telling.
+  std::vector<std::string> at(std::string_view module, std::string_view build_id, std::uint64_t offset);
 
  private:
   struct Modules;

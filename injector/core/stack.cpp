@@ -100,7 +100,7 @@ std::uint32_t intern_addresses(trace::FileWriter& file, const std::uintptr_t* ad
     // The byte before the return address belongs to the call, also when the call is the last thing in its
     // line.
     if (!find_module(addresses[i] - 1, &module)) continue;
-    frames[kept++] = {trace::FrameKind::kNative, module_path(file, module), 0, 0,
+    frames[kept++] = {trace::FrameKind::kNative, module_path(file, module), module_build_id(file, module), 0,
                       addresses[i] - 1 - module.load_bias};
   }
   return kept ? this_thread.writer.intern_stack(file, frames, kept) : 0;

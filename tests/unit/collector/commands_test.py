@@ -160,6 +160,67 @@ def test_fail_on(tmp_path):
     assert_cannot_run(ddpscope("report", folder, "--only", "no-such-slug"), "no finding 'no-such-slug'")
 
 
+# Rank 2 leaves out the first barrier, and what it does in its place is a broadcast.
+SKIPPED = """
+for r in 0..2 {
+  process r$r rank=$r world=3 until=9
+  r$r 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r
+}
+r0,r1 1.0 +0.1 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 stack="group.py:9 barrier < prepare.py:31 prepare"
+r2 1.0 +0.1 ncclBroadcast communicator=1 count=1M datatype=f32 peer=0 stream=0x7 stack="group.py:5 broadcast < train.py:20 start"
+r* 1.2 inside cudaStreamSynchronize stream=0x7
+"""
+
+# Rank 2 leaves out a barrier in the middle, so that the others wait for one that it never makes; its last call
+# is made where no stack is taken.
+SHIFTED = """
+for r in 0..2 {
+  process r$r rank=$r world=3 until=9
+  r$r 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r
+  for i in 0..3 every 0.1 {
+    r$r 1.0 +0.01 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 stack="a.py:${i + 10} work"
+    r$r 1.02 +0.01 cudaStreamSynchronize stream=0x7
+  }
+}
+for r in 0..1 {
+  r$r 2.0 +0.01 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 stack="sync.py:3 sync"
+  r$r 2.02 +0.01 cudaStreamSynchronize stream=0x7
+}
+for r in 0..2 {
+  for i in 0..3 every 0.1 {
+    r$r 3.0 +0.01 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 stack="b.py:${i + 10} work"
+    r$r 3.02 +0.01 cudaStreamSynchronize stream=0x7
+  }
+}
+r0,r1 4.0 +0.01 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 stack="end.py:1 end"
+r0,r1 4.02 inside cudaStreamSynchronize stream=0x7
+r2 4.0 +0.01 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 stack="end.py:1 end"
+r2 4.02 +0.01 cudaStreamSynchronize stream=0x7
+r2 4.1 +0.01 fflush
+r2 4.2 +0.01 _exit status=1
+"""
+
+
+def hang_alone(folder):
+    result = ddpscope("report", folder, "--only", "hung-collective", "--format", "json")
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert finding["ranks"] == [2]
+    return finding
+
+
+def test_a_hang_beside_a_skipped_barrier_names_the_call_in_its_place(tmp_path):
+    title = hang_alone(compile_trace(SKIPPED, tmp_path / "trace"))["title"]
+    assert title.startswith("ranks 0 and 1 wait for the all-reduce of 1 float32 (sum) at prepare.py:31 prepare; ")
+    assert title.endswith("; rank 2 issued the broadcast of 1048576 float32 (root 0) at train.py:20 start in its place")
+
+
+def test_a_hang_after_a_skipped_barrier_names_what_was_left_out(tmp_path):
+    finding = hang_alone(compile_trace(SHIFTED, tmp_path / "trace"))
+    assert "rank 2 never came" in finding["title"]
+    assert finding["title"].endswith("; before, rank 2 left out the all-reduce of 1 float32 (sum) at sync.py:3 sync")
+    assert any("end.py:1 end" in step["stack"] for step in finding["evidence"] if step["rank"] == 2)
+
+
 def test_dump_prints_every_record(trace):
     result = ddpscope("dump", trace)
     assert result.returncode == 0
