@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/bench/latency.h"
+#include "tests/bench/latencies.h"
 #include "trace/read/trace_file.h"
 #include "trace/write/thread_writer.h"
 
@@ -55,12 +55,22 @@ std::uint64_t lost(trace::FileWriter& file) {
   return file.header().health[static_cast<int>(trace::Health::kept_records_lost)];
 }
 
+void add_columns(benchmark::State& state, const Latencies& latencies) {
+  Summary summary = latencies.summary();
+  state.counters["p50"] = summary.p50;
+  state.counters["p99"] = summary.p99;
+  state.counters["p99.9"] = summary.p999;
+  state.counters["max"] = summary.max;
+  state.counters["mean"] = summary.mean;
+  state.counters["processor"] = summary.processor;
+}
+
 // The machine's own hiccups: the same loop with nothing in it.
 void idle(benchmark::State& state) {
   for (auto _ : state) {
     Latencies latencies(kCalls);
-    for (std::size_t i = 0; i < kCalls; ++i) latencies.time([] {});
-    latencies.report(state);
+    latencies.time(kCalls, [](std::size_t) {});
+    add_columns(state, latencies);
   }
 }
 
@@ -72,9 +82,8 @@ void record(benchmark::State& state, const std::filesystem::path& parent, std::u
   for (auto _ : state) {
     Recording recording(parent);
     Latencies latencies(kCalls);
-    for (std::size_t i = 0; i < kCalls; ++i)
-      latencies.time([&recording, i, kinds] { recording.record(i, kinds); });
-    latencies.report(state);
+    latencies.time(kCalls, [&recording, kinds](std::size_t i) { recording.record(i, kinds); });
+    add_columns(state, latencies);
     state.counters["lost"] = static_cast<double>(lost(recording.file()));
     state.counters["bytes"] =
         static_cast<double>(recording.file().header().file_bytes) / static_cast<double>(kCalls);

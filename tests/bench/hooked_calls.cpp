@@ -1,0 +1,34 @@
+// hooked_calls CALL CALLS [FRAMES]: times one kind of call under a stack of so many frames; see
+// timed_calls.h.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/bench/timed_calls.h"
+
+namespace {
+
+constexpr std::uint64_t kBuckets = 25;  // of a model: after the first step every call recurs
+
+bool time_calls(const char* call, std::uint64_t calls) {
+  if (std::strcmp(call, "differing") == 0) return time_collectives(calls, calls), true;
+  if (std::strcmp(call, "regular") == 0) return time_collectives(calls, kBuckets), true;
+  if (std::strcmp(call, "read") == 0) return time_reads(calls), true;
+  if (std::strcmp(call, "write") == 0) return time_writes(calls), true;
+  return false;
+}
+
+[[gnu::noinline]] bool under_frames(int frames, const char* call, std::uint64_t calls) {
+  bool known = frames > 0 ? under_frames(frames - 1, call, calls) : time_calls(call, calls);
+  asm volatile("");  // not a tail call: the frame stays
+  return known;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::uint64_t calls = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
+  if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
+  std::fputs("error: usage: hooked_calls differing|regular|read|write CALLS [FRAMES]\n", stderr);
+  return 2;
+}

@@ -1,0 +1,79 @@
+"""The calls whose cost is measured, and how one is run under the preloaded injector."""
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+PYTHON = "/usr/bin/python3"  # Debian's 3.11: the interpreter whose stacks are read
+TMPFS = pathlib.Path("/dev/shm")
+
+
+@dataclasses.dataclass
+class Scenario:
+    name: str
+    wanted: str
+    call: str  # an argument of hooked_calls, or "python"
+    frames: int = 0  # of the caller's own stack
+    framed: bool = False  # compiled with frame pointers: its native stack is followed
+    on_disk: bool = False
+    disabled: bool = False
+
+    def command(self, build, calls):
+        programs = build / "bin" / "bench"
+        if self.call == "python":
+            return [PYTHON, HERE / "hooked_calls.py", programs / "libtimed_calls.so", calls, self.frames]
+        return [programs / ("hooked_calls_framed" if self.framed else "hooked_calls"), self.call, calls, self.frames]
+
+
+SCENARIOS = [
+    Scenario("NCCL call, counts differ, tmpfs", "p50 ≤ 30, mean ≤ 60, p99.9 ≤ 2000", "differing"),
+    Scenario("the same, trace on disk", "mean ≤ 100", "differing", on_disk=True),
+    Scenario("NCCL call that recurs, 25 kinds", "", "regular"),
+    Scenario("NCCL call below 20 native frames", "", "differing", frames=20, framed=True),
+    Scenario("NCCL call below 20 Python frames", "≤ 350 more", "python", frames=20),
+    Scenario("read of what is not recorded", "≤ 15", "read"),
+    Scenario("write to what is not recorded", "≤ 15", "write"),
+    Scenario("NCCL call, DDPSCOPE_DISABLE=1", "≤ 10", "differing", disabled=True),
+    Scenario("read, DDPSCOPE_DISABLE=1", "≤ 10", "read", disabled=True),
+]
+
+
+@contextlib.contextmanager
+def folder(parent):
+    path = pathlib.Path(tempfile.mkdtemp(prefix="ddpscope-bench.", dir=parent))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def run(scenario, build, calls, trace, wrapper=()):
+    """What the scenario printed, as a dictionary; its trace is left in the folder `trace`."""
+    environment = {**os.environ, "LD_PRELOAD": str(build / "lib" / "libddpscope.so"), "DDPSCOPE_TRACE": str(trace),
+                   "DDPSCOPE_DISABLE": "1" if scenario.disabled else "0", "PYTHONHASHSEED": "0"}
+    command = [*wrapper, *scenario.command(build, calls)]
+    done = subprocess.run([str(word) for word in command], env=environment, stdout=subprocess.PIPE, text=True,
+                          check=True, timeout=300)
+    return json.loads(done.stdout)
+
+
+def instructions(scenario, build, calls=20_000):
+    """Instructions that a hooked call takes more than a bare one, by valgrind's callgrind: no machine's load changes them."""
+    with folder(TMPFS) as trace:
+        counts = trace / "callgrind"
+        run(scenario, build, calls, trace, ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={counts}"])
+        table = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", counts], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, timeout=300).stdout
+    return (_inclusive(table, "hooked_block") - _inclusive(table, "bare_block")) / calls
+
+
+def _inclusive(table, function):
+    """The largest of the rows that name the function: the others are what was inlined into it."""
+    rows = re.findall(rf"^ *([\d,]+) .*\b{function}<", table, re.MULTILINE)
+    return max(int(count.replace(",", "")) for count in rows)

@@ -1,0 +1,29 @@
+"""How many instructions a hooked call takes beyond a bare one: no machine's load changes that."""
+import os
+import pathlib
+import shutil
+
+import pytest
+
+import scenarios
+
+BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
+
+# A quarter above what was counted when the row was last changed: compilers differ, and a little may be added.
+LIMITS = {
+    "NCCL call, counts differ, tmpfs": 640,
+    "NCCL call that recurs, 25 kinds": 640,
+    "NCCL call below 20 native frames": 1830,
+    "NCCL call below 20 Python frames": 1230,
+    "read of what is not recorded": 45,
+    "write to what is not recorded": 50,
+    "NCCL call, DDPSCOPE_DISABLE=1": 170,
+    "read, DDPSCOPE_DISABLE=1": 90,
+}
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+@pytest.mark.parametrize("scenario", [s for s in scenarios.SCENARIOS if not s.on_disk], ids=lambda s: s.name)
+def test_within_limit(scenario):
+    counted = scenarios.instructions(scenario, BUILD)
+    assert counted <= LIMITS[scenario.name], f"{counted:.0f} instructions a call"

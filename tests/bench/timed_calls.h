@@ -1,0 +1,16 @@
+// Calls through the hooks of a preloaded injector beside the same calls past them. A shared library, so that
+// a C++ program and Python can make the calls from under stacks of their own.
+#pragma once
+#include <cstdint>
+
+// Each prints one line of JSON: what `calls` calls took through the hook, bare, and with nothing in their
+// place, in ns. The three take turns in short blocks, so whatever slows the machine down meets all of them.
+extern "C" {
+
+// ncclAllReduce; its count takes `kinds` values in turn, so with as many as there are calls nothing recurs.
+void time_collectives(std::uint64_t calls, std::uint64_t kinds);
+
+// A byte read from, or written to, a device: never recorded.
+void time_reads(std::uint64_t calls);
+void time_writes(std::uint64_t calls);
+}
