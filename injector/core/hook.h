@@ -34,7 +34,16 @@ inline OpenRecord begin(Weight weight, const PayloadOf<call>& payload, Stack sta
   return this_thread.writer.open<call>(*file, payload, now(*file), stack_id);
 }
 
-// The same, or this thread's last record opened anew if that is the same call with the same key: a run of
+// The same for kept calls that recur with the same arguments.
+template <Call call>
+inline OpenRecord begin_regular(Weight weight, const PayloadOf<call>& payload) {
+  trace::FileWriter* file = recorder(weight);
+  OwnWork work(file);
+  if (!work) return {};
+  return this_thread.writer.open_regular<call>(*file, payload, now(*file));
+}
+
+// As begin(), or this thread's last record opened anew if that is the same call with the same key: a run of
 // calls is one record. The caller counts it up; the payload given here is only the first one's, with count 0.
 template <Call call>
 inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf<call>& payload,

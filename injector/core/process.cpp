@@ -31,10 +31,10 @@ struct Process {
   std::uint32_t* same_process;  // 0 in a copy of the process, however it was made: clone() calls no handler
 };
 Process process;
+std::uint32_t always = 1;  // where no page tells a copy
 
 // Page that the kernel clears in children that do not share the memory (Linux 4.14).
 std::uint32_t* make_same_process() {
-  static std::uint32_t always = 1;
   constexpr int kWipeOnFork = 18;  // MADV_WIPEONFORK
   long page = trace::raw_syscall(SYS_mmap, 0, trace::kPageBytes, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -54,7 +54,7 @@ void end_thread(void* round) {
     return;
   this_thread.ended = true;
   this_thread.registered = false;
-  if (process.file.is_open()) this_thread.writer.leave(process.file);
+  if (trace::FileWriter* file = open_recorder()) this_thread.writer.leave(*file);
 }
 
 // The guest may change its directory before the file is opened, and later for every chunk.
@@ -105,7 +105,11 @@ __attribute__((destructor)) void unload() {
 void open_file() {
   trace::Identity identity{};
   read_identity(&identity);
-  bool opened = process.file.open(process.directory, identity, trace::host_clock(), process.ring_bytes, true);
+  // The child of vfork() has another pid and yet writes what its parent, whose memory it borrows, will go on
+  // from: pids are asked only where nothing better tells a copy.
+  bool check_pid = process.same_process == &always;
+  bool opened =
+      process.file.open(process.directory, identity, trace::host_clock(), process.ring_bytes, check_pid);
   if (opened) write_settings(process.file);
   __atomic_store_n(&process.state, opened ? State::kOpen : State::kOff, __ATOMIC_RELEASE);
 }
@@ -128,7 +132,8 @@ void register_thread() {
 }  // namespace
 
 trace::FileWriter* open_recorder() {
-  return __atomic_load_n(&process.state, __ATOMIC_ACQUIRE) == State::kOpen ? &process.file : nullptr;
+  bool open = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE) == State::kOpen;
+  return open && *process.same_process ? &process.file : nullptr;
 }
 
 bool may_record() {

@@ -14,7 +14,7 @@ enum class Weight { kOpens, kFollows };
 // DDPSCOPE_DISABLE=1, no DDPSCOPE_TRACE, nothing of weight yet, or the folder cannot be written).
 trace::FileWriter* recorder(Weight weight);
 
-// The file if it is open already.
+// The file if it is open already and this process's own: a copy that clone() made has none yet.
 trace::FileWriter* open_recorder();
 
 // False: this process will never be recorded.

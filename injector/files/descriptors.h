@@ -3,6 +3,7 @@
 #pragma once
 #include "injector/files/opening.h"
 #include "injector/files/pool.h"
+#include "injector/processes/generation.h"
 #include "injector/streams/stream_end.h"
 
 namespace ddpscope::injector {
@@ -29,8 +30,9 @@ extern Pool<StreamEnd, 8192> stream_ends;
 
 constexpr unsigned kIndexBits = 24;
 
+// The child of vfork() has its own table in the kernel, of which nothing is known: ignored.
 inline Descriptor descriptor(int fd) {
-  if (static_cast<unsigned>(fd) >= kDescriptors) return {DescriptorKind::kIgnored, 0};
+  if (static_cast<unsigned>(fd) >= kDescriptors || in_vfork_child()) return {DescriptorKind::kIgnored, 0};
   std::uint32_t word = descriptor_words[fd].load(std::memory_order_acquire);
   return {static_cast<DescriptorKind>(word >> kIndexBits), word & ((1u << kIndexBits) - 1)};
 }

@@ -53,7 +53,8 @@ LookupInProgress begin_lookup(Call call, NameArgument name) {
   LookupInProgress lookup{};
   lookup.call = call;
   trace::FileWriter* file = recorder(Weight::kFollows);
-  if (!file || reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes) return lookup;
+  if (!file || in_vfork_child() || reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes)
+    return lookup;
   if (*name.path || name.directory == AT_FDCWD)
     with_absolute_path(name.directory, name.path,
                        [&](PathText path) { begin_by_name(*file, path, &lookup); });

@@ -19,7 +19,7 @@ ncclResult_t group(ncclResult_t (*self)(Args...), Step step, Args... args) {
   if (!function) return kNoNccl;
   if (inside_vendor_call()) return function(args...);
   std::uint32_t depth = depth_at(step);
-  OpenRecord open = begin<call>(Weight::kOpens, {depth, 0});
+  OpenRecord open = begin_regular<call>(Weight::kOpens, {depth, 0});
   VendorCall vendor;
   ncclResult_t result = function(args...);
   this_thread.group_depth = step == Step::kStart ? depth + 1 : depth;

@@ -45,7 +45,7 @@ OpenRecord begin_collective(const CollectiveArguments& a) {
                                      turn.device,
                                      0};
   std::uint32_t stack = current_stack(*file);
-  return this_thread.writer.open<call>(*file, payload, now(*file), stack);
+  return this_thread.writer.open_regular<call>(*file, payload, now(*file), stack);
 }
 
 template <class Payload>

@@ -7,9 +7,9 @@
 #include "injector/core/hook.h"
 #include "trace/write/raw_syscall.h"
 
-// For the jump below: set before parent and child return from vfork() with the same thread-local storage.
 extern "C" {
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread int ddpscope_vforked;
+// For the jump below, before parent and child return with the same thread-local storage.
+__thread int ddpscope_vforked;
 __attribute__((visibility("hidden"))) void* ddpscope_real_vfork;
 __attribute__((visibility("hidden"))) void ddpscope_find_vfork() {
   ddpscope_real_vfork = dlsym(RTLD_NEXT, "vfork");
@@ -58,8 +58,7 @@ void note_fork() {
   process_id = static_cast<int>(trace::raw_syscall(SYS_getpid));
 }
 
-bool in_vfork_child() {
-  if (__builtin_expect(!ddpscope_vforked, 1)) return false;
+bool runs_as_vfork_child() {
   if (trace::raw_syscall(SYS_getpid) != process_id) return true;
   ddpscope_vforked = 0;
   return false;

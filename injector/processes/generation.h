@@ -9,8 +9,12 @@ namespace ddpscope::injector {
 std::uint32_t fork_generation();
 void note_fork();  // in the child
 
+// Set in parent and child when this thread calls vfork().
+extern "C" __attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread int ddpscope_vforked;
+bool runs_as_vfork_child();
+
 // True in the child of vfork() until it runs another program or ends: the memory is its parent's, the
 // descriptors are its own. A system call, but only after a vfork() of this thread.
-bool in_vfork_child();
+inline bool in_vfork_child() { return __builtin_expect(ddpscope_vforked, 0) && runs_as_vfork_child(); }
 
 }  // namespace ddpscope::injector

@@ -57,9 +57,10 @@ bool Fold::matches(unsigned number, const Record& call) const {
 }
 
 OpenRecord Fold::open(FileWriter& file, ThreadWriter& thread, const Record& call, bool counts) {
-  counts_ = counts;
   if (counts && recurring_of(call, true).words[0] >= kMaxCommunicator) return {};
-  if (chunk_ && (chunk_->used & kCallOpen)) return {};  // it was left by longjmp: it stays where it is
+  // It was left by longjmp and stays where it is, or a signal handler interrupts it, perhaps in close().
+  if (chunk_ && (chunk_->used & kCallOpen)) return {};
+  counts_ = counts;
   if (!chunk_ || !has_room()) {
     ChunkHeader* fresh = thread.next_chunk(file, ChunkKind::kFolded, 2 * sizeof(Record));
     if (!fresh) return {};
@@ -75,9 +76,11 @@ OpenRecord Fold::open(FileWriter& file, ThreadWriter& thread, const Record& call
 }
 
 // The signature of a call that returned. Its arguments may have changed since it was opened: a result other
-// than success makes another signature.
+// than success makes another signature. A signal handler's call may have changed the place in the meantime:
+// what it says is looked at once, and checked.
 unsigned Fold::number_of(const Record& call) {
-  std::uint32_t& known = place_.number();
+  std::uint32_t* place = &place_.number();
+  std::uint32_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
   if (known && matches(known - 1, call)) return known - 1;
   unsigned count = chunk_->signatures;
   for (unsigned number = 0; number < count; ++number)
@@ -89,7 +92,7 @@ unsigned Fold::number_of(const Record& call) {
   added->end = counts_;
   std::memcpy(added->payload, &arguments, sizeof(arguments));
   chunk_->signatures = static_cast<std::uint8_t>(count + 1);
-  known = count + 1;
+  __atomic_store_n(place, count + 1, __ATOMIC_RELAXED);
   return count;
 }
 

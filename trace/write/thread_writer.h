@@ -36,8 +36,8 @@ class ThreadWriter {
     return open_with(file, kind, call, arguments_of(payload), ticks, stack);
   }
   // The same for calls that recur with the same arguments: from the second one on they take 8 bytes each.
-  // While one is open it is a record like any other. The caller keeps signal handlers from recording during
-  // close().
+  // While one is open it is a record like any other, and what a signal handler records meanwhile is one of
+  // its own, also while close() is at work.
   template <Call call>
   [[gnu::always_inline]] OpenRecord open_regular(FileWriter& file, const PayloadOf<call>& payload,
                                                  std::uint64_t ticks, std::uint32_t stack = 0) {

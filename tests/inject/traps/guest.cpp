@@ -110,9 +110,9 @@ int interrupted() {
   struct sigaction action {};
   action.sa_handler = in_handler;
   sigaction(SIGALRM, &action, nullptr);
-  itimerval every{{0, 500}, {0, 500}};
+  itimerval every{{0, 100}, {0, 100}};
   setitimer(ITIMER_REAL, &every, nullptr);
-  for (int i = 0; i < 3000000; ++i) reduce(1);
+  for (int i = 0; i < 300000; ++i) reduce(1);
   itimerval never{};
   return setitimer(ITIMER_REAL, &never, nullptr);
 }

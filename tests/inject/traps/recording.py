@@ -11,18 +11,21 @@ SOURCE = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 TRAPS = BUILD / "bin" / "inject" / "traps"
 INJECTOR = BUILD / "lib" / "libddpscope.so"
-LINE = re.compile(r"^[0-9.]+ (?P<took>\S+) \S+?:(?P<pid>\d+) .*?thread (?P<thread>\d+) (?P<call>\w+) ?(?P<rest>.*)$")
+LINE = re.compile(r"^(?P<begin>[0-9.]+) (?P<took>\S+) \S+?:(?P<pid>\d+) .*?thread (?P<thread>\d+) (?P<call>\w+) ?(?P<rest>.*)$")
 FIELD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
 
 
 class Record(dict):
-    """The fields of a record as text; call, pid, thread, inside (it has no end), stack (frames, innermost first)."""
+    """The fields of a record as text; call, pid, thread, inside (it has no end), stack (frames, innermost first), begin and
+    end (ns since the job's start)."""
 
     def __init__(self, match):
         fields, _, stack = match["rest"].partition(" @ ")
         super().__init__((key, text.strip('"')) for key, text in FIELD.findall(fields))
         self.call, self.pid, self.thread = match["call"], int(match["pid"]), int(match["thread"])
         self.inside = "inside" in match["took"]
+        self.begin = int(match["begin"].replace(".", ""))
+        self.end = None if self.inside else self.begin + int(match["took"].strip("+ns"))
         self.stack = stack.split(" < ") if stack else []
 
 

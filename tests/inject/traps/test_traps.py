@@ -1,4 +1,4 @@
-"""Each trap: the guest is unharmed and the trace tells the truth; with its guard taken out, this test notices."""
+"""How calls are bound, one record for each, room in the file, copies of the process: see traps.toml."""
 import os
 import pathlib
 import shutil
@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
+import guards
 import recording
 from recording import INJECTOR, TRAPS
 
 GUEST = TRAPS / "guest"
-PROCESS = "injector/core/process.cpp"
-NCCL = ["injector/nccl/collectives.cpp", "injector/nccl/lifecycle.cpp"]
+CONSUME = "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); sys.exit(l.consume(62))"
 
 
 def killed(run):
@@ -129,6 +129,7 @@ def chroot(run):
 
 
 def errno(run):
+    (run.folder / "trace").mkdir(exist_ok=True)  # making it fails
     guest, trace = run([GUEST, "errno"])
     assert guest.returncode == 0 and len(trace.counts()) == 5000
 
@@ -148,14 +149,13 @@ def identities(run):
 def init_all(run):
     guest, trace = run([GUEST, "init-all"])
     records = trace.calls("ncclCommInitAll")
-    assert guest.returncode == 0
+    assert guest.returncode == 0 and not trace.calls("ncclCommInitRank"), "the library's own calls are not the guest's"
     assert [(r["rank"], r["size"], r["device"]) for r in records] == [("0", "3", "4"), ("1", "3", "5"), ("2", "3", "6")]
     assert len({r["id"] for r in records}) == 1
 
 
-def local(run):
-    guest, trace = run([sys.executable, "-c", "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); sys.exit(l.consume(62))",
-                        TRAPS / "libtrap_consumer.so"])
+def local(run, library="libtrap_consumer.so"):
+    guest, trace = run([sys.executable, "-c", CONSUME, TRAPS / library])
     assert guest.returncode == 0 and trace.counts() == [62]
 
 
@@ -165,9 +165,7 @@ def deepbind(run):
 
 
 def static(run):
-    guest, trace = run([sys.executable, "-c", "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); sys.exit(l.consume(63))",
-                        TRAPS / "libtrap_consumer_static.so"])
-    assert guest.returncode == 0 and trace.counts() == [63]
+    local(run, "libtrap_consumer_static.so")
 
 
 CTYPES = """
@@ -233,85 +231,38 @@ def frame_pointers(run):
     assert len({tuple(r.stack) for r in records}) < 20
 
 
-WITHOUT_RECORD_FIRST = [("injector/nccl/recording.h",
-                         "  OpenRecord open = begin_collective<call>(arguments);\n  VendorCall vendor;\n"
-                         "  ncclResult_t result = function(args...);\n",
-                         "  ncclResult_t result = function(args...);\n"
-                         "  OpenRecord open = begin_collective<call>(arguments);\n")]
-NO_COPY_TEST = [(PROCESS, "&& *process.same_process", ""), (PROCESS, "if (!*process.same_process) start_child();", ""),
-                (PROCESS, "if (on) pthread_atfork(nullptr, nullptr, start_child);", "")]
-REAL, DLSYM = "injector/core/real.cpp", "injector/core/dlsym.cpp"
-WRITER = "trace/write/file_writer.cpp"
-
-# Trap: what guards against it (file, text, text without the guard), and what has to be compiled anew. None: nothing of
-# ours guards, the guest is only to be left alone.
-TABLE = {
-    killed: (WITHOUT_RECORD_FIRST, NCCL),
-    cancelled: (WITHOUT_RECORD_FIRST, NCCL),
-    nested: ([("injector/nccl/recording.h", "  if (inside_vendor_call()) return function(args...);  // ncclBcast", "  //")], NCCL),
-    longjmp: ([("injector/core/thread_state.h", "return frame < static_cast<const void*>(this) && number_ == this_thread.vendor_calls;",
-                "return frame != nullptr;")], NCCL),
-    signal: ([("injector/core/process.h", "entered_(file && !this_thread.busy)", "entered_(file != nullptr)")], NCCL),
-    threads: ([(PROCESS, "if (process.file.is_open()) this_thread.writer.leave(process.file);", "")], [PROCESS]),
-    fork: (NO_COPY_TEST, [PROCESS]),
-    clone: (NO_COPY_TEST[:2], [PROCESS]),
-    idle: ([(PROCESS, "if (weight == Weight::kFollows && !process.follows_parent) return nullptr;", "")], [PROCESS]),
-    exec_: None,
-    descriptors: ([(WRITER, "  raw_syscall(SYS_close, fd);\n", "")], [WRITER]),
-    size_limit: ([(WRITER, "if (!within_size_limit(offset + bytes)) return false;", "")], [WRITER]),
-    no_folder: ([(PROCESS, "if (opened) write_settings(process.file);", "opened = true;\n  write_settings(process.file);")], [PROCESS]),
-    full_disk: None,
-    chdir: ([(PROCESS, "if (*directory != '/') {", "if (!*directory) {")], [PROCESS]),
-    chroot: None,
-    errno: None,
-    identities: ([("injector/nccl/lifecycle.cpp", "  remove_communicator(communicator);\n", "")], ["injector/nccl/lifecycle.cpp"]),
-    init_all: None,
-    local: ([(REAL, "  for (const char* library : kVendorLibraries)\n    if (void* found = find_in(library, symbol)) return found;\n", ""),
-             (REAL, "return dladdr(caller, &object) && object.dli_fname ? find_in(object.dli_fname, symbol) : nullptr;",
-              "(void)object; (void)caller; return nullptr;")], [REAL]),
-    deepbind: None,
-    static: ([(REAL, "return dladdr(caller, &object) && object.dli_fname ? find_in(object.dli_fname, symbol) : nullptr;",
-               "(void)object; (void)caller; return nullptr;")], [REAL]),
-    ctypes_: ([(DLSYM, "return {1, may_record() ? hook_for(*info, found) : found};", "return {1, found};")], [DLSYM]),
-    other_before: None,
-    other_after: ([(REAL, "if (void* next = real_dlsym(RTLD_NEXT, symbol)) return next;", "")], [REAL]),
-    disabled: ([(PROCESS, 'if (disable && *disable && strcmp(disable, "0") != 0) return false;', "(void)disable;")], [PROCESS]),
-    scrubbed: None,
-    secure: ([(PROCESS, 'secure_getenv("DDPSCOPE_TRACE")', 'getenv("DDPSCOPE_TRACE")')], [PROCESS]),
-    frame_pointers: ([("injector/core/stack.cpp",
-                       "if (next <= at || next + sizeof(Frame) > end || next % sizeof(void*) != 0) break;",
-                       "if (next <= at || !end) break;")], ["injector/core/stack.cpp"]),
-}
+def symbolic(run):
+    local(run, "libtrap_consumer_symbolic.so")
 
 
-class Runner:
-    """Starts guests of one trap with one injector."""
-
-    def __init__(self, folder, injector):
-        self.folder, self.injector = folder, injector
-        (folder / "file").write_text("not a folder")
-
-    def __call__(self, command, preload=True, **settings):
-        if not preload:
-            settings["environment"] = {**settings.get("environment", {}), "LD_PRELOAD": ""}
-        return recording.run(command, self.folder, self.injector, **settings)
+def closed(run):
+    guest, trace = run([sys.executable, "-c", CONSUME, TRAPS / "libtrap_consumer_closed.so"])
+    assert guest.returncode == 0 and not trace.counts()
 
 
-def name_of(trap):
-    return trap.__name__.strip("_")
+def search_path(run):
+    guest, _ = run([sys.executable, "-c", "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).load_inner())",
+                    TRAPS / "libtrap_plugin.so"])
+    assert guest.returncode == 0
 
 
-@pytest.mark.parametrize("trap", TABLE, ids=name_of)
-def test_trap(trap, tmp_path):
-    trap(Runner(tmp_path, INJECTOR))
+def early(run):
+    guest, trace = run([GUEST, "nested"], after=[TRAPS / "libtrap_early.so"])
+    assert guest.returncode == 0
+    assert [r["path"].rsplit("/", 1)[1] for r in trace.calls("open")] == ["early"] and len(trace.calls("ncclBcast")) == 1
 
 
-@pytest.mark.parametrize("trap", [trap for trap in TABLE if TABLE[trap]], ids=name_of)
-def test_guard(trap, tmp_path):
-    """The trap catches an injector without its guard."""
-    mutant = recording.build_mutant(*TABLE[trap])
-    with pytest.raises((AssertionError, subprocess.SubprocessError, KeyError, ValueError)):
-        trap(Runner(tmp_path, mutant))
+def modes(run):
+    mask = os.umask(0)
+    try:
+        _, trace = run([GUEST, "nested"])
+    finally:
+        os.umask(mask)
+    file, = trace.files
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+test_trap, test_guard = guards.tests_of(globals())
 
 
 def test_links_libc_only():

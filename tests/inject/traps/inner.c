@@ -1,0 +1,2 @@
+// What plugin.c looks for.
+int inner(void) { return 1; }
