@@ -32,7 +32,7 @@ void set_clocks(Job& job) {
 // The first and the last tick that the process is known to have lived.
 void set_extent(const Process& process, std::uint64_t& first, std::uint64_t& last) {
   first = process.header().opened.ticks;
-  last = std::max(process.header().opened.ticks, process.header().latest.ticks);
+  last = std::max({process.header().opened.ticks, process.header().latest.ticks, process.ended_ticks});
   for (const trace::RecordSpan& span : process.file.records()) {
     if (span.records.empty()) continue;
     first = std::min(first, span.records.front().begin);

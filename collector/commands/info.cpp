@@ -40,7 +40,9 @@ void print_job(const Job& job) {
 
 std::string how_it_ended(const Process& process) {
   const trace::FileHeader& h = process.header();
-  return h.ended ? fmt::format("exit code {}", h.exit_code) : "no end seen: it still runs, or was killed";
+  if (h.ended) return fmt::format("exit code {}", h.exit_code);
+  return process.ended_ticks ? "ended without an exit of its own: a signal, or system calls past libc"
+                             : "no end seen: it still runs, or was killed";
 }
 
 void print_calls(const Process& process) {

@@ -2,6 +2,8 @@
 #include "collector/commands/job_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 namespace ddpscope::commands {
 namespace {
@@ -45,7 +48,7 @@ void give_back(const Inherited& inherited) {
   sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
 }
 
-// The pipe closes itself when exec succeeds and carries errno when it fails.
+// `failure` closes itself when exec succeeds and carries errno when it fails.
 [[noreturn]] void become(const std::vector<std::string>& command,
                          const std::map<std::string, std::string>& changed, const Inherited& inherited,
                          int failure) {
@@ -85,7 +88,15 @@ void stop_like(int signal) {
   if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) raise(SIGSTOP);
 }
 
-int wait_and_forward(pid_t job, const sigset_t& handled) {
+void forward_signal(pid_t job, int signals) {
+  signalfd_siginfo info{};
+  if (read(signals, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
+  auto signal = static_cast<int>(info.ssi_signo);
+  // SI_KERNEL: the terminal has sent it to the whole group, the job too.
+  if (signal != SIGCHLD && info.ssi_code != SI_KERNEL) kill(job, signal);
+}
+
+int wait_and_forward(pid_t job, int signals, ProcessWatch& watch) {
   for (;;) {
     int status = 0;
     pid_t changed = waitpid(job, &status, WNOHANG | WUNTRACED);
@@ -94,21 +105,37 @@ int wait_and_forward(pid_t job, const sigset_t& handled) {
       stop_like(WSTOPSIG(status));
       continue;
     }
-    siginfo_t info{};
-    int signal = sigwaitinfo(&handled, &info);
-    // SI_KERNEL: the terminal has sent it to the whole group, the job too.
-    if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(job, signal);
+    pollfd ready[] = {{signals, POLLIN, 0}, {watch.fd(), POLLIN, 0}};
+    if (poll(ready, 2, -1) <= 0) continue;
+    if (ready[0].revents) forward_signal(job, signals);
+    if (ready[1].revents) watch.look();
   }
 }
+
+// What a job needs besides its command; closes itself.
+struct Descriptors {
+  int failure[2] = {-1, -1};  // pipe for the child's errno if it cannot become the command
+  int signals = -1;
+
+  bool open(const sigset_t& handled) {
+    signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    return signals >= 0 && pipe2(failure, O_CLOEXEC) == 0;
+  }
+  void close_write_end() { close(std::exchange(failure[1], -1)); }
+  ~Descriptors() {
+    for (int fd : {failure[0], failure[1], signals})
+      if (fd >= 0) close(fd);
+  }
+};
 
 }  // namespace
 
 Result<int> run_job(const std::vector<std::string>& command,
-                    const std::map<std::string, std::string>& changed) {
-  int failure[2];
-  if (pipe2(failure, O_CLOEXEC) != 0)
-    return Error{std::string("cannot make a pipe: ") + std::strerror(errno), "", ""};
+                    const std::map<std::string, std::string>& changed, ProcessWatch& watch) {
   sigset_t handled = handled_signals();
+  Descriptors descriptors;
+  if (!descriptors.open(handled))
+    return Error{std::string("cannot start a process: ") + std::strerror(errno), "", ""};
   Inherited inherited = take_signals(handled);
   pid_t job = fork();
   if (job < 0) {
@@ -116,12 +143,11 @@ Result<int> run_job(const std::vector<std::string>& command,
     give_back(inherited);
     return Error{std::string("cannot start a process: ") + std::strerror(error), "", ""};
   }
-  if (job == 0) become(command, changed, inherited, failure[1]);
-  close(failure[1]);
+  if (job == 0) become(command, changed, inherited, descriptors.failure[1]);
+  descriptors.close_write_end();
   int error = 0;
-  ssize_t got = read(failure[0], &error, sizeof(error));
-  close(failure[0]);
-  int code = wait_and_forward(job, handled);
+  ssize_t got = read(descriptors.failure[0], &error, sizeof(error));
+  int code = wait_and_forward(job, descriptors.signals, watch);
   give_back(inherited);
   if (got == static_cast<ssize_t>(sizeof(error))) return cannot_start(command.front(), error);
   return code;

@@ -101,17 +101,20 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder) {
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
                std::map<std::string, std::string> environment) {
   environment["DDPSCOPE_TRACE"] = folder.path.string();
-  environment["DDPSCOPE_RUN"] = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
+  std::string run = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
+  environment["DDPSCOPE_RUN"] = run;
   FolderUse use(folder.path);
   if (use.was_first() && reading::holds_traces(folder.path))
     say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
         escape(folder.path.string()));
-  auto code = run_job(options.command, environment);
+  ProcessWatch watch(folder.path);
+  auto code = run_job(options.command, environment, watch);
   if (!code) {
     std::error_code ignored;
     if (folder.made) std::filesystem::remove(folder.path, ignored);
     return failed(code.error());
   }
+  if (reading::holds_traces(folder.path)) watch.write(run, *code);
   if (use.leave())
     sum_up(options, folder.path);
   else

@@ -22,7 +22,7 @@ std::string describe(const Facts& facts, std::uint32_t call) {
   bool incomplete = facts.device_order.completions[call].wait == kNone;
   if (incomplete && blocked != kNone) {
     std::int64_t since = facts.device_order.waits[blocked].begin_ns;
-    text += fmt::format(", never complete: the host waits from {} on", seconds(since));
+    text += fmt::format(", not seen to complete: the host waits from {} on", seconds(since));
   }
   return text;
 }

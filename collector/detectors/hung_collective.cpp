@@ -59,16 +59,6 @@ std::int64_t p99_of(const Facts& facts, const Communicator& communicator, trace:
   return *at;
 }
 
-// The first ordinal that some host waits for in vain.
-std::optional<std::size_t> find_ordinal(const Facts& facts, const Communicator& communicator) {
-  std::optional<std::size_t> first;
-  for (const Member& member : communicator.members)
-    for (std::size_t k = member.calls.size(); k-- > 0 && !complete(facts, member.calls[k]);)
-      if (facts.device_order.completions[member.calls[k]].blocked != kNone)
-        first = std::min(first.value_or(k), k);
-  return first;
-}
-
 // Members that issued the same call at one ordinal.
 struct Party {
   std::vector<std::uint32_t> members;
@@ -109,9 +99,25 @@ std::vector<Party> find_parties(const Facts& facts, std::uint32_t index, std::si
   return parties;
 }
 
+// What some host waits for in vain: a wait covers all that was enqueued before, most of which has completed,
+// though nobody saw it. What stands in the way is the first call that not all members issued; else any.
+std::optional<std::size_t> find_ordinal(const Facts& facts, std::uint32_t index) {
+  const Communicator& communicator = facts.collectives.communicators[index];
+  std::optional<std::size_t> first, last;
+  for (const Member& member : communicator.members)
+    for (std::size_t k = member.calls.size(); k-- > 0 && !complete(facts, member.calls[k]);)
+      if (facts.device_order.completions[member.calls[k]].blocked != kNone) {
+        first = std::min(first.value_or(k), k);
+        last = std::max(last.value_or(k), k);
+      }
+  for (std::size_t k = first.value_or(1); k <= last.value_or(0); ++k)
+    if (find_parties(facts, index, k).front().members.size() < communicator.members.size()) return k;
+  return first;
+}
+
 std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
-  auto ordinal = find_ordinal(facts, communicator);
+  auto ordinal = find_ordinal(facts, index);
   if (!ordinal) return std::nullopt;
   std::vector<Party> parties = find_parties(facts, index, *ordinal);
   auto right = std::max_element(parties.begin(), parties.end());

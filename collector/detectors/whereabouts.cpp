@@ -80,6 +80,12 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
     return {fmt::format("signal {} killed it after {}", *signal, seconds(process.last_ns)), signs.last,
             signs.traced};
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
+  if (process.ended_ticks)
+    return {
+        fmt::format(
+            "its last call is {} at {}; what it did then is not recorded, and it ended without an exit at {}",
+            name_of(job, *signs.last), seconds(job.begin_ns(*signs.last)), seconds(process.last_ns)),
+        signs.last, signs.traced};
   return {
       fmt::format("its trace stops at {}, its last call is {}: it was killed, or does what is not recorded",
                   seconds(process.last_ns), name_of(job, *signs.last)),

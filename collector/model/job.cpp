@@ -35,6 +35,7 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kStreamIo:
       return CallClass::kSockets;
     case PayloadKind::kProcess:
+    case PayloadKind::kEnding:
     case PayloadKind::kSetting:
     case PayloadKind::kThread:
     case PayloadKind::kSignal:

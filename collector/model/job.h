@@ -65,6 +65,8 @@ struct Process {
   std::int32_t rank = -1;  // that it is, or works for; the lowest where it holds several
   const char* rank_source = "";
   std::int32_t attempt = 0;
+  std::uint64_t ended_ticks = 0;  // when the `ddpscope run` above it saw it end or, if it lived on, ended
+                                  // itself; 0: its own records tell, or nobody saw
   std::map<std::string_view, std::string_view> environment{};
   std::vector<std::string_view> arguments{};
   std::vector<Membership> memberships{};

@@ -33,7 +33,9 @@ void take_census(Process& process) {
     const trace::CallInfo* info = trace::find_call(record.call);
     if (!info) return;
     if (info->operation == Operation::kSetting) return take_setting(process, record);
-    if (info->operation == Operation::kThread || info->operation == Operation::kDigest) return;
+    if (info->operation == Operation::kThread || info->operation == Operation::kDigest ||
+        info->operation == Operation::kJobWatched || info->operation == Operation::kProcessEnded)
+      return;  // no calls of the guest
     process.calls[static_cast<std::size_t>(model::class_of(info->payload))] +=
         model::folded_calls(record, *info);
     if (info->operation == Operation::kCommunicatorInit || info->operation == Operation::kCommunicatorSplit)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collector/reading/census.h"
+#include "collector/reading/endings.h"
 #include "collector/reading/generations.h"
 #include "collector/reading/identity.h"
 
@@ -151,7 +152,8 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
     job.processes.push_back(Process{.file = std::move(*file)});
     take_census(job.processes.back());
   }
-  if (job.processes.empty()) return reading.errors.front();
+  take_endings(job.processes);
+  if (job.processes.empty()) return reading.errors.empty() ? no_trace_in(trace) : reading.errors.front();
   link_parents(job.processes);
   Components components = find_components(job.processes);
   auto chosen = choose_job(job, components, trace);

@@ -11,6 +11,7 @@
 
 #include "injector/core/settings.h"
 #include "injector/python/interpreter.h"
+#include "trace/write/identity.h"
 #include "trace/write/raw_syscall.h"
 
 namespace ddpscope::injector {
@@ -103,8 +104,7 @@ __attribute__((destructor)) void unload() {
 }
 
 void open_file() {
-  trace::Identity identity{};
-  read_identity(&identity);
+  trace::Identity identity = trace::read_identity();
   // The child of vfork() has another pid and yet writes what its parent, whose memory it borrows, will go on
   // from: pids are asked only where nothing better tells a copy.
   bool check_pid = process.same_process == &always;

@@ -1,61 +1,17 @@
-// Reads who this process is and writes what does not change about it.
+// Command line, environment, mounts.
 #include "injector/core/settings.h"
 
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "injector/core/process.h"
 #include "injector/core/text_lines.h"
 #include "trace/schema.h"
-#include "trace/write/raw_syscall.h"
+#include "trace/write/text_file.h"
 
 extern char** environ;
 
 namespace ddpscope::injector {
 namespace {
-
-using trace::as_argument;
-using trace::raw_syscall;
-
-std::uint64_t parse_number(const char* text) {
-  std::uint64_t value = 0;
-  while (*text >= '0' && *text <= '9') value = value * 10 + static_cast<std::uint64_t>(*text++ - '0');
-  return value;
-}
-
-char* format_number(char* end, std::uint64_t number) {
-  *--end = 0;
-  do *--end = static_cast<char>('0' + number % 10);
-  while (number /= 10);
-  return end;
-}
-
-// Fields of /proc/PID/stat as proc(5) numbers them, from 3. The name, field 2, may hold blanks and brackets.
-struct Stat {
-  char text[1024];
-  const char* after_name = nullptr;
-
-  explicit Stat(std::int32_t pid) {
-    char path[64] = "/proc/";
-    char digits[24];
-    strcat(path, format_number(digits + sizeof(digits), static_cast<std::uint64_t>(pid)));
-    strcat(path, "/stat");
-    read_text(path, text, sizeof(text));
-    after_name = strrchr(text, ')');
-  }
-  std::uint64_t field(int number) const {
-    const char* at = after_name ? after_name + 1 : "";
-    for (int skip = 3; *at; ++skip) {
-      while (*at == ' ') ++at;
-      if (skip == number) return parse_number(at);
-      while (*at && *at != ' ') ++at;
-    }
-    return 0;
-  }
-};
-
-constexpr int kParentPid = 4;
-constexpr int kStartTime = 22;
 
 // Variables by which launchers and frameworks give a process its place, and those that change what we see.
 constexpr const char* kPrefixes[] = {"RANK=",
@@ -110,11 +66,11 @@ void write_environment(trace::FileWriter& file) {
 
 void write_arguments(trace::FileWriter& file) {
   static char text[16384];  // only one thread ever opens the file
-  std::size_t bytes = read_text("/proc/self/cmdline", text, sizeof(text));
+  std::size_t bytes = trace::read_text("/proc/self/cmdline", text, sizeof(text));
   char digits[24];
   std::uint64_t index = 0;
   for (std::size_t at = 0; at < bytes; at += strlen(text + at) + 1) {
-    const char* name = format_number(digits + sizeof(digits), index++);
+    const char* name = trace::format_number(digits + sizeof(digits), index++);
     write_setting(file, trace::Call::argument, name, strlen(name), text + at, strlen(text + at));
   }
 }
@@ -151,22 +107,6 @@ bool write_mount(const char* line, std::size_t bytes, void* argument) {
 }
 
 }  // namespace
-
-void read_identity(trace::Identity* identity) {
-  char boot_id[64] = {};
-  std::size_t bytes = read_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
-  identity->host_id = trace::hash_bytes(boot_id, bytes);
-  utsname names;
-  if (raw_syscall(SYS_uname, as_argument(&names)) == 0)
-    memcpy(identity->host, names.nodename, strnlen(names.nodename, sizeof(identity->host) - 1));
-  for (char* at = identity->host; *at; ++at)
-    if (*at == '/') *at = '_';
-  identity->pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
-  Stat own(identity->pid);
-  identity->start_time = own.field(kStartTime);
-  identity->parent_pid = static_cast<std::int32_t>(own.field(kParentPid));
-  if (identity->parent_pid > 0) identity->parent_start_time = Stat(identity->parent_pid).field(kStartTime);
-}
 
 void write_settings(trace::FileWriter& file) {
   this_thread.writer.write_schema(file, trace::kSchemaText, trace::kSchemaBytes);

@@ -4,9 +4,6 @@
 
 namespace ddpscope::injector {
 
-// Host, pid and start time, parent: from /proc and uname, by raw system calls.
-void read_identity(trace::Identity* identity);
-
 // Records the schema, the command line, the environment variables by which launchers tell a process its
 // place, and the mounts of network file systems.
 void write_settings(trace::FileWriter& file);

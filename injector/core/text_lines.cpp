@@ -31,19 +31,6 @@ bool take_lines(char* text, std::size_t bytes, char** rest, bool (*take)(const c
 
 }  // namespace
 
-std::size_t read_text(const char* path, char* out, std::size_t bytes) {
-  std::size_t size = 0;
-  long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path), O_RDONLY | O_CLOEXEC);
-  while (!failed(fd) && size < bytes - 1) {
-    long got = raw_syscall(SYS_read, fd, as_argument(out + size), static_cast<long>(bytes - 1 - size));
-    if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  if (!failed(fd)) raw_syscall(SYS_close, fd);
-  out[size] = 0;
-  return size;
-}
-
 void for_each_line(const char* path, bool (*take)(const char*, std::size_t, void*), void* argument) {
   long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path), O_RDONLY | O_CLOEXEC);
   if (failed(fd)) return;

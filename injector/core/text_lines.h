@@ -5,9 +5,6 @@
 
 namespace ddpscope::injector {
 
-// Up to `bytes` of a file in one piece, terminated by 0; how many they are, 0 if it cannot be read.
-std::size_t read_text(const char* path, char* out, std::size_t bytes);
-
 // Calls `take` with each line, without its newline, until it returns false. A line beyond 60 KiB is cut up.
 void for_each_line(const char* path, bool (*take)(const char* line, std::size_t bytes, void* argument),
                    void* argument);

@@ -6,7 +6,7 @@
 
 #include "injector/core/process.h"
 #include "injector/core/safe_read.h"
-#include "injector/core/text_lines.h"
+#include "trace/write/text_file.h"
 #include "injector/python/interpreter.h"
 #include "injector/python/python_text.h"
 #include "trace/write/raw_syscall.h"
@@ -44,7 +44,7 @@ Standing standing_of(Address state) {
 // The state of the main thread in /proc/PID/task/PID/stat: the letter behind the name's bracket.
 bool main_thread_sleeps() {
   char text[512];
-  std::size_t bytes = read_text("/proc/self/stat", text, sizeof(text));
+  std::size_t bytes = trace::read_text("/proc/self/stat", text, sizeof(text));
   const auto* after_name = static_cast<const char*>(memrchr(text, ')', bytes));
   return after_name && after_name[1] == ' ' && after_name[2] == 'S';
 }

@@ -46,7 +46,7 @@ def test_resumed(tmp_path, ranks, seed):
 def test_killed_at_any_moment(tmp_path, ranks, seed):
     """A job that is killed as a whole is not hung, and did not skip what its peers did not come to either."""
     draw = trainer.Draw(seed, "killed", ranks)
-    draw.epochs = 50
+    draw.epochs = 5000
     command = [trainer.ddpscope.DDPSCOPE, "run", "--cpu", "-o", tmp_path / "trace", "--", trainer.TRAINER,
                *draw.arguments(), "--workdir", tmp_path / "out"]
     job = subprocess.Popen([str(word) for word in command], cwd=tmp_path, stdin=subprocess.DEVNULL,
@@ -55,4 +55,15 @@ def test_killed_at_any_moment(tmp_path, ranks, seed):
     os.killpg(job.pid, signal.SIGKILL)
     job.wait()
     result = ddpscope.report(tmp_path / "trace")
+    assert result["findings"] == [], json.dumps(result["findings"], indent=1)[:4000]
+
+
+@trainer.everywhere
+def test_interrupted_at_any_moment(tmp_path, ranks, seed):
+    """Nor is one whose end `run` saw."""
+    draw = trainer.Draw(seed, "interrupted", ranks)
+    draw.epochs = 5000
+    how = draw.rng.choice([signal.SIGINT, signal.SIGTERM])
+    trace = trainer.train_and_signal(draw, tmp_path, how, draw.rng.uniform(0.5, 4))
+    result = ddpscope.report(trace)
     assert result["findings"] == [], json.dumps(result["findings"], indent=1)[:4000]

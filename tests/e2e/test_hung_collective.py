@@ -1,4 +1,6 @@
 """A rank never comes to a collective: who waits, who is absent, and how it ended."""
+import signal
+
 import ddpscope
 import pytest
 import trainer
@@ -15,3 +17,17 @@ def test_a_rank_is_absent(tmp_path, variant, sign, ranks, seed):
     assert sign in finding["title"] + " ".join(step["detail"] for step in finding["evidence"])
     waiting = {step["rank"] for step in finding["evidence"] if step["rank"] != draw.rank}
     assert waiting, "nobody is shown waiting"
+
+
+@trainer.everywhere
+def test_somebody_ends_the_hung_job(tmp_path, ranks, seed):
+    """The ranks leave no record of their end; `run` saw it, and so how long they had waited."""
+    draw = trainer.Draw(seed, "hung-interrupted", ranks)
+    draw.at, draw.timeout = 2, 1000
+    how = draw.rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    trace = trainer.train_and_signal(draw, tmp_path, how, 8, "--fault", "hung-collective/stuck", "--fault-rank",
+                                     draw.rank, "--fault-at", draw.at)
+    finding = ddpscope.only_finding(trace, "hung-collective")
+    assert finding["ranks"] == [draw.rank]
+    assert finding["last_ns"] - finding["first_ns"] > 2e9
+    assert ddpscope.report(trace)["job"]["duration_s"] > 7

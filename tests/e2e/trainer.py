@@ -1,6 +1,8 @@
 """Runs the reference trainer under `ddpscope run --cpu`, with sizes, fault and place drawn from a seed."""
 import json
 import pathlib
+import subprocess
+import time
 
 import ddpscope
 import pytest
@@ -25,6 +27,7 @@ class Draw:
         self.batch = self.rng.choice([4, 8])
         self.width = self.rng.choice([48, 64, 80])
         self.at = 1
+        self.timeout = 5  # seconds without progress after which the trainer gives up
         self.environment = {}
 
     @property
@@ -34,7 +37,7 @@ class Draw:
     def arguments(self):
         return ["--ranks", self.ranks, "--epochs", self.epochs, "--samples", self.samples, "--batch", self.batch,
                 "--accumulate", self.accumulate, "--width", self.width,
-                "--seed", self.rng.randrange(1, 1000), "--workers", self.rng.randrange(1, 3), "--timeout", 5]
+                "--seed", self.rng.randrange(1, 1000), "--workers", self.rng.randrange(1, 3), "--timeout", self.timeout]
 
 
 def train(draw, folder, *extra, code=0):
@@ -46,6 +49,19 @@ def train(draw, folder, *extra, code=0):
     wrong = done.code == 0 if code is None else done.code != code
     assert not wrong, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
     return trace
+
+
+def train_and_signal(draw, folder, signal_number, seconds, *extra):
+    """The same, but `ddpscope run` gets a signal after so many seconds, and hands it on."""
+    command = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", folder / "trace", "--", TRAINER, *draw.arguments(),
+               "--workdir", folder / "out", *extra]
+    job = subprocess.Popen([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(seconds)
+    job.send_signal(signal_number)
+    stderr = job.communicate(timeout=60)[1]
+    assert job.returncode == 128 + signal_number, stderr[-3000:]
+    return folder / "trace"
 
 
 def fault(name, draw, folder, *extra, code=0):

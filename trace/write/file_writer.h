@@ -8,21 +8,12 @@
 #include "trace/format.h"
 #include "trace/health.h"
 #include "trace/write/clock.h"
+#include "trace/write/identity.h"
 
 namespace ddpscope::trace {
 
 constexpr std::uint64_t kDefaultRingBytes = 64u << 20;
 constexpr std::size_t kMaxPath = 4096;
-
-// Who writes: fills the header and names the file. Fixed for the life of the process.
-struct Identity {
-  std::uint64_t host_id;
-  char host[64];
-  std::int32_t pid;
-  std::int32_t parent_pid;
-  std::uint64_t start_time;         // clock ticks since boot
-  std::uint64_t parent_start_time;  // 0 if unknown
-};
 
 // Hash of the bytes with which strings and stacks are told apart (and a communicator's identity is made).
 std::uint64_t hash_bytes(const void* bytes, std::size_t size);

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
+#include "collector/alignment/align.h"
 #include "tests/unit/collector/recorded.h"
 
 namespace ddpscope::reading {
@@ -85,6 +87,34 @@ TEST(Reading, OneFileByItself) {
   auto reading = read_trace(file_of(trace, 10), progress);
   ASSERT_TRUE(reading.ok());
   EXPECT_EQ(reading->job.ranks(), std::vector<std::int32_t>{0});
+}
+
+// `run` has number 9 and saw process 11 end at 3 s; 10 wrote its own exit, 12 lived on.
+constexpr const char* kWatched = R"(
+process a pid=10 rank=0 world=3 until=2
+process b pid=11 rank=1 world=3
+process c pid=12 rank=2 world=3
+process run pid=9
+a 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=3
+b 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=3
+c 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=2 size=3
+run 0.05 +5.95 job_watched pid=9 status=137
+run 3 +0 process_ended pid=11 start_time=100000
+run 4 +0 process_ended pid=12 start_time=99
+)";
+
+TEST(Reading, ProcessesEndWhenRunSawIt) {
+  auto reading = Recorded(kWatched).read();
+  ASSERT_TRUE(reading.ok());
+  alignment::align(reading->job);
+  std::map<std::int32_t, std::int64_t> last_ns;
+  for (const model::Process& process : reading->job.processes)
+    last_ns[process.header().pid] = process.last_ns;
+  ASSERT_EQ(last_ns.size(), 3u) << "run itself is no process of the job";
+  EXPECT_NEAR(static_cast<double>(last_ns[11]), 3e9, 1e6);
+  EXPECT_NEAR(static_cast<double>(last_ns[12]), 6e9, 1e6)
+      << "what another process of that number did counts for nothing";
+  EXPECT_EQ(reading->job.duration_ns, last_ns[12]);
 }
 
 }  // namespace

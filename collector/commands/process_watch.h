@@ -1,0 +1,49 @@
+// When each recorded process of a job ended, seen from outside: a process that a signal ends while it waits
+// leaves no record of that, and its trace alone cannot tell a hang from a job that was cut short.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trace/write/clock.h"
+#include "trace/write/identity.h"
+
+namespace ddpscope::commands {
+
+// Watches the processes of this host that begin a trace in `folder` from now on. Costs the job nothing. Where
+// the kernel lacks inotify or pidfd_open (Linux 5.3), or descriptors run out, it sees less.
+class ProcessWatch {
+ public:
+  explicit ProcessWatch(const std::filesystem::path& folder);
+  ~ProcessWatch();
+  ProcessWatch(const ProcessWatch&) = delete;
+  ProcessWatch& operator=(const ProcessWatch&) = delete;
+
+  int fd() const { return epoll_; }  // readable: there is something for look(); -1: nothing will ever be
+  void look();
+
+  // Leaves a trace file of this process in the folder: what look() saw, and that the job, named by `run` (as
+  // DDPSCOPE_RUN is), lasted until now and ended with `exit_code`. Without room for it, nothing is left.
+  void write(const std::string& run, int exit_code);
+
+ private:
+  struct Seen {
+    std::int32_t pid;
+    std::uint64_t start_time;
+    std::uint64_t ended;  // ticks
+  };
+  void meet_new_files();
+  void meet(const std::string& file);
+
+  std::filesystem::path folder_;
+  trace::Clock clock_;
+  trace::Identity own_;
+  std::uint64_t began_;
+  int epoll_;
+  int inotify_;
+  std::map<int, Seen> alive_;  // by pidfd
+  std::vector<Seen> ended_;
+};
+
+}  // namespace ddpscope::commands
