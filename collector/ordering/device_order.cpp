@@ -137,6 +137,8 @@ void Replay::apply_copy(const Entry& entry) {
     case trace::Call::cudaMemcpy2D:
     case trace::Call::cudaMemcpy3D:
     case trace::Call::cudaMemcpyFromSymbol:
+    case trace::Call::cudaMemcpyFromArray:
+    case trace::Call::cudaMemcpy2DFromArray:
       break;
     default:
       return;

@@ -18,6 +18,10 @@ inline CopyArguments move(const void* destination, const void* source, std::uint
   return {destination, as_number(source), bytes, stream, kind};
 }
 
+inline std::uint64_t bytes_of(const cudaExtent& extent) {
+  return extent.width * extent.height * extent.depth;
+}
+
 inline CopyArguments fill(const void* destination, int value, std::uint64_t bytes,
                           cudaStream_t stream = nullptr) {
   return {destination, static_cast<std::uint64_t>(value), bytes, stream};
@@ -26,8 +30,12 @@ inline CopyArguments fill(const void* destination, int value, std::uint64_t byte
 // Widths of copies to or from arrays are in elements whose size only the array knows: taken for bytes.
 inline CopyArguments move(const cudaMemcpy3DParms* p, cudaStream_t stream = nullptr) {
   if (!p) return {};
-  return move(p->dstPtr.ptr, p->srcPtr.ptr, p->extent.width * p->extent.height * p->extent.depth, p->kind,
-              stream);
+  return move(p->dstPtr.ptr, p->srcPtr.ptr, bytes_of(p->extent), p->kind, stream);
+}
+
+inline CopyArguments move(const cudaMemcpy3DPeerParms* p, cudaStream_t stream = nullptr) {
+  if (!p) return {};
+  return move(p->dstPtr.ptr, p->srcPtr.ptr, bytes_of(p->extent), cudaMemcpyDeviceToDevice, stream);
 }
 
 // cudaMemcpyBatchAsync of CUDA 12 has a size_t* before the stream, that of CUDA 13 has not.
@@ -38,6 +46,15 @@ inline CopyArguments batch(void** destinations, const void** sources, const size
   for (size_t i = 0; i < count; ++i) bytes += sizes[i];
   auto stream = static_cast<cudaStream_t>(runtime_version() >= 13000 ? seventh : eighth);
   return move(destinations[0], sources[0], bytes, cudaMemcpyDefault, stream);
+}
+
+// cudaMemcpy3DBatchAsync of CUDA 12 has a size_t* before the flags, that of CUDA 13 has not.
+inline CopyArguments batch(size_t count, const cudaMemcpy3DBatchOp* copies, void* fourth, void* fifth) {
+  if (!count || !copies) return {};
+  std::uint64_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) bytes += bytes_of(copies[i].extent);
+  auto stream = static_cast<cudaStream_t>(runtime_version() >= 13000 ? fourth : fifth);
+  return move(copies->dst.op.ptr.ptr, copies->src.op.ptr.ptr, bytes, cudaMemcpyDefault, stream);
 }
 
 inline const void* offset(const void* symbol, size_t bytes) {

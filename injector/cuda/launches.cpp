@@ -51,6 +51,16 @@ DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStre
                                              {stream, nullptr, static_cast<unsigned>(mode)}, stream, mode);
 }
 
+DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                                          const cudaGraphNode_t* dependencies,
+                                                          const cudaGraphEdgeData* dependencyData,
+                                                          size_t numDependencies,
+                                                          cudaStreamCaptureMode mode) {
+  return order<Call::cudaStreamBeginCaptureToGraph>(
+      &cudaStreamBeginCaptureToGraph, {stream, nullptr, static_cast<unsigned>(mode)}, stream, graph,
+      dependencies, dependencyData, numDependencies, mode);
+}
+
 DDPSCOPE_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* pGraph) {
   return order<Call::cudaStreamEndCapture>(&cudaStreamEndCapture, {stream}, stream, pGraph);
 }

@@ -56,6 +56,16 @@ DDPSCOPE_EXPORT cudaError_t cudaHostUnregister(void* ptr) {
   return give_back<Call::cudaHostUnregister>(&cudaHostUnregister, ptr, nullptr, ptr);
 }
 
+DDPSCOPE_EXPORT cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle,
+                                                 unsigned int flags) {
+  return allocate<Call::cudaIpcOpenMemHandle>(&cudaIpcOpenMemHandle, devPtr, {0, nullptr, flags}, devPtr,
+                                              handle, flags);
+}
+
+DDPSCOPE_EXPORT cudaError_t cudaIpcCloseMemHandle(void* devPtr) {
+  return give_back<Call::cudaIpcCloseMemHandle>(&cudaIpcCloseMemHandle, devPtr, nullptr, devPtr);
+}
+
 // PyTorch sets the device around nearly everything: only a change is worth a record.
 DDPSCOPE_EXPORT cudaError_t cudaSetDevice(int device) {
   auto* function = real<Call::cudaSetDevice>(&cudaSetDevice);

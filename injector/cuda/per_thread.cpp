@@ -30,6 +30,7 @@ decltype(cudaLaunchHostFunc) cudaLaunchHostFunc_ptsz;
 decltype(cudaStreamAddCallback) cudaStreamAddCallback_ptsz;
 decltype(cudaGraphLaunch) cudaGraphLaunch_ptsz;
 decltype(cudaStreamBeginCapture) cudaStreamBeginCapture_ptsz;
+decltype(cudaStreamBeginCaptureToGraph) cudaStreamBeginCaptureToGraph_ptsz;
 decltype(cudaStreamEndCapture) cudaStreamEndCapture_ptsz;
 decltype(cudaStreamSynchronize) cudaStreamSynchronize_ptsz;
 decltype(cudaStreamQuery) cudaStreamQuery_ptsz;
@@ -170,6 +171,16 @@ DDPSCOPE_EXPORT cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cuda
 DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return order<Call::cudaStreamBeginCapture_ptsz>(
       &cudaStreamBeginCapture_ptsz, {stream, nullptr, static_cast<unsigned>(mode)}, stream, mode);
+}
+
+DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
+                                                               const cudaGraphNode_t* dependencies,
+                                                               const cudaGraphEdgeData* dependencyData,
+                                                               size_t numDependencies,
+                                                               cudaStreamCaptureMode mode) {
+  return order<Call::cudaStreamBeginCaptureToGraph_ptsz>(
+      &cudaStreamBeginCaptureToGraph_ptsz, {stream, nullptr, static_cast<unsigned>(mode)}, stream, graph,
+      dependencies, dependencyData, numDependencies, mode);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t* pGraph) {

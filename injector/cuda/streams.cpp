@@ -67,3 +67,7 @@ DDPSCOPE_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigne
 DDPSCOPE_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return order<Call::cudaEventDestroy>(&cudaEventDestroy, {nullptr, event}, event);
 }
+
+DDPSCOPE_EXPORT cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
+  return create_event<Call::cudaIpcOpenEventHandle>(&cudaIpcOpenEventHandle, event, 0, event, handle);
+}

@@ -4,7 +4,35 @@
 #include <cstring>
 
 extern "C" decltype(cudaMemcpyAsync) cudaMemcpyAsync_ptsz;
+extern "C" decltype(cudaMemset3D) cudaMemset3D_ptds;
 extern "C" decltype(cudaStreamSynchronize) cudaStreamSynchronize_ptsz;
+
+namespace {
+
+// Whatever the runtime answers: it may have none of them. The last allocation's pitch is the runtime's.
+bool arrays() {
+  char host[64] = {};
+  cudaArray_t array = nullptr;
+  const cudaChannelFormatDesc floats{32, 32, 0, 0, cudaChannelFormatKindFloat};
+  cudaMallocArray(&array, &floats, 16, 2, 0);
+  cudaMemcpy2DToArray(array, 0, 0, host, 8, 8, 2, cudaMemcpyHostToDevice);
+  cudaMemcpy2DFromArrayAsync(host, 8, array, 0, 0, 8, 3, cudaMemcpyDeviceToHost, cudaStreamLegacy);
+  cudaMemcpy3DPeerParms peers{};
+  peers.extent = {4, 5, 6};
+  cudaMemcpy3DPeer(&peers);
+  cudaMemcpy3DBatchOp batch[2] = {};
+  batch[0].extent = batch[1].extent = {2, 3, 4};
+  cudaMemcpy3DBatchAsync(2, batch, 0, cudaStreamLegacy);
+  cudaFreeArray(array);
+  cudaGetLastError();
+  cudaPitchedPtr block{};
+  bool good = cudaMalloc3D(&block, {8, 4, 2}) == cudaSuccess;
+  good &= cudaMemset3D(block, 1, {8, 4, 2}) == cudaSuccess;
+  good &= cudaMemset3D_ptds(block, 2, {8, 4, 1}) == cudaSuccess;
+  return cudaFree(block.ptr) == cudaSuccess && good;
+}
+
+}  // namespace
 
 int main() {
   char host[4096] = {};
@@ -29,6 +57,7 @@ int main() {
   good &= cudaStreamSynchronize_ptsz(nullptr) == cudaSuccess;
   good &= cudaMemcpy(device, nullptr, 500, static_cast<cudaMemcpyKind>(99)) != cudaSuccess;
   good &= cudaGetLastError() != cudaSuccess && cudaPeekAtLastError() == cudaSuccess;
+  good &= arrays();
   good &= cudaFree(device) == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess;
   return good ? 0 : 1;
 }
