@@ -115,11 +115,13 @@ std::uint32_t first_missing(std::vector<std::uint32_t>& sequences) {
 }
 
 void Builder::add_members() {
-  std::map<std::uint64_t, std::uint32_t> by_id;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> by_id_and_use;
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     const Process& process = job_.processes[i];
+    std::map<std::pair<std::uint64_t, std::int32_t>, std::uint32_t> uses;  // of an id, by rank
     for (const Membership& m : process.memberships) {
-      auto [found, fresh] = by_id.emplace(m.id, static_cast<std::uint32_t>(result_.communicators.size()));
+      auto [found, fresh] = by_id_and_use.emplace(std::pair(m.id, uses[{m.id, m.rank}]++),
+                                                  static_cast<std::uint32_t>(result_.communicators.size()));
       if (fresh) result_.communicators.push_back({m.id, m.size, {}});
       Member member{};
       member.rank_in_communicator = m.rank;
@@ -127,6 +129,8 @@ void Builder::add_members() {
       member.process = i;
       member.number = m.communicator;
       member.made = m.place;
+      member.incomplete = process.file.health(trace::Health::kept_records_lost) ||
+                          process.file.health(trace::Health::chunk_open_failed);
       result_.communicators[found->second].members.push_back(std::move(member));
     }
   }
