@@ -72,6 +72,7 @@ bool overlap(const WrittenFile& a, const WrittenFile& b) {
 // second was made.
 bool collide(const WrittenFile& a, const WrittenFile& b) {
   if (a.rank == b.rank || (a.append && b.append) || (a.inherited && b.inherited)) return false;
+  if (a.host == b.host && a.device != b.device) return false;  // containers: one path, two file systems
   if (a.exclusive && b.exclusive && a.opened_as == b.opened_as) return false;
   return (a.truncate && b.truncate) || overlap(a, b);
 }

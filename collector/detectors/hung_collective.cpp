@@ -29,6 +29,8 @@ struct Hang {
   std::vector<std::uint32_t> waiting;  // members whose host waits for the call
   std::vector<std::uint32_t> other;    // members that issued another call in its place
   std::vector<std::uint32_t> absent;   // members that issued no more calls
+  bool unknown = false;                // a member's recording lost calls: it may be the missing one
+  bool given_up = true;                // by all that wait: the job itself took it for a hang
   std::int64_t longest_wait = 0;
 
   std::vector<std::uint32_t> at_fault() const {
@@ -42,21 +44,43 @@ bool complete(const Facts& facts, std::uint32_t call) {
   return facts.device_order.completions[call].wait != kNone;
 }
 
+// By themselves: a program that is told to end by a signal ends with 128 and the signal's number as a rule.
+constexpr std::int32_t kEndedBySignal = 128;
+
+bool failed(const Facts& facts, const Member& member) {
+  const trace::FileHeader& header = facts.job.processes[member.process].header();
+  return header.ended && header.exit_code > 0 && header.exit_code <= kEndedBySignal;
+}
+
+bool gave_up(const Facts& facts, const Member& member) {
+  return member.aborted_ns != ordering::kNever || member.error_ns != ordering::kNever ||
+         failed(facts, member);
+}
+
 // When the host gave up or was last seen.
 std::int64_t end_of(const Facts& facts, const Member& member) {
   return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns});
 }
 
-std::int64_t p99_of(const Facts& facts, const Communicator& communicator, trace::Operation operation) {
+// How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
+// wait for the same call at the same place was: rank 0 may be at its evaluation, as in every epoch.
+std::int64_t needed_wait(const Facts& facts, const Communicator& communicator, const Hang& hang) {
+  const CollectiveCall& hung =
+      facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
   std::vector<std::int64_t> waits;
+  std::int64_t longest = 0;
   for (const Member& member : communicator.members)
-    for (std::uint32_t call : member.calls)
-      if (facts.collectives.calls[call].signature.operation == operation && complete(facts, call))
-        waits.push_back(facts.device_order.complete_ns(call) - facts.collectives.calls[call].begin_ns);
-  if (waits.empty()) return 0;
-  auto at = waits.begin() + static_cast<std::ptrdiff_t>((waits.size() - 1) * 99 / 100);
-  std::nth_element(waits.begin(), at, waits.end());
-  return *at;
+    for (std::uint32_t number : member.calls) {
+      const CollectiveCall& call = facts.collectives.calls[number];
+      if (call.signature.operation != hung.signature.operation || !complete(facts, number)) continue;
+      waits.push_back(std::min(facts.device_order.complete_ns(number) - call.begin_ns, kLongestCommon));
+      if (call.site == hung.site && call.signature == hung.signature)
+        longest = std::max(longest, waits.back());
+    }
+  if (waits.empty()) return kLongWait;
+  auto p99 = waits.begin() + static_cast<std::ptrdiff_t>((waits.size() - 1) * 99 / 100);
+  std::nth_element(waits.begin(), p99, waits.end());
+  return std::max({kLongWait, 10 * *p99, hang.given_up ? 0 : longest});
 }
 
 // Members that issued the same call at one ordinal.
@@ -84,7 +108,7 @@ std::vector<Party> find_parties(const Facts& facts, std::uint32_t index, std::si
   std::vector<Party> parties;
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     const Member& member = communicator.members[m];
-    if (ordinal >= member.calls.size()) continue;
+    if (member.incomplete || ordinal >= member.calls.size()) continue;
     const CollectiveCall& call = facts.collectives.call_at(member, ordinal);
     auto party = std::find_if(parties.begin(), parties.end(), [&](const Party& known) {
       const Member& first = communicator.members[known.members.front()];
@@ -105,7 +129,8 @@ std::optional<std::size_t> find_ordinal(const Facts& facts, std::uint32_t index)
   const Communicator& communicator = facts.collectives.communicators[index];
   std::optional<std::size_t> first, last;
   for (const Member& member : communicator.members)
-    for (std::size_t k = member.calls.size(); k-- > 0 && !complete(facts, member.calls[k]);)
+    for (std::size_t k = member.incomplete ? 0 : member.calls.size();
+         k-- > 0 && !complete(facts, member.calls[k]);)
       if (facts.device_order.completions[member.calls[k]].blocked != kNone) {
         first = std::min(first.value_or(k), k);
         last = std::max(last.value_or(k), k);
@@ -121,10 +146,12 @@ std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
   if (!ordinal) return std::nullopt;
   std::vector<Party> parties = find_parties(facts, index, *ordinal);
   auto right = std::max_element(parties.begin(), parties.end());
-  Hang hang{index, *ordinal, right->waiting, {}, {}, 0};
+  Hang hang{index, *ordinal, right->waiting, {}, {}};
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     const Member& member = communicator.members[m];
-    if (*ordinal >= member.calls.size())
+    if (member.incomplete)
+      hang.unknown = true;
+    else if (*ordinal >= member.calls.size())
       hang.absent.push_back(m);
     else if (std::count(right->members.begin(), right->members.end(), m) == 0)
       hang.other.push_back(m);
@@ -132,14 +159,16 @@ std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
   for (std::uint32_t m : hang.waiting) {
     const Member& member = communicator.members[m];
     std::uint32_t blocked = facts.device_order.completions[member.calls[*ordinal]].blocked;
+    hang.given_up = hang.given_up && gave_up(facts, member);
     hang.longest_wait =
         std::max(hang.longest_wait, end_of(facts, member) - facts.device_order.waits[blocked].begin_ns);
   }
   return hang;
 }
 
-// A rank ended while its peers went on: its exit was seen before theirs; or its trace just stops while every
-// peer noticed that it was gone (a kill of the whole job lets no rank notice anything).
+// A rank ended while its peers went on: its exit was seen before theirs, and it was no signal that all may
+// have been sent; or its trace just stops while every peer noticed that it was gone (a kill of the whole job
+// lets no rank notice anything).
 bool ended_before(const Facts& facts, const Communicator& communicator, std::uint32_t absent) {
   const Member& gone = communicator.members[absent];
   const model::Process& process = facts.job.processes[gone.process];
@@ -147,13 +176,12 @@ bool ended_before(const Facts& facts, const Communicator& communicator, std::uin
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     if (m == absent) continue;
     const Member& peer = communicator.members[m];
-    const model::Process& other = facts.job.processes[peer.process];
-    bool gave_up = peer.aborted_ns != ordering::kNever || peer.error_ns != ordering::kNever;
-    bool failed = other.header().ended && other.header().exit_code != 0;
-    all_noticed = all_noticed && (gave_up || failed);
-    outlived = outlived || other.last_ns > process.last_ns;
+    all_noticed = all_noticed && gave_up(facts, peer);
+    outlived = outlived || facts.job.processes[peer.process].last_ns > process.last_ns;
   }
-  return outlived && (process.header().ended || all_noticed);
+  const trace::FileHeader& header = process.header();
+  bool by_itself = header.ended && header.exit_code <= kEndedBySignal;
+  return outlived && (by_itself || all_noticed);
 }
 
 std::vector<std::int32_t> ranks_of(const Communicator& communicator,
@@ -250,13 +278,13 @@ std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall&
   return title + tell_shift(facts, hang);
 }
 
-void tell(const Facts& facts, const Hang& hang, bool certain, findings::Outcome& outcome) {
+void tell(const Facts& facts, const Hang& hang, findings::Outcome& outcome) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   const CollectiveCall& call =
       facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
   findings::Finding finding;
   finding.slug = "hung-collective";
-  finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
+  finding.confidence = findings::Confidence::kCertain;
   finding.ranks = ranks_of(communicator, hang.at_fault());
   finding.title = title_of(facts, hang, call);
   finding.advice =
@@ -281,21 +309,23 @@ void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
     auto hang = find_hang(facts, c);
     if (!hang || hang->waiting.empty()) continue;
     const Communicator& communicator = facts.collectives.communicators[c];
-    const CollectiveCall& call =
-        facts.collectives.call_at(communicator.members[hang->waiting.front()], hang->ordinal);
-    std::int64_t needed = std::max(
-        kLongWait, 10 * std::min(p99_of(facts, communicator, call.signature.operation), kLongestCommon));
     bool gone = std::any_of(hang->absent.begin(), hang->absent.end(),
                             [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
-    if (gone || hang->longest_wait >= needed)
-      tell(facts, *hang, true, outcome);
-    else
-      outcome.coverage.push_back(
-          {fmt::format("the last {} of communicator {:016x}", matching::to_text(call.signature),
-                       communicator.id),
-           fmt::format("the trace ends {} into the wait for it: too short to tell a hang from a slow rank",
-                       seconds(hang->longest_wait)),
-           {"hung-collective"}});
+    bool lost = hang->unknown && hang->absent.empty() && hang->other.empty();
+    if (!lost && (gone || hang->longest_wait >= needed_wait(facts, communicator, *hang))) {
+      tell(facts, *hang, outcome);
+      continue;
+    }
+    const CollectiveCall& call =
+        facts.collectives.call_at(communicator.members[hang->waiting.front()], hang->ordinal);
+    outcome.coverage.push_back(
+        {fmt::format("the last {} of communicator {:016x}", matching::to_text(call.signature),
+                     communicator.id),
+         lost ? "some rank's recording lost calls: whether it made this one is not known"
+              : fmt::format(
+                    "the trace ends {} into the wait for it: too short to tell a hang from a slow rank",
+                    seconds(hang->longest_wait)),
+         {"hung-collective"}});
   }
 }
 

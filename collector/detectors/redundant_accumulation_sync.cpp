@@ -48,6 +48,7 @@ class StepReader {
   std::vector<std::uint32_t> largest_group(const Step& step) const;
   bool same(std::uint32_t a, std::uint32_t b) const;
   std::size_t set_size(const std::vector<std::uint32_t>& entries) const;
+  std::size_t count_inputs(std::uint32_t from, std::uint32_t to) const;
   bool backward_between(const Step& step, const Repeated& repeated) const;
   bool intended(const Step& step) const;
   std::uint64_t launches(std::uint32_t from, std::uint32_t to) const;
@@ -94,12 +95,21 @@ std::uint64_t StepReader::launches(std::uint32_t from, std::uint32_t to) const {
   return sum;
 }
 
-// Each set stands at the end of a micro-batch: an input is loaded for it, and a forward pass comes before it.
-bool StepReader::backward_between(const Step& step, const Repeated& repeated) const {
+std::size_t StepReader::count_inputs(std::uint32_t from, std::uint32_t to) const {
   std::size_t inputs = 0;
-  for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i)
-    inputs += rank_.entries[i].kind == Kind::kInput;
-  if (inputs < repeated.times) return false;
+  for (std::uint32_t i = from; i < to; ++i) inputs += rank_.entries[i].kind == Kind::kInput;
+  return inputs;
+}
+
+// Each set stands at the end of a micro-batch: an input is loaded for it, and a forward pass comes before it.
+// An input may be loaded one micro-batch ahead, but between the beginnings of two sets there is one: two
+// passes over the same batch (sharpness-aware minimization) each need their gradients.
+bool StepReader::backward_between(const Step& step, const Repeated& repeated) const {
+  if (count_inputs(step.first_entry, step.end_entry) < repeated.times) return false;
+  for (std::size_t set = 1; set < repeated.times; ++set)
+    if (count_inputs(repeated.entries[(set - 1) * repeated.set_size],
+                     repeated.entries[set * repeated.set_size]) == 0)
+      return false;
   std::uint32_t from = step.first_entry;
   for (std::size_t set = 0; set < repeated.times; ++set) {
     std::uint32_t first = repeated.entries[set * repeated.set_size];

@@ -9,6 +9,7 @@
 #include "collector/detectors/detector.h"
 #include "collector/detectors/sample_overlap.h"
 #include "collector/detectors/story.h"
+#include "collector/patterns/pipelines.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -35,11 +36,14 @@ struct Group {
   }
 };
 
-void classify(Group& group) {
+void classify(Group& group, const patterns::Pipelines& pipelines) {
+  auto joined = [&](std::size_t a, std::size_t b) {
+    return pipelines.joins(group.reads[a].rank, group.reads[b].rank);
+  };
   std::vector<std::vector<std::size_t>> classes;
   for (std::size_t i = 0; i < group.reads.size(); ++i) {
     auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
-      return same_order(group.reads[members.front()], group.reads[i]);
+      return !joined(members.front(), i) && same_order(group.reads[members.front()], group.reads[i]);
     });
     if (same == classes.end())
       classes.push_back({i});
@@ -48,7 +52,8 @@ void classify(Group& group) {
   }
   std::erase_if(classes, [](const auto& members) { return members.size() < 2; });
   group.in_order = !classes.empty();
-  if (classes.empty() && group.reads.size() > 1 && each_reads_all(group.reads)) {
+  bool pipeline = group.reads.size() > 1 && joined(0, group.reads.size() - 1);
+  if (classes.empty() && group.reads.size() > 1 && !pipeline && each_reads_all(group.reads)) {
     classes.emplace_back();
     for (std::size_t i = 0; i < group.reads.size(); ++i) classes.back().push_back(i);
   }
@@ -173,6 +178,7 @@ findings::Finding Story::tell() {
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   std::vector<files::ItemStream> streams = files::find_item_streams(facts.job);
   patterns::Deliveries deliveries(facts.job);
+  patterns::Pipelines pipelines(facts.collectives);
   std::vector<Group> groups;
   bool seen = false;
   for (const patterns::DataParallelGroup& members : facts.data_parallel) {
@@ -180,7 +186,7 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
     std::size_t enough = 0;
     for (const TrainingReads& reads : group.reads) enough += reads.count() >= kEnoughItems;
     seen = seen || enough > 1;
-    classify(group);
+    classify(group, pipelines);
     groups.push_back(std::move(group));
   }
   if (Story story(facts, groups); !story.empty()) outcome.findings.push_back(story.tell());

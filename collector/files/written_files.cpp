@@ -68,6 +68,7 @@ class ProcessWrites {
     file.open = {process_, place};
     file.path = path;
     file.opened_as = path;
+    file.host = process.host;
     file.device = opening.device;
     file.inode = opening.inode;
     file.begin_ns = file.last_write_ns = file.end_ns = job_.begin_ns(file.open);

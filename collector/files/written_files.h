@@ -28,7 +28,8 @@ struct WrittenFile {
   std::string path;  // under which it was left: as opened, or as it or its folder was renamed later
   std::string_view opened_as;
   std::string place;  // of that path, see Places: equal for the same file
-  std::uint64_t device;
+  std::uint32_t host;
+  std::uint64_t device;        // differs between file systems of one host
   std::uint64_t inode;         // the same while two have it open: the same content, whatever the names
   std::int64_t begin_ns;       // of the opening
   std::int64_t open_ns;        // the opening had returned

@@ -63,6 +63,10 @@ class Builder {
 
   Collectives build() {
     add_members();
+    std::uint64_t calls = 0;  // room is made once: what moves is most of the memory that is touched
+    for (const Process& process : job_.processes)
+      calls += process.calls[static_cast<std::size_t>(model::CallClass::kNccl)];
+    result_.calls.reserve(calls);
     for (process_ = 0; process_ < job_.processes.size(); ++process_) {
       result_.first_of_process.push_back(static_cast<std::uint32_t>(result_.calls.size()));
       add_process();
@@ -96,6 +100,7 @@ class Builder {
   std::uint32_t process_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
   std::map<std::uint16_t, Thread> threads_;
+  std::vector<Found> found_;  // of the process
   std::map<std::uint32_t, std::vector<std::uint32_t>>
       sequences_;  // met in this process, by communicator's number
 };
@@ -115,11 +120,13 @@ std::uint32_t first_missing(std::vector<std::uint32_t>& sequences) {
 }
 
 void Builder::add_members() {
-  std::map<std::uint64_t, std::uint32_t> by_id;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> by_id_and_use;
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     const Process& process = job_.processes[i];
+    std::map<std::pair<std::uint64_t, std::int32_t>, std::uint32_t> uses;  // of an id, by rank
     for (const Membership& m : process.memberships) {
-      auto [found, fresh] = by_id.emplace(m.id, static_cast<std::uint32_t>(result_.communicators.size()));
+      auto [found, fresh] = by_id_and_use.emplace(std::pair(m.id, uses[{m.id, m.rank}]++),
+                                                  static_cast<std::uint32_t>(result_.communicators.size()));
       if (fresh) result_.communicators.push_back({m.id, m.size, {}});
       Member member{};
       member.rank_in_communicator = m.rank;
@@ -127,6 +134,8 @@ void Builder::add_members() {
       member.process = i;
       member.number = m.communicator;
       member.made = m.place;
+      member.incomplete = process.file.health(trace::Health::kept_records_lost) ||
+                          process.file.health(trace::Health::chunk_open_failed);
       result_.communicators[found->second].members.push_back(std::move(member));
     }
   }
@@ -142,19 +151,18 @@ void Builder::add_members() {
 }
 
 void Builder::add_process() {
-  std::vector<Found> found;
+  found_.clear();
   threads_.clear();
   sequences_.clear();
   model::for_each(job_.processes[process_].file, [&](EventPlace place, const Record& record) {
     Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
     if (operation != Operation::kNone && operation <= Operation::kCommunicatorQuery)
-      found.push_back({&record, place, operation});
+      found_.push_back({&record, place, operation});
   });
   auto earlier = [](const Found& a, const Found& b) { return a.record->begin < b.record->begin; };
-  if (!std::is_sorted(found.begin(), found.end(), earlier))
-    std::stable_sort(found.begin(), found.end(), earlier);
-  result_.calls.reserve(result_.calls.size() + found.size());
-  for (const Found& call : found) {
+  if (!std::is_sorted(found_.begin(), found_.end(), earlier))
+    std::stable_sort(found_.begin(), found_.end(), earlier);
+  for (const Found& call : found_) {
     if (is_collective(call.operation) || is_point_to_point(call.operation))
       add_call(call);
     else if (call.operation == Operation::kGroupEnd)

@@ -46,6 +46,7 @@ struct Member {
   std::uint32_t process;
   std::uint32_t number;  // of the communicator in the process
   model::EventPlace made;
+  bool incomplete = false;  // recording lost calls of its process: ordinals do not pair with the others'
   std::vector<std::uint32_t> calls;           // indices of collectives, in the order of issue
   std::vector<std::uint32_t> point_to_point;  // likewise of Send and Receive
   std::int64_t aborted_ns = std::numeric_limits<std::int64_t>::max();
@@ -53,6 +54,8 @@ struct Member {
       std::numeric_limits<std::int64_t>::max();  // first error that the communicator reported
 };
 
+// A unique id that is used again makes another communicator: each process's k-th use of it belongs to the
+// k-th.
 struct Communicator {
   std::uint64_t id;
   std::int32_t size;

@@ -24,6 +24,8 @@ class Walk {
       : all_(all), index_(communicator), members_(all.communicators[communicator].members), out_(out) {
     next_.resize(members_.size());
     told_short_.resize(members_.size());
+    for (std::uint32_t m = 0; m < members_.size(); ++m)
+      if (members_[m].incomplete) leave_out(m);
   }
 
   void run() {
@@ -32,6 +34,10 @@ class Walk {
   }
 
  private:
+  void leave_out(std::uint32_t member) {
+    next_[member] = members_[member].calls.size();
+    told_short_[member] = true;
+  }
   bool step();  // false: all sequences are at their end
   bool ended(std::uint32_t member) const { return next_[member] >= members_[member].calls.size(); }
   const CollectiveCall& head(std::uint32_t member, std::size_t ahead = 0) const {

@@ -39,6 +39,7 @@ struct Divergences {
   std::vector<ShortMember> short_members;
 };
 
+// Members whose recording lost calls are left out.
 Divergences find_divergences(const Collectives& collectives);
 
 }  // namespace ddpscope::matching

@@ -39,13 +39,15 @@ class Finder {
   void take_entry(StepEntry entry);
   void end_step();
   bool is_optimizer(std::uint32_t name);
+  void index_calls();
+  std::uint32_t call_at(EventPlace place) const;
   std::int64_t complete_from() const;
 
   const model::Job& job_;
   const matching::Collectives& collectives_;
   const trace::TraceFile& file_;
   std::uint32_t process_;
-  std::unordered_map<std::uint64_t, std::uint32_t> calls_;  // of this process, by place
+  std::vector<std::vector<std::uint32_t>> calls_;  // by place: the collective, kNone for what is none
   std::unordered_map<std::uint32_t, bool> optimizer_names_;
   Step step_{};
   std::uint64_t launches_ = 0;
@@ -54,7 +56,21 @@ class Finder {
   RankSteps result_;
 };
 
-std::uint64_t key_of(EventPlace place) { return std::uint64_t{place.span} << 32 | place.index; }
+void Finder::index_calls() {
+  calls_.resize(file_.records().size());
+  for (std::uint32_t i = collectives_.first_of_process[process_];
+       i < collectives_.first_of_process[process_ + 1]; ++i) {
+    EventPlace place = collectives_.calls[i].event.place;
+    auto& span = calls_[place.span];
+    if (span.empty()) span.resize(file_.records()[place.span].records.size(), matching::kNone);
+    span[place.index] = i;
+  }
+}
+
+std::uint32_t Finder::call_at(EventPlace place) const {
+  const auto& span = calls_[place.span];
+  return span.empty() ? matching::kNone : span[place.index];
+}
 
 // Launches are bulk records: before the oldest of them that is left, nothing is known of steps.
 std::int64_t Finder::complete_from() const {
@@ -110,20 +126,18 @@ void Finder::take(EventPlace place, const Record& record) {
       take_entry({StepEntry::Kind::kInput, at_ns, matching::kNone, 0, place});
     return;
   }
-  auto call = calls_.find(key_of(place));
-  if (call == calls_.end()) return;
-  bool reduction = is_reduction(collectives_.calls[call->second].signature);
-  take_entry({reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, at_ns,
-              call->second, 0, place});
+  std::uint32_t call = call_at(place);
+  if (call == matching::kNone) return;
+  bool reduction = is_reduction(collectives_.calls[call].signature);
+  take_entry(
+      {reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, at_ns, call, 0, place});
 }
 
 RankSteps Finder::find() {
   result_.rank = job_.processes[process_].rank;
   result_.process = process_;
   step_.begin_ns = complete_from();
-  for (std::uint32_t i = 0; i < collectives_.calls.size(); ++i)
-    if (collectives_.calls[i].event.process == process_)
-      calls_[key_of(collectives_.calls[i].event.place)] = i;
+  index_calls();
   model::for_each_in_time(file_, [&](EventPlace place, const Record& record) { take(place, record); });
   if (in_optimizer_) end_step();
   return std::move(result_);

@@ -1,0 +1,32 @@
+// Joins the two ends of each point-to-point call.
+#include "collector/patterns/pipelines.h"
+
+#include <algorithm>
+
+namespace ddpscope::patterns {
+namespace {
+
+constexpr std::uint64_t kFewElements = 8;
+
+}  // namespace
+
+Pipelines::Pipelines(const matching::Collectives& collectives) {
+  for (const matching::Communicator& communicator : collectives.communicators)
+    for (const matching::Member& member : communicator.members)
+      for (std::uint32_t number : member.point_to_point) {
+        const matching::CollectiveCall& call = collectives.calls[number];
+        auto peer = std::find_if(
+            communicator.members.begin(), communicator.members.end(),
+            [&](const matching::Member& other) { return other.rank_in_communicator == call.peer; });
+        if (call.signature.count <= kFewElements || peer == communicator.members.end()) continue;
+        std::int32_t a = root(member.rank), b = root(peer->rank);
+        if (a != b) next_[std::max(a, b)] = std::min(a, b);
+      }
+}
+
+std::int32_t Pipelines::root(std::int32_t rank) const {
+  for (auto found = next_.find(rank); found != next_.end(); found = next_.find(rank)) rank = found->second;
+  return rank;
+}
+
+}  // namespace ddpscope::patterns
