@@ -26,7 +26,9 @@ void print(const ddpscope::Error& error) {
 }
 
 int finish(const commands::Outcome& outcome) {
-  for (const ddpscope::Error& error : outcome.errors) print(error);
+  std::size_t shown = std::min(outcome.errors.size(), commands::kErrorsShown);
+  for (std::size_t i = 0; i < shown; ++i) print(outcome.errors[i]);
+  if (outcome.errors.size() > shown) print({fmt::format("{} more", outcome.errors.size() - shown), "", ""});
   return outcome.code;
 }
 

@@ -16,6 +16,9 @@ constexpr int kNothingFound = 0;
 constexpr int kFindings = 1;
 constexpr int kCannotRun = 2;
 
+// Of a thousand damaged files the first few say what is wrong; the report's coverage names all.
+constexpr std::size_t kErrorsShown = 8;
+
 // main prints the errors and exits with the code.
 struct Outcome {
   int code = kNothingFound;

@@ -1,4 +1,5 @@
 // ddpscope run: the job, recorded; at its end a summary on standard error.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,8 +65,8 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
       job.processes.size(), job.calls(), job.lost(), static_cast<double>(job.duration_ns) * 1e-9,
       count_findings(analysis.outcome.findings));
   say_what_was_lost(job);
-  for (const Error& error : analysis.errors)
-    say("ddpscope: {}: {}\n", escape(error.where), escape(error.what));
+  for (std::size_t i = 0; i < std::min(analysis.errors.size(), kErrorsShown); ++i)
+    say("ddpscope: {}: {}\n", escape(analysis.errors[i].where), escape(analysis.errors[i].what));
   if (options.recording.stand_ins && device_calls(job) == 0)
     say("ddpscope: the job made no CUDA or NCCL call: the stand-ins of --cpu were not used\n");
 }

@@ -142,6 +142,15 @@ def test_what_only_looks_like_a_trace(trace):
     assert "folder.ddps" not in result.stderr
 
 
+def test_many_bad_files_are_not_many_lines(trace):
+    for number in range(100):
+        (trace / f"foreign{number}.ddps").write_bytes(b"x" * 5000)
+    result, report = report_of(trace)
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert result.returncode == 2 and len(errors) == 9 and errors[-1] == "error: 92 more"
+    assert sum("foreign" in entry["what"] for entry in report["coverage"]) == 100
+
+
 def test_escapes_in_names_do_not_reach_the_terminal(trace):
     evil = trace / "\x1b[31mevil\x1b]0;title\x07.ddps"
     evil.write_bytes(b"x" * 5000)

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import signal
 import stat
 import subprocess
@@ -298,3 +299,19 @@ def test_a_job_that_is_started_again_is_a_further_attempt(tmp_path):
     assert "2 ranks, 2 processes" in result.stderr
     info = ddpscope("info", tmp_path / "t").stdout
     assert "attempt 2 (2 other attempts in the folder)" in info
+
+
+def test_a_build_in_a_folder_with_a_blank_cannot_be_preloaded(tmp_path):
+    moved = tmp_path / "my builds"
+    (moved / "bin").mkdir(parents=True)
+    shutil.copy(DDPSCOPE, moved / "bin")
+    (moved / "lib").symlink_to(BUILD / "lib")
+    result = subprocess.run([moved / "bin" / "ddpscope", "run", "--", "true"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert_cannot_run(result, "LD_PRELOAD cannot name a library whose path holds a blank or a colon")
+
+
+def test_a_library_that_is_missing(tmp_path):
+    (tmp_path / "bin").mkdir()
+    shutil.copy(DDPSCOPE, tmp_path / "bin")
+    result = subprocess.run([tmp_path / "bin" / "ddpscope", "run", "--", "true"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert_cannot_run(result, "lib/libddpscope.so: a library of ddpscope is missing")

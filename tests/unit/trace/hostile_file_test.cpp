@@ -195,7 +195,7 @@ TEST(Hostile, WhatIsNoRegularFileIsNotOpened) {
   }
   auto missing = TraceFile::open(folder.path() / "none.ddps");
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().hint, "No such file or directory");
+  EXPECT_EQ(missing.error().what, "cannot read the trace file: No such file or directory");
 }
 
 }  // namespace

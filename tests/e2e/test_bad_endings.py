@@ -1,0 +1,142 @@
+"""Healthy jobs that end, or are recorded, badly: nobody is accused, and what is missing is said."""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+import ddpscope
+import pytest
+import trainer
+from ports import free_port
+
+# In a mount namespace of its own; a user who is not root needs a user namespace for that.
+OWN_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
+needs_mounts = pytest.mark.skipif(
+    subprocess.run([*OWN_MOUNTS, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode != 0,
+    reason="a small file system cannot be mounted here")
+
+LOSSES = ("kept_records_lost", "bulk_records_lost", "items_lost", "chunk_open_failed")
+
+
+def assert_nobody_accused(report):
+    assert report["findings"] == [], json.dumps(report["findings"], indent=1)[:4000]
+
+
+def rank_processes(draw, folder, work):
+    """The shell script that starts the ranks one by one, without a launcher that ends all when one ends; and its variables."""
+    words = " ".join(str(word) for word in [trainer.TRAINER, *draw.arguments()[2:], "--workdir", work])
+    script = f"for rank in $(seq 0 {draw.ranks - 1}); do RANK=$rank LOCAL_RANK=$rank sh start {words} & done; wait"
+    (folder / "start").write_text('eval "$BEFORE"; exec "$@"\n')
+    return script, {"WORLD_SIZE": str(draw.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+
+
+@needs_mounts
+@trainer.everywhere
+def test_full_disk_while_recording(tmp_path, ranks, seed):
+    draw = trainer.Draw(seed, "full", ranks)
+    kib = draw.rng.randrange(12, 100 * ranks)
+    command = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", "small/trace", "--", trainer.TRAINER, *draw.arguments(),
+               "--workdir", "out"]
+    (tmp_path / "small").mkdir()
+    script = f"""mount -t tmpfs -o size={kib}k tmpfs small && "$@"; code=$?
+    {ddpscope.DDPSCOPE} report small/trace --format json -o report.json || exit 99
+    {ddpscope.DDPSCOPE} report small/trace -o small/report; echo "report: $?" >&2
+    ls -A small >&2
+    exit $code"""
+    done = ddpscope.start([*OWN_MOUNTS, "sh", "-c", script, "sh", *command], tmp_path)
+    assert done.code == 0, done.stderr
+    assert "no room for a trace in the folder" in done.stderr and "recording is not complete" in done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert_nobody_accused(report)
+    assert report["job"]["dropped"] > 0
+    assert any(entry["what"].startswith(LOSSES) for entry in report["coverage"]), report["coverage"]
+    # The report itself: an error, and no half of it.
+    assert done.stderr.endswith("report: 2\ntrace\n"), done.stderr
+    assert "error: small/report: cannot write the report: No space left on device" in done.stderr
+
+
+@trainer.everywhere
+def test_one_rank_without_room(tmp_path, ranks, seed):
+    draw = trainer.Draw(seed, "one-full", ranks)
+    draw.rank = draw.rng.randrange(1, ranks)  # rank 0 writes checkpoints, which the limit would cut off too
+    blocks = draw.rng.randrange(10, 100)
+    script, environment = rank_processes(draw, tmp_path, tmp_path / "out")
+    environment["BEFORE"] = f'[ "$RANK" != {draw.rank} ] || ulimit -f {blocks}'
+    done = ddpscope.record(["sh", "-c", script], tmp_path / "trace", tmp_path, cpu=True, env=environment)
+    assert done.code == 0 and "recording is not complete" in done.stderr, done.stderr
+    assert_nobody_accused(ddpscope.report(tmp_path / "trace"))
+
+
+def wait_for_ranks(trace, ranks):
+    """The process of each rank, once all have a trace."""
+    while True:
+        found = {}
+        for pid in (file.name.split(".")[-3] for file in trace.glob("*.ddps")):
+            try:
+                environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            for variable in environment:
+                if variable.startswith(b"RANK="):
+                    found.setdefault(int(variable[5:]), int(pid))  # a worker inherits the variable, and starts later
+        if len(found) == ranks:
+            return found
+        time.sleep(0.05)
+
+
+@trainer.everywhere
+def test_one_rank_killed_at_any_moment(tmp_path, ranks, seed):
+    """The rank that was killed may be named as the one that never came; nobody else, and nothing else."""
+    draw = trainer.Draw(seed, "one-killed", ranks)
+    draw.epochs = 50
+    script, environment = rank_processes(draw, tmp_path, tmp_path / "out")
+    command = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", tmp_path / "trace", "--", "sh", "-c", script]
+    job = subprocess.Popen([str(word) for word in command], cwd=tmp_path, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                           env={**os.environ, **environment, "BEFORE": ""})
+    try:
+        processes = wait_for_ranks(tmp_path / "trace", ranks)
+        time.sleep(draw.rng.uniform(0, 1.5))
+        os.kill(processes[draw.rank], signal.SIGKILL)
+        assert job.wait(timeout=120) == 0, "the shell that waits for the ranks"
+    finally:
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+    done = ddpscope.start([ddpscope.DDPSCOPE, "report", "trace", "--format", "json"], tmp_path)
+    too_early = done.code == 2 and "neither collectives nor file accesses" in done.stderr
+    assert done.code in (0, 1) or too_early, done.stderr
+    for finding in json.loads(done.stdout)["findings"]:
+        assert (finding["slug"], finding["ranks"]) == ("hung-collective", [draw.rank]), finding
+
+
+def test_files_cut_off(tmp_path):
+    """Each rank's file at lengths drawn at random, and each one missing."""
+    rng = random.Random(1)
+    draw = trainer.Draw(1, "cut", 4)
+    trace = trainer.train(draw, tmp_path)
+    for file in sorted(trace.glob("*.ddps"))[:draw.ranks]:
+        content = file.read_bytes()
+        for length in [*rng.sample(range(len(content)), 5), *(4096 * rng.randrange(len(content) // 4096) for _ in range(3))]:
+            file.write_bytes(content[:length])
+            done = ddpscope.start([ddpscope.DDPSCOPE, "report", trace, "--format", "json"], tmp_path)
+            assert done.code == 2 and f"error: {file}" in done.stderr, (length, done.stderr)
+            assert_nobody_accused(json.loads(done.stdout))
+        file.unlink()
+        report = ddpscope.report(trace)
+        assert_nobody_accused(report)
+        file.write_bytes(content)
+
+
+def test_the_same_job_again_into_the_same_folder(tmp_path):
+    draw = trainer.Draw(1, "again", 2)
+    script, environment = rank_processes(draw, tmp_path, "out")
+    for _ in range(2):
+        done = ddpscope.record(["sh", "-c", script], tmp_path / "trace", tmp_path, cpu=True, env=environment)
+        assert done.code == 0, done.stderr
+    report = ddpscope.report(tmp_path / "trace")
+    assert report["job"]["attempt"] == 1 and report["job"]["ranks"] == 2
+    assert_nobody_accused(report)
