@@ -111,9 +111,10 @@ def writer_and_reader(build, disk, repeats):
           *((name, *(least_and_median(row[figure] for row in rows) for figure in ("p50", "p99.9", "processor")),
              f"{rows[0]['bytes']:.1f}", max(int(row["lost"]) for row in rows))
             for name, rows in runs.items() if name.startswith("record/")))
-    print(f"A chunk of 256 KiB opened, µs of processor time, {repeats} runs: least / median.\n")
-    table(("chunk", "processor time"), *((name, least_and_median(row["cpu_time"] for row in rows))
-                                         for name, rows in runs.items() if name.startswith("open_chunk/")))
+    print(f"A chunk of 256 KiB opened, {repeats} runs: least / median.\n")
+    table(("chunk", "processor time, µs"),
+          *((name, least_and_median(row["cpu_time"] for row in rows))
+            for name, rows in runs.items() if name.startswith("open_chunk/")))
     print(f"The reader, one core, {repeats} runs.\n")
     table(("records", "million a second, most / median"),
           *((name, most_and_median(row["items_per_second"] / 1e6 for row in rows))
