@@ -90,6 +90,14 @@ void record(benchmark::State& state, const std::filesystem::path& parent, std::u
   }
 }
 
+// What 4,096 records share.
+void open_chunk(benchmark::State& state, const std::filesystem::path& parent) {
+  Recording recording(parent);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        recording.file().open_chunk(trace::ChunkKind::kRecords, 1, trace::kMaxChunkBytes));
+}
+
 // Every record of a file seen once.
 void read(benchmark::State& state, std::uint64_t kinds) {
   Recording recording("/dev/shm");
@@ -112,9 +120,14 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   std::filesystem::path disk = argc > 1 ? argv[1] : ".";
   benchmark::RegisterBenchmark("idle", idle)->Iterations(1)->Unit(benchmark::kMillisecond);
+  const std::pair<const char*, std::filesystem::path> places[] = {{"tmpfs", "/dev/shm"}, {"disk", disk}};
+  for (const auto& [place, parent] : places)
+    benchmark::RegisterBenchmark((std::string("open_chunk/") + place).c_str(),
+                                 [parent = parent](benchmark::State& state) { open_chunk(state, parent); })
+        ->Iterations(250)
+        ->Unit(benchmark::kMicrosecond);
   for (const auto& [kind, kinds] : {std::pair{"differing", kAllDiffer}, std::pair{"regular", kBuckets}}) {
-    for (const auto& [place, parent] :
-         {std::pair{"tmpfs", std::filesystem::path("/dev/shm")}, std::pair{"disk", disk}})
+    for (const auto& [place, parent] : places)
       benchmark::RegisterBenchmark(
           (std::string("record/") + kind + "/" + place).c_str(),
           [parent = parent, kinds = kinds](benchmark::State& state) { record(state, parent, kinds); })

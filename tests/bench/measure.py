@@ -26,10 +26,14 @@ def least_and_median(values, digits=0):
     return f"{min(values):.{digits}f} / {statistics.median(values):.{digits}f}"
 
 
+def most_and_median(values):
+    values = list(values)
+    return f"{max(values):.1f} / {statistics.median(values):.1f}"
+
+
 def events_and_losses(build, trace):
-    """Of a trace in which one process recorded; losses are what `info` counts of any kind."""
-    done = subprocess.run([build / "bin" / "ddpscope", "report", trace, "--format", "json"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=120)
+    command = [build / "bin" / "ddpscope", "report", trace, "--format", "json", "--fail-on", "none"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=120)
     job = json.loads(done.stdout)["job"]
     return job["events"], job["dropped"]
 
@@ -76,7 +80,7 @@ def calls(build, disk, repeats):
 
 
 def benchmark(program, *options, env=None):
-    done = subprocess.run([str(program), "--benchmark_format=json", *options], env={**os.environ, **(env or {})},
+    done = subprocess.run([program, "--benchmark_format=json", *options], env={**os.environ, **(env or {})},
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True, timeout=600)
     return [row for row in json.loads(done.stdout)["benchmarks"] if row["run_type"] == "iteration"]
 
@@ -92,19 +96,33 @@ def threads(build, repeats):
                 times.setdefault(name, {}).setdefault(row["threads"], []).append(row["cpu_time"])
     counts = sorted(next(iter(times.values())))
     print(f"Threads that call at once, processor time a call, ns, {repeats} runs: least / median.\n")
-    table(("communicator", *(f"{count} threads" for count in counts)),
+    table(("threads", *counts),
           *((name.replace("_", " "), *(least_and_median(by_count[count]) for count in counts))
             for name, by_count in times.items()))
 
 
-def reading(build, disk):
-    rows = benchmark(build / "bin" / "bench" / "bench_trace", str(disk), "--benchmark_filter=read/")
-    print("Reading a trace file, one core.\n")
-    table(("records", "million a second"), *((row["name"], f"{row['items_per_second'] / 1e6:.1f}") for row in rows))
+def writer_and_reader(build, disk, repeats):
+    """The parts of trace/ by themselves, without a hook."""
+    runs = {}
+    for row in benchmark(build / "bin" / "bench" / "bench_trace", disk, f"--benchmark_repetitions={repeats}"):
+        runs.setdefault(row["name"].split("/iterations")[0], []).append(row)
+    print(f"The writer by itself: a record opened and closed, ns, {repeats} runs: least / median.\n")
+    table(("records", "p50", "p99.9", "processor time", "bytes", "lost"),
+          *((name, *(least_and_median(row[figure] for row in rows) for figure in ("p50", "p99.9", "processor")),
+             f"{rows[0]['bytes']:.1f}", max(int(row["lost"]) for row in rows))
+            for name, rows in runs.items() if name.startswith("record/")))
+    print(f"A chunk of 256 KiB opened, {repeats} runs: least / median.\n")
+    table(("chunk", "processor time, µs"),
+          *((name, least_and_median(row["cpu_time"] for row in rows))
+            for name, rows in runs.items() if name.startswith("open_chunk/")))
+    print(f"The reader, one core, {repeats} runs.\n")
+    table(("records", "million a second, most / median"),
+          *((name, most_and_median(row["items_per_second"] / 1e6 for row in rows))
+            for name, rows in runs.items() if name.startswith("read/")))
 
 
 def analysis(build, repeats):
-    """`ddpscope report` on made-up jobs, on one core."""
+    """`ddpscope report` on made-up jobs: the processor time of all its threads, as one core would need it."""
     rows = [("trace", "events", "million events a second of processor time, most / median")]
     for name, options in (("8 ranks", ("--ranks", "8", "--steps", "4000")),
                           ("8 ranks, folded", ("--ranks", "8", "--steps", "4000", "--fold", "1"))):
@@ -118,8 +136,8 @@ def analysis(build, repeats):
                 events = events_and_losses(build, trace)[0]
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 speeds.append(events / 1e6 / (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime))
-            rows.append((name, events, f"{max(speeds):.1f} / {statistics.median(speeds):.1f}"))
-    print(f"The collector: `ddpscope report` on one core, {repeats} runs; wanted: 5.\n")
+            rows.append((name, events, most_and_median(speeds)))
+    print(f"The collector: `ddpscope report`, {repeats} runs; wanted: 5.\n")
     table(*rows)
 
 
@@ -134,8 +152,7 @@ def main():
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f} at the start\n")
     calls(build, disk, given.repeats)
     threads(build, given.repeats)
-    reading(build, disk)
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # from here on one core
+    writer_and_reader(build, disk, given.repeats)
     analysis(build, given.repeats)
     print(f"load average {os.getloadavg()[0]:.1f} at the end")
 

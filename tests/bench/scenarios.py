@@ -64,7 +64,7 @@ def run(scenario, build, calls, trace, wrapper=()):
 
 
 def instructions(scenario, build, calls=20_000):
-    """Instructions that a hooked call takes more than a bare one, by valgrind's callgrind: no machine's load changes them."""
+    """Instructions that a hooked call takes more than a bare one, counted by callgrind: no load changes them."""
     with folder(TMPFS) as trace:
         counts = trace / "callgrind"
         run(scenario, build, calls, trace, ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={counts}"])
