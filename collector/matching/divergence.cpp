@@ -62,6 +62,7 @@ class Walk {
   enum class Surplus : std::uint8_t { kYes, kNo, kUnknown };
   bool repeats(const CollectiveCall& a, const CollectiveCall& b) const;
   Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
+  Surplus judge_rhythm(std::uint32_t member) const;
   std::pair<std::size_t, std::size_t> kinship(const CollectiveCall& call) const;
 
   const Collectives& all_;
@@ -191,22 +192,40 @@ void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
   add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, kin_odd != kin_others);
 }
 
-// Whether the member's next call is one too many. It is, if what came before was, earlier in the job,
-// followed by what the other goes on with; it is not, if it was followed by this call; and without such an
-// example it is taken for one if it repeats the call right before it.
+// Whether the member's next call is one too many. What came before it tells, if earlier in the job that was
+// followed always by this call, or always by what the other goes on with. If by both (a barrier every few
+// steps), the call is due or not by its distance from its like. Without an example it is taken for one too
+// many if it repeats the call right before it.
 Walk::Surplus Walk::judge_surplus(std::uint32_t member, std::uint32_t without) const {
   std::size_t here = next_[member];
   if (here == 0) return Surplus::kUnknown;
   const CollectiveCall& before = all_.call_at(members_[member], here - 1);
-  std::size_t by_it = 0, by_other = 0;
+  bool by_it = false, by_other = false;
   for (std::size_t i = 0; i + 1 < here; ++i) {
     if (!same(all_.call_at(members_[member], i), before)) continue;
     const CollectiveCall& next = all_.call_at(members_[member], i + 1);
-    by_it += same(next, head(member));
-    by_other += !ended(without) && same(next, head(without));
+    by_it = by_it || same(next, head(member));
+    by_other = by_other || (!ended(without) && same(next, head(without)));
   }
-  if (by_it || by_other) return by_other > by_it ? Surplus::kYes : Surplus::kNo;
+  if (by_it != by_other) return by_other ? Surplus::kYes : Surplus::kNo;
+  if (by_it) return judge_rhythm(member);
   return repeats(before, head(member)) ? Surplus::kYes : Surplus::kUnknown;
+}
+
+// By the distances between this member's calls of the kind so far, of which at least two have to be equal.
+Walk::Surplus Walk::judge_rhythm(std::uint32_t member) const {
+  std::vector<std::size_t> distances;
+  std::size_t last = kNone;
+  for (std::size_t i = 0; i <= next_[member]; ++i) {
+    if (!same(all_.call_at(members_[member], i), head(member))) continue;
+    if (last != kNone) distances.push_back(i - last);
+    last = i;
+  }
+  if (distances.size() < 2) return Surplus::kUnknown;
+  bool regular = std::equal(distances.begin() + 1, distances.end() - 1, distances.begin());
+  if (!regular) return Surplus::kUnknown;
+  if (distances.back() == distances.front()) return Surplus::kNo;
+  return distances.size() > 2 && distances.back() < distances.front() ? Surplus::kYes : Surplus::kUnknown;
 }
 
 // The same call from the same place, or by way of the same frames but one: two lines of one function.

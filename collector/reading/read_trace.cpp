@@ -33,6 +33,9 @@ std::vector<fs::path> traces_in(const fs::path& folder, std::error_code& error) 
 
 Error no_trace_in(const fs::path& folder) {
   std::error_code error;
+  if (!fs::is_directory(folder, error))
+    return {"the file holds what `ddpscope run` saw of a job, no trace of a process", folder.string(),
+            "name the folder"};
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     if (it->is_directory(ignored) && !traces_in(it->path(), ignored).empty())

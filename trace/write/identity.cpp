@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
+
 #include "trace/write/file_writer.h"
 #include "trace/write/raw_syscall.h"
 #include "trace/write/text_file.h"
@@ -20,18 +22,22 @@ std::uint64_t parse_number(const char* text) {
 // Fields of /proc/PID/stat as proc(5) numbers them, from 3. The name, field 2, may hold blanks and brackets.
 struct Stat {
   char text[1024];
-  const char* after_name = nullptr;
+  const char* after_name;
 
   explicit Stat(std::int32_t pid) {
-    char path[64] = "/proc/";
-    char digits[24];
-    strcat(path, format_number(digits + sizeof(digits), static_cast<std::uint64_t>(pid)));
-    strcat(path, "/stat");
-    read_text(path, text, sizeof(text));
-    after_name = strrchr(text, ')');
+    constexpr char kBefore[] = "/proc/", kAfter[] = "/stat";
+    char digits[24], path[64];
+    const char* number = format_number(digits + sizeof(digits), static_cast<std::uint64_t>(pid));
+    auto bytes = static_cast<std::size_t>(digits + sizeof(digits) - 1 - number);
+    memcpy(path, kBefore, sizeof(kBefore) - 1);
+    memcpy(path + sizeof(kBefore) - 1, number, bytes);
+    memcpy(path + sizeof(kBefore) - 1 + bytes, kAfter, sizeof(kAfter));
+    std::size_t size = read_text(path, text, sizeof(text));
+    while (size > 0 && text[size] != ')') --size;
+    after_name = text + size;
   }
   std::uint64_t field(int number) const {
-    const char* at = after_name ? after_name + 1 : "";
+    const char* at = *after_name ? after_name + 1 : "";
     for (int skip = 3; *at; ++skip) {
       while (*at == ' ') ++at;
       if (skip == number) return parse_number(at);
@@ -53,7 +59,7 @@ Identity read_identity() {
   identity.host_id = hash_bytes(boot_id, bytes);
   utsname names;
   if (raw_syscall(SYS_uname, as_argument(&names)) == 0)
-    memcpy(identity.host, names.nodename, strnlen(names.nodename, sizeof(identity.host) - 1));
+    memcpy(identity.host, names.nodename, std::min(strlen(names.nodename), sizeof(identity.host) - 1));
   for (char* at = identity.host; *at; ++at)
     if (*at == '/') *at = '_';
   identity.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
