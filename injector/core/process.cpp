@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,19 +149,30 @@ trace::FileWriter* recorder(Weight weight) {
   if (state == State::kUnloaded) load();
   if (!*process.same_process) start_child();
   state = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE);
-  if (state == State::kOff || this_thread.busy || this_thread.ended) return nullptr;
+  if (state == State::kOff || inside_own_work(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) ||
+      this_thread.ended)
+    return nullptr;
   if (state == State::kUnopened) {
     if (weight == Weight::kFollows && !process.follows_parent) return nullptr;
-    this_thread.busy = true;
+    OwnWork work(&process.file);
     if (__atomic_compare_exchange_n(&process.state, &state, State::kOpening, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
       open_file();
-    this_thread.busy = false;
   }
   await_opening();
   trace::FileWriter* file = open_recorder();
   if (file) register_thread();
   return file;
+}
+
+// A longjmp out of the handler runs no destructor: the work would count as interrupted for ever. Its frame is
+// still there if the handler's lies below, and nothing has overwritten its number since. On a stack of the
+// handler's own no address says so.
+bool interrupts(const OwnWork& work, std::uintptr_t here) {
+  stack_t stack{};
+  trace::raw_syscall(SYS_sigaltstack, 0, trace::as_argument(&stack));
+  if (stack.ss_flags & SS_ONSTACK) return true;
+  return here < work.place() && work.number_ == work.expected();
 }
 
 void start_child() {

@@ -32,32 +32,46 @@ void start_child();
 // An exit path was reached: the header says so.
 void note_exit(int code);
 
-// Sets this_thread.busy for the injector's own work; false (counted) if it is set: the caller must only pass
-// by.
+// Whether what lies `here` on the stack belongs to a signal handler of the guest that has interrupted the
+// injector's own work in this thread.
+bool interrupts(const OwnWork& work, std::uintptr_t here);
+inline bool inside_own_work(std::uintptr_t here) {
+  const OwnWork* work = this_thread.own_work;
+  return __builtin_expect(work != nullptr, 0) && interrupts(*work, here);
+}
+
+// Lies in the frame of the injector's own work and marks it; false (counted) for a signal handler's call in
+// the middle of it: the caller must only pass by. It never spans guest code or a real call.
 class OwnWork {
  public:
-  explicit OwnWork(trace::FileWriter* file) : entered_(file && !this_thread.busy) {
+  explicit OwnWork(trace::FileWriter* file) : entered_(file && !inside_own_work(place())) {
+    number_ = expected();
     if (entered_)
-      set(true);
+      set(this);
     else if (file)
       file->count(trace::Health::reentrant_calls);
   }
   ~OwnWork() {
-    if (entered_) set(false);
+    if (entered_) set(nullptr);
   }
   OwnWork(const OwnWork&) = delete;
   OwnWork& operator=(const OwnWork&) = delete;
   explicit operator bool() const { return entered_; }
 
  private:
+  std::uintptr_t place() const { return reinterpret_cast<std::uintptr_t>(this); }
+  std::uint64_t expected() const { return place() * 0x9E3779B97F4A7C15u; }  // while it lies there
+
   // The compiler must not move our work out of the marked stretch: a signal handler would see it unmarked.
-  static void set(bool busy) {
+  static void set(const OwnWork* work) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    this_thread.busy = busy;
+    this_thread.own_work = work;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
   }
 
+  friend bool interrupts(const OwnWork& work, std::uintptr_t here);
   bool entered_;
+  volatile std::uint64_t number_;
 };
 
 inline std::uint64_t now(const trace::FileWriter& file) { return trace::read_ticks(file.clock().kind); }

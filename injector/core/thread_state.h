@@ -6,16 +6,14 @@
 
 namespace ddpscope::injector {
 
+class OwnWork;
 class VendorCall;
 
 constexpr int kUnknownDevice = -1;
 
 struct ThreadState {
   trace::ThreadWriter writer;
-  // Set while the injector itself is at work in this thread: a signal handler of the guest that interrupts it
-  // and makes a hooked call must not record. It never spans guest code or a real call, so a longjmp cannot
-  // leave it set.
-  bool busy = false;
+  const OwnWork* own_work = nullptr;        // what the injector itself is at in this thread, see process.h
   bool vendor_thread = false;               // made inside an NCCL or CUDA call: its sockets are not the job's
   bool registered = false;                  // its end will be seen
   bool ended = false;                       // its end was seen: what still comes is not recorded

@@ -234,6 +234,36 @@ int ends_of_pair[2];
 sigjmp_buf way_out;
 void leave(int) { siglongjmp(way_out, 1); }
 
+volatile sig_atomic_t steps_left;
+void leave_at_last(int) {
+  steps_left = steps_left - 1;
+  if (steps_left <= 0) siglongjmp(way_out, 1);
+}
+
+// A handler that leaves after so many instructions of a call. The flag that traps each is gone in the handler
+// and stays gone when it leaves.
+__attribute__((noinline)) bool leave_after(int steps) {
+  steps_left = steps;
+  if (sigsetjmp(way_out, 1) != 0) return true;
+  asm volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" ::: "memory", "cc");
+  reduce(1);
+  asm volatile("pushfq\n andq $~0x100, (%%rsp)\n popfq" ::: "memory", "cc");
+  return false;
+}
+
+int left_in_own_work() {
+  join();
+  reduce(1);
+  signal(SIGTRAP, leave_at_last);
+  int jumps = 0;
+  for (int steps = 1; leave_after(steps); steps += 5) {
+    reduce(2);
+    ++jumps;
+  }
+  printf("%d\n", jumps);
+  return 0;
+}
+
 // Out of a call that waits for bytes, which come only then.
 int left_while_reading() {
   join();
@@ -295,6 +325,7 @@ int main(int count, char** words) {
       {"other-stack", on_other_stack},
       {"socket-over-exec", socket_over_exec},
       {"inherited-socket", inherited_socket},
+      {"left-in-own-work", left_in_own_work},
       {"left-while-reading", left_while_reading},
       {"cancelled-while-reading", cancelled_while_reading},
   };

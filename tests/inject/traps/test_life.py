@@ -100,6 +100,12 @@ def socket_over_exec(run):
     assert transferred(trace, "socket_read") == 11
 
 
+def left_in_own_work(run):
+    guest, trace = run([GUEST, "left-in-own-work"])
+    assert guest.returncode == 0 and int(guest.stdout) > 100
+    assert trace.counts().count(2) == int(guest.stdout), "each call after a jump is recorded"
+
+
 def left_while_reading(run):
     guest, trace = run([GUEST, "left-while-reading"])
     assert guest.returncode == 0
