@@ -89,14 +89,33 @@ bool Learner::launched_between(std::uint32_t process, std::int64_t from, std::in
   return first != found->second.end() && *first < to;
 }
 
-// When the last rank began to issue the call of this ordinal: that its host was back, much later on a busy
-// machine, says nothing of when the operation began.
+// Whether `own` has to wait for `member` in a call of this signature.
+bool depends(const matching::Signature& signature, const matching::Member& own,
+             const matching::Member& member) {
+  auto is_root = [&](const matching::Member& m) { return m.rank_in_communicator == signature.root; };
+  if (&own == &member) return true;
+  switch (signature.operation) {
+    case Operation::kBroadcast:
+    case Operation::kScatter:
+      return is_root(member);
+    case Operation::kReduce:
+    case Operation::kGather:
+      return is_root(own);
+    default:
+      return true;
+  }
+}
+
+// When the last rank that this one depends on began to issue the call: that its host was back, much later on
+// a busy machine, says nothing of when the operation began.
 std::optional<std::int64_t> Learner::last_arrival(const matching::Communicator& communicator,
                                                   const CollectiveCall& call) const {
+  const matching::Member& own = collectives_.member_of(call);
   std::int64_t latest = 0;
   for (const matching::Member& member : communicator.members) {
     if (call.ordinal >= member.calls.size()) return std::nullopt;
-    latest = std::max(latest, collectives_.call_at(member, call.ordinal).begin_ns);
+    if (depends(call.signature, own, member))
+      latest = std::max(latest, collectives_.call_at(member, call.ordinal).begin_ns);
   }
   return latest;
 }
