@@ -1,4 +1,4 @@
-// Two medians: waits for small operations give the fixed time, waits for large ones the time a byte.
+// Waits for small operations give the fixed time, waits for large ones the time a byte.
 #include "collector/patterns/link_cost.h"
 
 #include <algorithm>
@@ -54,7 +54,8 @@ class Learner {
   std::vector<Sample> samples();
 
  private:
-  void add_member(const matching::Communicator& communicator, const matching::Member& member);
+  void add_member(std::uint32_t index, const matching::Member& member);
+  void keep_quickest(std::uint32_t communicator, std::uint32_t ordinal, const Sample& sample);
   std::optional<std::int64_t> last_arrival(const matching::Communicator& communicator,
                                            const CollectiveCall& call) const;
   bool launched_between(std::uint32_t process, std::int64_t from, std::int64_t to);
@@ -63,14 +64,22 @@ class Learner {
   const matching::Collectives& collectives_;
   const ordering::DeviceOrder& device_order_;
   std::map<std::uint32_t, std::vector<std::int64_t>> launches_;
-  std::vector<Sample> samples_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Sample> samples_;  // by communicator and first ordinal
 };
 
 std::vector<Sample> Learner::samples() {
-  for (const matching::Communicator& communicator : collectives_.communicators)
-    if (communicator.members.size() > 1)
-      for (const matching::Member& member : communicator.members) add_member(communicator, member);
-  return std::move(samples_);
+  for (std::uint32_t c = 0; c < collectives_.communicators.size(); ++c)
+    if (collectives_.communicators[c].members.size() > 1)
+      for (const matching::Member& member : collectives_.communicators[c].members) add_member(c, member);
+  std::vector<Sample> samples;
+  for (const auto& [place, sample] : samples_) samples.push_back(sample);
+  return samples;
+}
+
+// Of the ranks that waited for the same calls: the others' hosts were late to see the end.
+void Learner::keep_quickest(std::uint32_t communicator, std::uint32_t ordinal, const Sample& sample) {
+  auto [known, fresh] = samples_.emplace(std::pair(communicator, ordinal), sample);
+  if (!fresh && sample.calls == known->second.calls && sample.ns < known->second.ns) known->second = sample;
 }
 
 bool Learner::launched_between(std::uint32_t process, std::int64_t from, std::int64_t to) {
@@ -80,18 +89,39 @@ bool Learner::launched_between(std::uint32_t process, std::int64_t from, std::in
   return first != found->second.end() && *first < to;
 }
 
-// When the last rank issued the call of this ordinal.
+// Whether `own` has to wait for `member` in a call of this signature.
+bool depends(const matching::Signature& signature, const matching::Member& own,
+             const matching::Member& member) {
+  auto is_root = [&](const matching::Member& m) { return m.rank_in_communicator == signature.root; };
+  if (&own == &member) return true;
+  switch (signature.operation) {
+    case Operation::kBroadcast:
+    case Operation::kScatter:
+      return is_root(member);
+    case Operation::kReduce:
+    case Operation::kGather:
+      return is_root(own);
+    default:
+      return true;
+  }
+}
+
+// When the last rank that this one depends on began to issue the call: that its host was back, much later on
+// a busy machine, says nothing of when the operation began.
 std::optional<std::int64_t> Learner::last_arrival(const matching::Communicator& communicator,
                                                   const CollectiveCall& call) const {
+  const matching::Member& own = collectives_.member_of(call);
   std::int64_t latest = 0;
   for (const matching::Member& member : communicator.members) {
     if (call.ordinal >= member.calls.size()) return std::nullopt;
-    latest = std::max(latest, collectives_.call_at(member, call.ordinal).enqueue_ns);
+    if (depends(call.signature, own, member))
+      latest = std::max(latest, collectives_.call_at(member, call.ordinal).begin_ns);
   }
   return latest;
 }
 
-void Learner::add_member(const matching::Communicator& communicator, const matching::Member& member) {
+void Learner::add_member(std::uint32_t index, const matching::Member& member) {
+  const matching::Communicator& communicator = collectives_.communicators[index];
   std::int64_t known_before = 0;  // when the host last knew that all was done
   for (std::size_t i = 0; i < member.calls.size();) {
     std::uint32_t wait = device_order_.completions[member.calls[i]].wait;
@@ -108,15 +138,19 @@ void Learner::add_member(const matching::Communicator& communicator, const match
     known_before = waited.end_ns;
     if (!start || !alone || *start >= waited.end_ns) continue;
     sample.ns = static_cast<double>(waited.end_ns - *start);
-    samples_.push_back(sample);
+    keep_quickest(index, first.ordinal, sample);
   }
 }
 
-double median(std::vector<double>& values) {
-  auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+double quantile(std::vector<double>& values, std::size_t percent) {
+  auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() * percent / 100);
   std::nth_element(values.begin(), place, values.end());
   return *place;
 }
+
+// What a wait took beyond the link is the host's, which was not scheduled. It only adds: quick waits tell of
+// the link. Large operations are few, so that there only what is usual can be taken off.
+constexpr std::size_t kQuick = 10, kUsual = 50;  // percent
 
 }  // namespace
 
@@ -132,12 +166,13 @@ std::optional<LinkCost> learn_link_cost(const model::Job& job, const matching::C
   for (const Sample& sample : samples)
     if (sample.bytes <= kSmall * sample.calls) per_call.push_back(sample.ns / sample.calls);
   if (per_call.empty()) return std::nullopt;
-  cost.ns_per_call = median(per_call);
+  cost.ns_per_call = quantile(per_call, kQuick);
+  const double usual = quantile(per_call, kUsual);
   for (const Sample& sample : samples)
     if (sample.bytes >= kLarge)
-      per_byte.push_back(std::max(0.0, sample.ns - sample.calls * cost.ns_per_call) / sample.bytes);
+      per_byte.push_back(std::max(0.0, sample.ns - sample.calls * usual) / sample.bytes);
   if (per_byte.empty()) return std::nullopt;
-  cost.ns_per_byte = median(per_byte);
+  cost.ns_per_byte = quantile(per_byte, kUsual);
   return cost;
 }
 
