@@ -166,9 +166,17 @@ std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
   return hang;
 }
 
+// Who kills a job kills one rank after the other: within this time of the first the last may still notice.
+constexpr std::int64_t kKilledTogether = 1'000'000'000;
+
+// Noticed that a rank was gone, and then ended by itself or went on: it was not killed with that rank.
+bool outlasted(const Facts& facts, const Member& peer, const model::Process& gone) {
+  bool went_on = facts.job.processes[peer.process].last_ns - gone.last_ns >= kKilledTogether;
+  return gave_up(facts, peer) && (failed(facts, peer) || went_on);
+}
+
 // A rank ended while its peers went on: its exit was seen before theirs, and it was no signal that all may
-// have been sent; or its trace just stops while every peer noticed that it was gone (a kill of the whole job
-// lets no rank notice anything).
+// have been sent; or its trace just stops while every peer noticed that it was gone.
 bool ended_before(const Facts& facts, const Communicator& communicator, std::uint32_t absent) {
   const Member& gone = communicator.members[absent];
   const model::Process& process = facts.job.processes[gone.process];
@@ -176,7 +184,7 @@ bool ended_before(const Facts& facts, const Communicator& communicator, std::uin
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     if (m == absent) continue;
     const Member& peer = communicator.members[m];
-    all_noticed = all_noticed && gave_up(facts, peer);
+    all_noticed = all_noticed && outlasted(facts, peer, process);
     outlived = outlived || facts.job.processes[peer.process].last_ns > process.last_ns;
   }
   const trace::FileHeader& header = process.header();
