@@ -148,9 +148,9 @@ double quantile(std::vector<double>& values, std::size_t percent) {
   return *place;
 }
 
-// What a wait took beyond the link is the host's, which was not scheduled. It only adds: quick waits tell of
-// the link. Large operations are few, so that there only what is usual can be taken off.
-constexpr std::size_t kQuick = 10, kUsual = 50;  // percent
+// What a wait took beyond the link is the host's, which was not scheduled. It only adds: the quick waits tell
+// of the link.
+constexpr std::size_t kQuick = 10;  // percent
 
 }  // namespace
 
@@ -167,12 +167,11 @@ std::optional<LinkCost> learn_link_cost(const model::Job& job, const matching::C
     if (sample.bytes <= kSmall * sample.calls) per_call.push_back(sample.ns / sample.calls);
   if (per_call.empty()) return std::nullopt;
   cost.ns_per_call = quantile(per_call, kQuick);
-  const double usual = quantile(per_call, kUsual);
   for (const Sample& sample : samples)
     if (sample.bytes >= kLarge)
-      per_byte.push_back(std::max(0.0, sample.ns - sample.calls * usual) / sample.bytes);
+      per_byte.push_back(std::max(0.0, sample.ns - sample.calls * cost.ns_per_call) / sample.bytes);
   if (per_byte.empty()) return std::nullopt;
-  cost.ns_per_byte = quantile(per_byte, kUsual);
+  cost.ns_per_byte = quantile(per_byte, kQuick);
   return cost;
 }
 

@@ -37,9 +37,12 @@ def test_cost_is_what_the_fix_saves(tmp_path, ranks, link):
         draw.accumulate = 4
         draw.width = 32
         draw.environment = {"STANDIN_LINK": link}
-        folder = tmp_path / kind
-        folder.mkdir()
-        means[kind] = mean_step_ms(folder, draw, *extra)
-    finding = ddpscope.only_finding(tmp_path / "faulty" / "trace", "redundant-accumulation-sync")
+        tries = []
+        for name in ("first", "second"):
+            folder = tmp_path / kind / name
+            folder.mkdir(parents=True)
+            tries.append(mean_step_ms(folder, draw, *extra))
+        means[kind] = min(tries)  # what else runs on the machine only adds
+    finding = ddpscope.only_finding(tmp_path / "faulty" / "second" / "trace", "redundant-accumulation-sync")
     gap = means["faulty"] - means["fixed"]
     assert abs(finding["cost"]["ms_per_step"] - gap) <= 0.3 * gap, (finding["cost"], means)
