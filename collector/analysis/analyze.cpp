@@ -55,6 +55,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);
+  if (!only.empty()) keep_requested(only, analysis.outcome.coverage);
   analysis.judged = anything_to_judge(job, collectives);
   return analysis;
 }

@@ -75,7 +75,7 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
                             std::vector<Coverage>& coverage) {
   if (job.ranks().size() < 2 || !collectives.communicators.empty()) return;
   std::vector<std::string> slugs = collective_slugs();
-  slugs.insert(slugs.end(), {"unsharded-sampler", "redundant-accumulation-sync"});
+  slugs.emplace_back("redundant-accumulation-sync");
   coverage.push_back(
       {"collectives",
        "no NCCL communicator was recorded: the ranks talk by other means (Gloo, MPI) or through a "
@@ -102,6 +102,17 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, cons
   add_losses(job, coverage);
   add_hidden_collectives(job, collectives, coverage);
   add_unbuilt(coverage);
+}
+
+void keep_requested(const std::vector<std::string>& only, std::vector<Coverage>& coverage) {
+  auto unwanted = [&](const std::string& slug) {
+    return std::find(only.begin(), only.end(), slug) == only.end();
+  };
+  std::erase_if(coverage, [&](Coverage& entry) {
+    bool concerned = !entry.unjudged.empty();
+    std::erase_if(entry.unjudged, unwanted);
+    return concerned && entry.unjudged.empty();
+  });
 }
 
 }  // namespace ddpscope::analysis

@@ -9,4 +9,7 @@ namespace ddpscope::analysis {
 void add_coverage(const model::Job& job, const matching::Collectives& collectives,
                   const std::vector<Error>& errors, std::vector<findings::Coverage>& coverage);
 
+// Leaves out what concerns other findings than these slugs.
+void keep_requested(const std::vector<std::string>& only, std::vector<findings::Coverage>& coverage);
+
 }  // namespace ddpscope::analysis

@@ -95,8 +95,15 @@ findings::Order tell_order(const Duplicate& duplicate) {
   auto other = std::find_if(duplicate.writers.begin(), duplicate.writers.end(),
                             [&](const WrittenFile* file) { return file->rank != first.rank; });
   const WrittenFile& second = **other;
+  std::string opening =
+      fmt::format("rank {}'s opening of {} at {}", second.rank, second.path, seconds(second.begin_ns));
+  if (second.begin_ns < first.end_ns)
+    return {fmt::format("rank {}'s opening of {} at {}, which it writes until {},", first.rank, first.path,
+                        seconds(first.begin_ns), seconds(first.end_ns)),
+            opening,
+            {{"an end of the first writing before the second begins", "none: both write at the same time"}}};
   return {fmt::format("rank {}'s last write to {} at {}", first.rank, first.path, seconds(first.end_ns)),
-          fmt::format("rank {}'s opening of {} at {}", second.rank, second.path, seconds(second.begin_ns)),
+          opening,
           {{"collective that the second rank's host waits for", "none between"},
            {"message to the second rank over TCP", "none between"}}};
 }

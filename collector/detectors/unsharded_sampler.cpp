@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "collector/detectors/detector.h"
@@ -79,6 +80,24 @@ double median_step_ms(const Facts& facts) {
   return static_cast<double>(*median) * 1e-6;
 }
 
+// How a rank read an item for the first time, if that has a record.
+std::optional<model::EventRef> find_read(const TrainingReads& reads, std::uint64_t key) {
+  for (const files::ItemStream* stream : reads.streams())
+    for (const Item& item : stream->items)
+      if (item.key == key && item.exact) return model::EventRef{stream->process, item.place};
+  return std::nullopt;
+}
+
+// An item that all of them read, the first in the order of the first rank; 0 if no read of one has a record.
+std::uint64_t find_common(const std::vector<const TrainingReads*>& sharing) {
+  for (const files::ItemStream* stream : sharing.front()->streams())
+    for (const Item& item : stream->items)
+      if (std::all_of(sharing.begin(), sharing.end(),
+                      [&](const TrainingReads* reads) { return find_read(*reads, item.key).has_value(); }))
+        return item.key;
+  return 0;
+}
+
 class Story {
  public:
   Story(const Facts& facts, const std::vector<Group>& groups) : facts_(facts) {
@@ -98,13 +117,14 @@ class Story {
     in_order_ = in_order_ || group.in_order;
     ranks_total_ += static_cast<double>(sharing.size());
     ranks_needed_ += 1;
+    std::uint64_t common = find_common(sharing);
     for (const TrainingReads* reads : sharing) {
       ranks_.insert(reads->rank);
-      add_evidence(*reads, sharing.size());
+      add_evidence(*reads, common, sharing.size());
     }
   }
 
-  void add_evidence(const TrainingReads& reads, std::size_t sharing);
+  void add_evidence(const TrainingReads& reads, std::uint64_t common, std::size_t sharing);
 
   const Facts& facts_;
   std::set<std::int32_t> ranks_;
@@ -115,30 +135,19 @@ class Story {
   std::string place_;
 };
 
-// The first read of the rank that has a record, and how much there is of its kind.
-void Story::add_evidence(const TrainingReads& reads, std::size_t sharing) {
-  std::vector<const files::ItemStream*> streams;
-  for (const files::ItemStream& worker : reads.by_workers) streams.push_back(&worker);
-  if (!reads.by_itself.items.empty()) streams.push_back(&reads.by_itself);
-  const Item* shown = nullptr;
-  std::uint32_t process = 0;
-  for (const files::ItemStream* stream : streams) {
+void Story::add_evidence(const TrainingReads& reads, std::uint64_t common, std::size_t sharing) {
+  for (const files::ItemStream* stream : reads.streams()) {
     first_ns_ = std::min(first_ns_, stream->items.front().at_ns);
     last_ns_ = std::max(last_ns_, stream->items.back().at_ns);
-    auto exact =
-        std::find_if(stream->items.begin(), stream->items.end(), [](const Item& i) { return i.exact; });
-    if (shown || exact == stream->items.end()) continue;
-    shown = &*exact;
-    process = stream->process;
   }
-  if (!shown || evidence_.size() >= kMaxEvidence) return;
-  model::EventRef read{process, shown->place};
-  model::EventRef opening = files::opening_of(facts_.job, read);
+  auto read = find_read(reads, common);
+  if (!read || evidence_.size() >= kMaxEvidence) return;
+  model::EventRef opening = files::opening_of(facts_.job, *read);
   findings::Evidence evidence =
-      evidence_of(facts_.job, read,
-                  fmt::format("the first of {} samples that {} read, the same as {} other rank{}",
-                              reads.count(), reads.by_workers.empty() ? "the rank" : "its loader workers",
-                              sharing - 1, sharing == 2 ? "" : "s"));
+      evidence_of(facts_.job, *read,
+                  fmt::format("one of {} samples that {} read; {} other rank{} read it too", reads.count(),
+                              reads.by_workers.empty() ? "the rank" : "its loader workers", sharing - 1,
+                              sharing == 2 ? "" : "s"));
   if (evidence.stack.empty()) evidence.stack = stack_of(facts_.job, opening);
   evidence.file = files::path_of(facts_.job, opening);
   evidence_.push_back(std::move(evidence));
@@ -190,7 +199,11 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
     groups.push_back(std::move(group));
   }
   if (Story story(facts, groups); !story.empty()) outcome.findings.push_back(story.tell());
-  if (seen || groups.empty()) return;
+  if (seen || facts.job.ranks().size() < 2) return;
+  if (groups.empty())
+    return outcome.coverage.push_back({"which ranks train together",
+                                       "none were seen to exchange gradients, by NCCL or by TCP",
+                                       {"unsharded-sampler"}});
   outcome.coverage.push_back({"the samples that ranks train on",
                               "too few of them were seen to be read: they are mapped, kept in memory, read "
                               "from the beginning of a file "

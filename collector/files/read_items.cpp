@@ -63,7 +63,7 @@ class Reader {
   struct Opening {
     std::uint32_t path;
     model::EventPlace place;
-    std::uint64_t next = ~std::uint64_t{0};  // where a read would go on
+    std::uint64_t from = ~std::uint64_t{0}, next = 0;  // of the last read
   };
 
   void open(model::EventPlace place, const trace::Record& record) {
@@ -79,10 +79,12 @@ class Reader {
     auto io = trace::payload_of<trace::payload::FileIo>(record);
     auto found = openings_.find(io.file);
     if (found == openings_.end() || !io.bytes) return;
-    bool goes_on = io.offset == found->second.next;
-    found->second.next = io.next;
+    Opening& opening = found->second;
+    bool goes_on = opening.from <= io.offset && io.offset <= opening.next;
+    opening.from = io.offset;
+    opening.next = io.next;
     if (goes_on || io.offset == ~std::uint64_t{0}) return;
-    items_.push_back({key_of(found->second.path, io.offset), job_.begin_ns({process_, place}), place, true});
+    items_.push_back({key_of(opening.path, io.offset), job_.begin_ns({process_, place}), place, true});
   }
 
   // Those of openings that have a number were records too.
@@ -131,9 +133,9 @@ model::EventRef opening_of(const model::Job& job, model::EventRef event) {
   std::uint32_t number = trace::payload_of<trace::payload::FileIo>(job.record(event)).file;
   model::EventRef opening = event;
   model::for_each(process.file, [&](model::EventPlace place, const trace::Record& record) {
-    if (trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kOpen &&
-        trace::payload_of<trace::payload::FileOpen>(record).file == number)
-      opening.place = place;
+    if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kOpen) return;
+    auto open = trace::payload_of<trace::payload::FileOpen>(record);
+    if (open.file == number && open.path) opening.place = place;  // a stream made of a descriptor has no path
   });
   return opening;
 }

@@ -23,9 +23,9 @@ struct ItemStream {
 };
 
 // Streams of ranks and of the processes that work for them, in the order in which the processes started. A
-// read that goes on where the last one of its opening ended adds no item: a file that is read from its start
-// to its end is one item, however many calls it takes. Files of programs (code, libraries, packages) are left
-// out, and what was opened for writing too.
+// read that begins within the last one of its opening or where that ended adds no item: a file that is read
+// from its start to its end is one item, however many calls it takes (a reader of headers goes back a
+// little). Files of programs (code, libraries, packages) are left out, and what was opened for writing too.
 std::vector<ItemStream> find_item_streams(const model::Job& job);
 
 // The opening that an event (a read, or an opening itself) belongs to.

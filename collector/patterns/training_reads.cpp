@@ -133,9 +133,17 @@ class Selector {
 }  // namespace
 
 std::size_t TrainingReads::count() const {
-  std::size_t count = by_itself.items.size();
-  for (const ItemStream& stream : by_workers) count += stream.items.size();
+  std::size_t count = 0;
+  for (const ItemStream* stream : streams()) count += stream->items.size();
   return count;
+}
+
+std::vector<const ItemStream*> TrainingReads::streams() const {
+  std::vector<const ItemStream*> all;
+  for (const ItemStream& stream : by_workers)
+    if (!stream.items.empty()) all.push_back(&stream);
+  if (!by_itself.items.empty()) all.push_back(&by_itself);
+  return all;
 }
 
 std::vector<TrainingReads> find_training_reads(const model::Job& job, const std::vector<ItemStream>& streams,

@@ -16,6 +16,7 @@ struct TrainingReads {
   files::ItemStream by_itself;
 
   std::size_t count() const;
+  std::vector<const files::ItemStream*> streams() const;  // those that hold something
 };
 
 // Training takes its items bit by bit, with gradients in between. A stretch between two reductions in which

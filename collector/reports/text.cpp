@@ -92,7 +92,7 @@ std::string finding_text(const findings::Finding& finding) {
   text += field("ranks", rank_list(finding.ranks));
   text +=
       field("when", fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns), seconds(finding.last_ns),
-                                finding.count > 1 ? fmt::format(", {} times", finding.count) : ""));
+                                finding.count > 1 ? fmt::format(", {} times; one is shown", finding.count) : ""));
   if (std::string cost = cost_text(finding); !cost.empty()) text += field("cost", cost);
   for (const std::string& slug : finding.consequences) text += field("causes", slug);
   for (const findings::Order& order : finding.order) text += order_text(order);
