@@ -31,12 +31,23 @@ struct RunOptions {
   std::vector<std::string> command;
 };
 
-std::uint64_t device_calls(const model::Job& job) {
+std::uint64_t count_calls(const model::Job& job, model::CallClass call_class) {
   std::uint64_t sum = 0;
   for (const model::Process& process : job.processes)
-    sum += process.calls[static_cast<std::size_t>(model::CallClass::kCuda)] +
-           process.calls[static_cast<std::size_t>(model::CallClass::kNccl)];
+    sum += process.calls[static_cast<std::size_t>(call_class)];
   return sum;
+}
+
+// Which stand-ins had nothing to do.
+void say_what_was_not_used(const model::Job& job) {
+  bool cuda = count_calls(job, model::CallClass::kCuda) > 0,
+       nccl = count_calls(job, model::CallClass::kNccl) > 0;
+  if (!cuda && !nccl)
+    say("ddpscope: the job made no CUDA or NCCL call: the stand-ins of --cpu were not used\n");
+  else if (!cuda)
+    say("ddpscope: the job made NCCL calls, but none of the CUDA runtime's: it has a CUDA runtime of its own "
+        "(nvcc links it statically, unless told -cudart shared), which the stand-in of --cpu cannot "
+        "replace\n");
 }
 
 std::string count_findings(const std::vector<findings::Finding>& found) {
@@ -67,8 +78,7 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
   say_what_was_lost(job);
   for (std::size_t i = 0; i < std::min(analysis.errors.size(), kErrorsShown); ++i)
     say("ddpscope: {}: {}\n", escape(analysis.errors[i].where), escape(analysis.errors[i].what));
-  if (options.recording.stand_ins && device_calls(job) == 0)
-    say("ddpscope: the job made no CUDA or NCCL call: the stand-ins of --cpu were not used\n");
+  if (options.recording.stand_ins) say_what_was_not_used(job);
 }
 
 Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
@@ -80,7 +90,11 @@ Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
   }
 }
 
-void sum_up(const RunOptions& options, const std::filesystem::path& folder) {
+void sum_up(const RunOptions& options, const std::filesystem::path& folder, int code) {
+  if (code > 128)
+    say("ddpscope: the job was ended by signal {}\n", code - 128);
+  else if (code != 0)
+    say("ddpscope: the job ended with exit code {}\n", code);
   if (auto problem = check_room(folder))
     say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
   if (!reading::holds_traces(folder))
@@ -117,7 +131,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   }
   if (reading::holds_traces(folder.path)) watch.write(run, *code);
   if (use.leave())
-    sum_up(options, folder.path);
+    sum_up(options, folder.path, *code);
   else
     say("ddpscope: other runs still record into {}; the last one sums up\n", escape(folder.path.string()));
   return {*code, {}};
