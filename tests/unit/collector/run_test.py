@@ -315,3 +315,20 @@ def test_a_library_that_is_missing(tmp_path):
     shutil.copy(DDPSCOPE, tmp_path / "bin")
     result = subprocess.run([tmp_path / "bin" / "ddpscope", "run", "--", "true"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert_cannot_run(result, "lib/libddpscope.so: a library of ddpscope is missing")
+
+
+def test_it_says_how_the_job_ended(tmp_path):
+    result = ddpscope("run", "-o", tmp_path / "a", "--", "sh", "-c", WRITES + "; exit 3")
+    assert result.returncode == 3 and "the job ended with exit code 3" in result.stderr
+    result = ddpscope("run", "-o", tmp_path / "b", "--", "sh", "-c", WRITES + "; kill -9 $$")
+    assert result.returncode == 137 and "the job was ended by signal 9" in result.stderr
+
+
+def test_it_says_when_a_stand_in_cannot_be_used(tmp_path):
+    """A program that brings its own CUDA runtime, as nvcc links it unless told otherwise."""
+    source = tmp_path / "job.c"
+    source.write_text("int ncclGetVersion(int*); int main() { int version; return ncclGetVersion(&version); }")
+    nccl = BUILD / "lib" / "standin" / "libnccl.so.2"
+    subprocess.run(["cc", source, nccl, "-o", tmp_path / "job"], check=True, timeout=60)
+    result = ddpscope("run", "--cpu", "-o", tmp_path / "t", "--", tmp_path / "job")
+    assert result.returncode == 0 and "-cudart shared" in result.stderr
