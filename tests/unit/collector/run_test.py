@@ -327,7 +327,7 @@ def test_it_says_how_the_job_ended(tmp_path):
 def test_it_says_when_a_stand_in_cannot_be_used(tmp_path):
     """A program that brings its own CUDA runtime, as nvcc links it unless told otherwise."""
     source = tmp_path / "job.c"
-    source.write_text("int ncclGetVersion(int*); int main() { int version; return ncclGetVersion(&version); }")
+    source.write_text("int ncclGetUniqueId(char*); int main(void) { char id[128]; return ncclGetUniqueId(id); }")
     nccl = BUILD / "lib" / "standin" / "libnccl.so.2"
     subprocess.run(["cc", source, nccl, "-o", tmp_path / "job"], check=True, timeout=60)
     result = ddpscope("run", "--cpu", "-o", tmp_path / "t", "--", tmp_path / "job")
