@@ -10,10 +10,10 @@ constexpr Command kCommands[] = {
     {"explain", "explain a finding", declare_explain},
     {"info", "what a trace holds, and what it lacks", declare_info},
     {"dump", "print every record of a trace", declare_dump},
-    {"diff", "compare two jobs", declare_diff},
-    {"status", "who waits for whom in a job that runs", declare_status},
-    {"export", "convert a trace", declare_export},
-    {"view", "show a trace", declare_view},
+    {"diff", "compare two jobs (not in this version)", declare_diff},
+    {"status", "who waits for whom in a job that runs (not in this version)", declare_status},
+    {"export", "convert a trace (not in this version)", declare_export},
+    {"view", "show a trace (not in this version)", declare_view},
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ Action declare_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
   app.add_option("TRACE", options->trace, "folder that `ddpscope run -o` filled, or one file of it")
       ->required();
-  app.add_option("--format", options->format, "text or json")
+  app.add_option("--format", options->format, "text or json; the others are not in this version")
       ->check(CLI::IsMember({"text", "json", "markdown", "html", "sarif", "junit"}));
   app.add_option("-o", options->output, "file to write to, instead of standard output");
   app.add_option("--fail-on", options->fail_on, "severity from which the exit code is 1")

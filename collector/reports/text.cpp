@@ -81,7 +81,8 @@ std::string order_text(const findings::Order& order) {
   std::string text = field("order", fmt::format("after {} nothing orders it before {}",
                                                 escape(order.last_before), escape(order.first_after)));
   for (const findings::LookedFor& edge : order.looked_for)
-    text += fmt::format("            looked for: {}: {}\n", escape(edge.edge), escape(edge.found));
+    text += fmt::format("            {}\n",
+                        wrapped(fmt::format("looked for {}: {}", escape(edge.edge), escape(edge.found)), 14));
   return text;
 }
 
