@@ -38,13 +38,14 @@ struct Group {
 };
 
 void classify(Group& group, const patterns::Pipelines& pipelines) {
+  SampleOverlap overlap(group.reads);
   auto joined = [&](std::size_t a, std::size_t b) {
     return pipelines.joins(group.reads[a].rank, group.reads[b].rank);
   };
   std::vector<std::vector<std::size_t>> classes;
   for (std::size_t i = 0; i < group.reads.size(); ++i) {
     auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
-      return !joined(members.front(), i) && same_order(group.reads[members.front()], group.reads[i]);
+      return !joined(members.front(), i) && overlap.same_order(members.front(), i);
     });
     if (same == classes.end())
       classes.push_back({i});
@@ -54,7 +55,7 @@ void classify(Group& group, const patterns::Pipelines& pipelines) {
   std::erase_if(classes, [](const auto& members) { return members.size() < 2; });
   group.in_order = !classes.empty();
   bool pipeline = group.reads.size() > 1 && joined(0, group.reads.size() - 1);
-  if (classes.empty() && group.reads.size() > 1 && !pipeline && each_reads_all(group.reads)) {
+  if (classes.empty() && group.reads.size() > 1 && !pipeline && overlap.each_reads_all()) {
     classes.emplace_back();
     for (std::size_t i = 0; i < group.reads.size(); ++i) classes.back().push_back(i);
   }
