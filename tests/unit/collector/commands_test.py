@@ -127,20 +127,22 @@ def on_terminal(command, meanwhile=lambda process: None):
     return text.decode()
 
 
-def make_it_take_a_second(process):
-    """Stops the program once it has its second thread, which shows the progress."""
+def make_it_take_seconds(process):
+    """From its second thread on, which shows the progress, the program runs a hundredth of the time."""
     while "Threads:\t2" not in Path(f"/proc/{process.pid}/status").read_text():
         assert process.poll() is None, "it ended without a second thread, or before one could be seen"
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(1.2)
-    process.send_signal(signal.SIGCONT)
+    for _ in range(8):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.003)
 
 
 def test_progress_on_a_terminal_after_a_second(trace, tmp_path):
     large = tmp_path / "large"
-    generate = [BUILD / "bin" / "tracegen", "--out", large, "--ranks", "2", "--steps", "20000"]
+    generate = [BUILD / "bin" / "tracegen", "--out", large, "--ranks", "2", "--steps", "100000", "--fold", "1"]
     subprocess.run(generate, check=True, timeout=120, stdout=subprocess.DEVNULL)
-    text = on_terminal([DDPSCOPE, "report", large], make_it_take_a_second)
+    text = on_terminal([DDPSCOPE, "report", large], make_it_take_seconds)
     assert "\r\x1b[Kddpscope: " in text and text.endswith("\r\x1b[K"), text
     assert on_terminal([DDPSCOPE, "report", trace]) == ""
 
