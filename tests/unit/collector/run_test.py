@@ -170,9 +170,10 @@ def test_does_not_wait_for_what_the_job_leaves_behind(tmp_path):
 
 
 def test_signals_to_it_alone_stop_and_wake_the_job(tmp_path):
+    # In a group of its own, below ours: the kernel stops nobody in a group without a parent outside of it.
     script = "echo $$; while [ ! -e go ]; do sleep 0.1; done; exit 9"
     with subprocess.Popen([DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", script], cwd=tmp_path, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True) as run:  # fmt: skip
+                          stderr=subprocess.DEVNULL, text=True, process_group=0) as run:  # fmt: skip
         job = int(run.stdout.readline())
         run.send_signal(signal.SIGTSTP)
         _, status = os.waitpid(run.pid, os.WUNTRACED)
