@@ -2,6 +2,8 @@
 #include "collector/detectors/sample_overlap.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace ddpscope::detectors {
 namespace {
@@ -55,81 +57,136 @@ bool meet_by_chance(const std::vector<std::vector<std::uint32_t>>& orders, std::
   return 2 * met * items >= expected;
 }
 
+// Numbers keys in the order in which they are met. Keys are hashes, so their low bits are as good as any.
+class Numbering {
+ public:
+  explicit Numbering(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
+
+  std::uint32_t operator()(std::uint64_t key) {
+    std::size_t mask = slots_.size() - 1, at = key & mask;
+    while (slots_[at].number && slots_[at].key != key) at = (at + 1) & mask;
+    if (!slots_[at].number) slots_[at] = {key, ++count_};
+    return slots_[at].number - 1;
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  struct Slot {
+    std::uint64_t key;
+    std::uint32_t number;  // from 1; 0: free
+  };
+  std::vector<Slot> slots_;
+  std::uint32_t count_ = 0;
+};
+
+// Positions all over an order, without a period that the order might have too.
+constexpr std::size_t kProbes = 64;
+std::size_t probe(std::size_t number, std::size_t size) { return number * 0x9E3779B97F4A7C15u % size; }
+
 }  // namespace
 
+// Where each item stands in one order.
+class SampleOverlap::Places {
+ public:
+  Places(const Numbers& order, std::size_t items) : size_(order.size()), place_(items, kNowhere) {
+    for (std::uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+  }
+  std::size_t size() const { return size_; }
+
+  // False: far less than 90 % of the shorter order is in the other one, of which a few probes convince.
+  bool may_agree(const Numbers& order) const {
+    if (order.size() < kProbes || order.size() > 2 * size_) return true;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < kProbes; ++i) found += place_[order[probe(i, order.size())]] != kNowhere;
+    return 2 * found * order.size() >= kProbes * std::min(order.size(), size_);
+  }
+
+  // Length of the longest common subsequence. In sequences without repetitions it is the longest increasing
+  // row of places.
+  std::size_t count_in_order(const Numbers& order) const {
+    Numbers ends;  // smallest last place of a row of each length
+    for (std::uint32_t item : order) {
+      std::uint32_t place = place_[item];
+      if (place == kNowhere) continue;
+      auto end = std::lower_bound(ends.begin(), ends.end(), place);
+      if (end == ends.end())
+        ends.push_back(place);
+      else
+        *end = place;
+    }
+    return ends.size();
+  }
+
+ private:
+  static constexpr std::uint32_t kNowhere = ~0u;
+  std::size_t size_;
+  Numbers place_;
+};
+
+const SampleOverlap::Numbers& SampleOverlap::Rank::order(std::size_t number) const {
+  return number == 0 ? by_itself.once : by_workers[number - 1].once;
+}
+
 SampleOverlap::SampleOverlap(const std::vector<TrainingReads>& ranks) : reads_(ranks) {
-  for (const TrainingReads& rank : ranks)
-    for (const ItemStream* stream : rank.streams())
-      for (const Item& item : stream->items) keys_.push_back(item.key);
-  std::sort(keys_.begin(), keys_.end());
-  keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  std::size_t most = 0;
+  for (const TrainingReads& rank : ranks) most += rank.count();
+  Numbering numbering(most);
+  auto number = [&](const ItemStream& stream) {
+    Stream numbers;
+    numbers.all.reserve(stream.items.size());
+    for (const Item& item : stream.items) numbers.all.push_back(numbering(item.key));
+    return numbers;
+  };
   for (const TrainingReads& rank : ranks) {
     Rank& own = ranks_.emplace_back();
-    for (const ItemStream& worker : rank.by_workers) own.by_workers.push_back(distinct(worker));
-    own.by_itself = distinct(rank.by_itself);
+    for (const ItemStream& worker : rank.by_workers) own.by_workers.push_back(number(worker));
+    own.by_itself = number(rank.by_itself);
+  }
+  items_ = numbering.count();
+  // Without repetitions: pages of an index come again and again, and the next epoch is the same items again.
+  std::vector<std::uint32_t> met(items_);  // the last stream that held an item
+  std::uint32_t stream_number = 0;
+  auto drop_repetitions = [&](Stream& stream) {
+    ++stream_number;
+    for (std::uint32_t item : stream.all)
+      if (std::exchange(met[item], stream_number) != stream_number) stream.once.push_back(item);
+  };
+  for (Rank& rank : ranks_) {
+    for (Stream& worker : rank.by_workers) drop_repetitions(worker);
+    drop_repetitions(rank.by_itself);
   }
 }
 
-SampleOverlap::Numbers SampleOverlap::numbers_of(const ItemStream& stream) const {
-  Numbers numbers;
-  numbers.reserve(stream.items.size());
-  for (const Item& item : stream.items)
-    numbers.push_back(
-        static_cast<std::uint32_t>(std::lower_bound(keys_.begin(), keys_.end(), item.key) - keys_.begin()));
-  return numbers;
-}
-
-// Without repetitions: pages of an index come again and again, and the next epoch is the same items again.
-SampleOverlap::Numbers SampleOverlap::distinct(const ItemStream& stream) const {
-  if (stream.items.empty()) return {};
-  Numbers numbers = numbers_of(stream);
-  ItemSet seen(keys_.size());
-  std::erase_if(numbers, [&](std::uint32_t number) { return !seen.insert(number); });
-  return numbers;
-}
-
-// Length of the longest common subsequence. In sequences without repetitions it is the longest increasing
-// row of places.
-std::size_t SampleOverlap::count_in_order(const Numbers& a, const Numbers& b) const {
-  constexpr std::uint32_t kNowhere = ~0u;
-  Numbers place_in_b(keys_.size(), kNowhere);
-  for (std::uint32_t i = 0; i < b.size(); ++i) place_in_b[b[i]] = i;
-  Numbers ends;  // smallest last place of a row of each length
-  for (std::uint32_t item : a) {
-    std::uint32_t place = place_in_b[item];
-    if (place == kNowhere) continue;
-    auto end = std::lower_bound(ends.begin(), ends.end(), place);
-    if (end == ends.end())
-      ends.push_back(place);
-    else
-      *end = place;
+bool SampleOverlap::agrees(const std::vector<Places>& places, const Rank& rank) const {
+  std::size_t in_order = 0, compared = 0;
+  for (std::size_t pair = 0; pair < std::min(places.size(), rank.orders()); ++pair) {
+    const Numbers& order = rank.order(pair);
+    if (order.empty() || places[pair].size() == 0) continue;
+    compared += std::min(order.size(), places[pair].size());
+    if (places[pair].may_agree(order)) in_order += places[pair].count_in_order(order);
   }
-  return ends.size();
+  return compared >= kEnoughItems && in_order * 100 >= compared * kSamePercent;
 }
 
-void SampleOverlap::compare(const Numbers& a, const Numbers& b, Agreement& agreement) const {
-  if (a.empty() || b.empty()) return;
-  agreement.in_order += count_in_order(a, b);
-  agreement.compared += std::min(a.size(), b.size());
+std::vector<std::size_t> SampleOverlap::in_order_with(std::size_t rank, std::size_t first) const {
+  std::vector<Places> places;
+  for (std::size_t pair = 0; pair < ranks_[rank].orders(); ++pair)
+    places.emplace_back(ranks_[rank].order(pair), items_);
+  std::vector<std::size_t> same;
+  for (std::size_t other = first; other < ranks_.size(); ++other)
+    if (agrees(places, ranks_[other])) same.push_back(other);
+  return same;
 }
 
-bool SampleOverlap::same_order(std::size_t a, std::size_t b) const {
-  const Rank &first = ranks_[a], &second = ranks_[b];
-  Agreement agreement;
-  compare(first.by_itself, second.by_itself, agreement);
-  for (std::size_t i = 0; i < std::min(first.by_workers.size(), second.by_workers.size()); ++i)
-    compare(first.by_workers[i], second.by_workers[i], agreement);
-  return agreement.compared >= kEnoughItems && agreement.in_order * 100 >= agreement.compared * kSamePercent;
-}
-
-SampleOverlap::Numbers SampleOverlap::by_time(const TrainingReads& reads) const {
+SampleOverlap::Numbers SampleOverlap::by_time(std::size_t rank) const {
   std::vector<std::pair<std::int64_t, std::uint32_t>> order;
-  std::vector<const ItemStream*> streams = reads.streams();
-  std::reverse(streams.begin(), streams.end());  // what a rank reads itself goes first
-  for (const ItemStream* stream : streams) {
-    Numbers numbers = numbers_of(*stream);
-    for (std::size_t i = 0; i < numbers.size(); ++i) order.emplace_back(stream->items[i].at_ns, numbers[i]);
-  }
+  auto add = [&](const ItemStream& stream, const Stream& numbers) {
+    for (std::size_t i = 0; i < stream.items.size(); ++i)
+      order.emplace_back(stream.items[i].at_ns, numbers.all[i]);
+  };
+  add(reads_[rank].by_itself, ranks_[rank].by_itself);
+  for (std::size_t worker = 0; worker < reads_[rank].by_workers.size(); ++worker)
+    add(reads_[rank].by_workers[worker], ranks_[rank].by_workers[worker]);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   Numbers numbers;
@@ -138,17 +195,16 @@ SampleOverlap::Numbers SampleOverlap::by_time(const TrainingReads& reads) const 
 }
 
 bool SampleOverlap::each_reads_all() const {
-  std::size_t items = keys_.size();
   auto goes_on = [&](const TrainingReads& rank) {
-    return rank.count() >= items + std::max(kEnoughItems, items / 10);
+    return rank.count() >= items_ + std::max(kEnoughItems, items_ / 10);
   };
-  if (items < kEnoughItems || !std::all_of(reads_.begin(), reads_.end(), goes_on)) return false;
+  if (items_ < kEnoughItems || !std::all_of(reads_.begin(), reads_.end(), goes_on)) return false;
   std::vector<Numbers> orders;
-  for (const TrainingReads& rank : reads_) {
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     orders.push_back(by_time(rank));
-    if (first_of(orders.back(), items, items).size() * 100 < items * kSamePercent) return false;
+    if (first_of(orders.back(), items_, items_).size() * 100 < items_ * kSamePercent) return false;
   }
-  return meet_by_chance(orders, items / orders.size(), items);
+  return meet_by_chance(orders, items_ / orders.size(), items_);
 }
 
 }  // namespace ddpscope::detectors

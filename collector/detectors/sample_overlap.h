@@ -15,8 +15,9 @@ class SampleOverlap {
   explicit SampleOverlap(const std::vector<patterns::TrainingReads>& ranks);
 
   // Rule D1: of the different items that two ranks read, worker by worker, at least 90 % are the same and
-  // come in the same order. What one of them reads besides takes nothing away. Indices of `ranks`.
-  bool same_order(std::size_t a, std::size_t b) const;
+  // come in the same order. What one of them reads besides takes nothing away. Which of the ranks from
+  // `first` on (indices of `ranks`) agree with `rank` in that.
+  std::vector<std::size_t> in_order_with(std::size_t rank, std::size_t first) const;
 
   // Rule D2: every rank goes through at least 90 % of all that any rank ever reads before it begins anew, and
   // then goes on. Parts that are dealt out anew in each epoch add up to that as well, but do not meet: over
@@ -25,23 +26,25 @@ class SampleOverlap {
 
  private:
   using Numbers = std::vector<std::uint32_t>;  // of items, from 0, the same in all ranks
+  struct Stream {
+    Numbers all;   // parallel to the items
+    Numbers once;  // each item once, in the order of the first reading
+  };
   struct Rank {
-    std::vector<Numbers> by_workers;  // each item once, in the order of the first reading
-    Numbers by_itself;
-  };
-  struct Agreement {
-    std::size_t in_order = 0;
-    std::size_t compared = 0;  // the shorter of each two
-  };
+    std::vector<Stream> by_workers;
+    Stream by_itself;
 
-  Numbers numbers_of(const files::ItemStream& stream) const;
-  Numbers distinct(const files::ItemStream& stream) const;
-  Numbers by_time(const patterns::TrainingReads& reads) const;
-  std::size_t count_in_order(const Numbers& a, const Numbers& b) const;
-  void compare(const Numbers& a, const Numbers& b, Agreement& agreement) const;
+    // What is compared with the same number of another rank: its own order, then its workers'.
+    std::size_t orders() const { return 1 + by_workers.size(); }
+    const Numbers& order(std::size_t number) const;
+  };
+  class Places;
+
+  Numbers by_time(std::size_t rank) const;
+  bool agrees(const std::vector<Places>& places, const Rank& rank) const;  // places of another rank's orders
 
   const std::vector<patterns::TrainingReads>& reads_;
-  std::vector<std::uint64_t> keys_;  // of all items, ascending: a key's place is its number
+  std::size_t items_;  // different ones
   std::vector<Rank> ranks_;
 };
 

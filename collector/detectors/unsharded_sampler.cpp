@@ -43,14 +43,15 @@ void classify(Group& group, const patterns::Pipelines& pipelines) {
     return pipelines.joins(group.reads[a].rank, group.reads[b].rank);
   };
   std::vector<std::vector<std::size_t>> classes;
-  for (std::size_t i = 0; i < group.reads.size(); ++i) {
-    auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
-      return !joined(members.front(), i) && overlap.same_order(members.front(), i);
-    });
-    if (same == classes.end())
-      classes.push_back({i});
-    else
-      same->push_back(i);
+  std::vector<bool> assigned(group.reads.size());
+  for (std::size_t front = 0; front < group.reads.size(); ++front) {
+    if (assigned[front]) continue;
+    classes.push_back({front});
+    for (std::size_t other : overlap.in_order_with(front, front + 1)) {
+      if (assigned[other] || joined(front, other)) continue;
+      assigned[other] = true;
+      classes.back().push_back(other);
+    }
   }
   std::erase_if(classes, [](const auto& members) { return members.size() < 2; });
   group.in_order = !classes.empty();
