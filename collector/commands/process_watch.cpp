@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "trace/write/thread_writer.h"
 
@@ -51,6 +53,11 @@ bool add(int epoll, int fd) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+std::size_t half_of_the_descriptors() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 2) : 0;
+}
+
 }  // namespace
 
 ProcessWatch::ProcessWatch(const std::filesystem::path& folder)
@@ -58,16 +65,20 @@ ProcessWatch::ProcessWatch(const std::filesystem::path& folder)
       clock_(trace::host_clock()),
       own_(trace::read_identity()),
       began_(trace::read_ticks(clock_.kind)),
+      most_(half_of_the_descriptors()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
   inotify_add_watch(inotify_, folder.c_str(), IN_MOVED_TO | IN_CREATE);
   add(epoll_, inotify_);
 }
 
-ProcessWatch::~ProcessWatch() {
+ProcessWatch::~ProcessWatch() { close_all(); }
+
+void ProcessWatch::close_all() {
   for (const auto& [pidfd, seen] : alive_) close(pidfd);
-  if (inotify_ >= 0) close(inotify_);
-  if (epoll_ >= 0) close(epoll_);
+  alive_.clear();
+  for (int* fd : {&inotify_, &epoll_})
+    if (*fd >= 0) close(std::exchange(*fd, -1));
 }
 
 void ProcessWatch::look() {
@@ -110,7 +121,7 @@ void ProcessWatch::meet(const std::string& file) {
     if (seen.pid == name->pid && seen.start_time == name->start_time)
       return;  // it has become another program
   Seen seen{name->pid, name->start_time, 0};
-  int pidfd = open_pidfd(seen.pid);
+  int pidfd = alive_.size() < most_ ? open_pidfd(seen.pid) : -1;
   bool there = trace::start_time_of(seen.pid) == seen.start_time;
   if (there && pidfd >= 0 && add(epoll_, pidfd)) {
     alive_.emplace(pidfd, seen);
@@ -124,6 +135,7 @@ void ProcessWatch::meet(const std::string& file) {
 
 void ProcessWatch::write(const std::string& run, int exit_code) {
   look();
+  close_all();
   auto file = std::make_unique<trace::FileWriter>();
   trace::ThreadWriter writer{};
   if (!file->open(folder_.c_str(), own_, clock_, trace::kPageBytes, false)) return;

@@ -12,7 +12,8 @@
 namespace ddpscope::commands {
 
 // Watches the processes of this host that begin a trace in `folder` from now on. Costs the job nothing. Where
-// the kernel lacks inotify or pidfd_open (Linux 5.3), or descriptors run out, it sees less.
+// the kernel lacks inotify or pidfd_open (Linux 5.3), or beyond half of the descriptors that we may have, it
+// sees less.
 class ProcessWatch {
  public:
   explicit ProcessWatch(const std::filesystem::path& folder);
@@ -24,7 +25,8 @@ class ProcessWatch {
   void look();
 
   // Leaves a trace file of this process in the folder: what look() saw, and that the job, named by `run` (as
-  // DDPSCOPE_RUN is), lasted until now and ended with `exit_code`. Without room for it, nothing is left.
+  // DDPSCOPE_RUN is), lasted until now and ended with `exit_code`. Without room for it, nothing is left. Ends
+  // the watch.
   void write(const std::string& run, int exit_code);
 
  private:
@@ -33,6 +35,7 @@ class ProcessWatch {
     std::uint64_t start_time;
     std::uint64_t ended;  // ticks
   };
+  void close_all();
   void meet_new_files();
   void meet(const std::string& file);
 
@@ -40,6 +43,7 @@ class ProcessWatch {
   trace::Clock clock_;
   trace::Identity own_;
   std::uint64_t began_;
+  std::size_t most_;  // processes watched at a time
   int epoll_;
   int inotify_;
   std::map<int, Seen> alive_;  // by pidfd

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "collector/reading/generations.h"
@@ -103,24 +105,68 @@ void drop_descendants(const std::vector<Process>& processes, std::vector<std::si
   });
 }
 
-// Where neither communicators nor variables name a rank: siblings that talk to each other are ranks in order
-// of their start, a process alone is rank 0.
-void rank_by_start(std::vector<Process>& processes) {
-  std::vector<std::size_t> candidates;
-  for (std::size_t i = 0; i < processes.size(); ++i)
-    if (processes[i].parent >= 0 && made_calls(processes[i], CallClass::kSockets)) candidates.push_back(i);
-  drop_descendants(processes, candidates);
-  if (candidates.size() < 2) {
-    candidates.clear();
-    for (std::size_t i = 0; i < processes.size(); ++i)
-      if (processes[i].parent < 0) candidates.push_back(i);
+struct Lifetime {
+  std::int64_t from_ns, to_ns;  // wall clock
+};
+
+// Whose end nobody saw may have lived on.
+Lifetime lifetime_of(const Process& process) {
+  const trace::FileHeader& h = process.header();
+  auto from = static_cast<std::int64_t>(h.opened.realtime_ns);
+  if (h.ended) return {from, static_cast<std::int64_t>(h.latest.realtime_ns)};
+  if (!process.ended_ticks) return {from, std::numeric_limits<std::int64_t>::max()};
+  return {from,
+          trace::ClockLine(h.clock, h.tick_hz, process.file.clock_tuples()).realtime_ns(process.ended_ticks)};
+}
+
+// Ranks run at the same time; what a script starts one after the other are jobs of one process each.
+void keep_those_that_ran_together(const std::vector<Process>& processes,
+                                  std::vector<std::size_t>& candidates) {
+  auto length = [&](std::size_t i) {
+    Lifetime life = lifetime_of(processes[i]);
+    return life.to_ns - life.from_ns;
+  };
+  auto longest = std::max_element(candidates.begin(), candidates.end(),
+                                  [&](std::size_t a, std::size_t b) { return length(a) < length(b); });
+  if (longest == candidates.end()) return;
+  Lifetime frame = lifetime_of(processes[*longest]);
+  std::erase_if(candidates, [&](std::size_t i) {
+    Lifetime life = lifetime_of(processes[i]);
+    return life.from_ns >= frame.to_ns || life.to_ns <= frame.from_ns;
+  });
+}
+
+std::vector<std::size_t> find_candidates(const std::vector<Process>& processes) {
+  std::vector<std::size_t> siblings, roots;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    bool talks = made_calls(processes[i], CallClass::kSockets);
+    if (processes[i].parent >= 0 && talks) siblings.push_back(i);
+    if (processes[i].parent < 0 && (talks || made_calls(processes[i], CallClass::kCuda))) roots.push_back(i);
   }
-  std::sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+  drop_descendants(processes, siblings);
+  keep_those_that_ran_together(processes, siblings);
+  if (siblings.size() > 1) return siblings;
+  keep_those_that_ran_together(processes, roots);
+  return roots;
+}
+
+// Where neither communicators nor variables name a rank: processes that run together and talk, or use a
+// device, are ranks in order of their start; if there are none, whoever started first is rank 0.
+void rank_by_start(std::vector<Process>& processes) {
+  auto earlier = [&](std::size_t a, std::size_t b) {
     auto key = [&](std::size_t i) {
-      return std::tuple(processes[i].header().start_time, processes[i].header().pid);
+      return std::tuple(processes[i].parent >= 0, processes[i].header().start_time,
+                        processes[i].header().pid);
     };
     return key(a) < key(b);
-  });
+  };
+  std::vector<std::size_t> candidates = find_candidates(processes);
+  if (candidates.size() < 2) {
+    candidates.resize(processes.size());
+    std::iota(candidates.begin(), candidates.end(), std::size_t{0});
+    candidates = {*std::min_element(candidates.begin(), candidates.end(), earlier)};
+  }
+  std::sort(candidates.begin(), candidates.end(), earlier);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Process& process = processes[candidates[i]];
     process.role = Role::kRank;

@@ -52,6 +52,39 @@ v 0.3 +0.1 open path=sample file=1
   EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1}));
 }
 
+// Without communicators and variables: only what runs together and talks, or uses a device, are ranks.
+TEST(Identity, ProgramsOfAScriptAreNoRanks) {
+  Recorded trace(R"(
+process a pid=10
+process b pid=11 start=2
+process c pid=12
+a 0.1 +0.1 cudaSetDevice device=0
+a 1.0 +0.1 exit status=0
+b 2.1 +0.1 cudaSetDevice device=0
+b 3.0 +0.1 exit status=0
+c 0.1 +0.1 open path=out flags=wronly|creat file=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0}));
+  EXPECT_EQ(by_pid(*reading, 10).rank, 0);
+}
+
+TEST(Identity, ProcessesThatRunTogetherOnDevicesAreRanks) {
+  Recorded trace(R"(
+process a pid=10
+process b pid=11 start=0.5
+a 0.1 +0.1 cudaSetDevice device=0
+b 0.6 +0.1 cudaSetDevice device=1
+a 3.0 +0.1 exit status=0
+b 3.0 +0.1 exit status=0
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(by_pid(*reading, 11).rank, 1);
+}
+
 TEST(Identity, AWorkerWhoseRankIsMissingIsNoRank) {
   Recorded trace(R"(
 process a pid=10 rank=0 world=2
