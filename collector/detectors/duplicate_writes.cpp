@@ -67,6 +67,12 @@ bool overlap(const WrittenFile& a, const WrittenFile& b) {
   return a.extents.empty() || b.extents.empty();
 }
 
+// The two took turns, on purpose: a database, or a record that is read, changed and written under a lock.
+bool share_a_lock(const WrittenFile& a, const WrittenFile& b) {
+  return std::any_of(a.locks.begin(), a.locks.end(),
+                     [&](const files::FileId& lock) { return b.locks.contains(lock); });
+}
+
 // Ranks that fill different parts of one file share it as intended; so do those that append, and those that
 // were given one descriptor. Of two that made one name exclusively (a lock) the first was removed before the
 // second was made.
@@ -74,6 +80,7 @@ bool collide(const WrittenFile& a, const WrittenFile& b) {
   if (a.rank == b.rank || (a.append && b.append) || (a.inherited && b.inherited)) return false;
   if (a.host == b.host && a.device != b.device) return false;  // containers: one path, two file systems
   if (a.exclusive && b.exclusive && a.opened_as == b.opened_as) return false;
+  if (a.host == b.host && share_a_lock(a, b)) return false;
   return (a.truncate && b.truncate) || overlap(a, b);
 }
 

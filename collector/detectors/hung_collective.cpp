@@ -207,6 +207,11 @@ Whereabouts whereabouts_of(const Facts& facts, const Hang& hang, std::uint32_t a
   return find_whereabouts(facts.job, facts.collectives, communicator.members[absent], waited_from);
 }
 
+bool stuck(const Facts& facts, const Hang& hang) {
+  return std::any_of(hang.absent.begin(), hang.absent.end(),
+                     [&](std::uint32_t m) { return whereabouts_of(facts, hang, m).inside; });
+}
+
 void add_whereabouts(const Facts& facts, const Hang& hang, std::uint32_t absent, findings::Finding& finding) {
   Whereabouts found = whereabouts_of(facts, hang, absent);
   auto add = [&](model::EventRef event, std::string detail) {
@@ -286,13 +291,15 @@ std::string title_of(const Facts& facts, const Hang& hang, const CollectiveCall&
   return title + tell_shift(facts, hang);
 }
 
-void tell(const Facts& facts, const Hang& hang, findings::Outcome& outcome) {
+// `certain`: the job itself gave up, or the missing rank had ended or is inside a call. A rank of a job that
+// is ended from outside may just have been slow.
+void tell(const Facts& facts, const Hang& hang, bool certain, findings::Outcome& outcome) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   const CollectiveCall& call =
       facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
   findings::Finding finding;
   finding.slug = "hung-collective";
-  finding.confidence = findings::Confidence::kCertain;
+  finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = ranks_of(communicator, hang.at_fault());
   finding.title = title_of(facts, hang, call);
   finding.advice =
@@ -321,7 +328,7 @@ void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
                             [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
     bool lost = hang->unknown && hang->absent.empty() && hang->other.empty();
     if (!lost && (gone || hang->longest_wait >= needed_wait(facts, communicator, *hang))) {
-      tell(facts, *hang, outcome);
+      tell(facts, *hang, gone || hang->given_up || stuck(facts, *hang), outcome);
       continue;
     }
     const CollectiveCall& call =

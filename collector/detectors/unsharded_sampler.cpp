@@ -160,7 +160,9 @@ findings::Finding Story::tell() {
   double share = 1 - ranks_needed_ / ranks_total_;  // of what these ranks do
   findings::Finding finding;
   finding.slug = "unsharded-sampler";
-  finding.confidence = findings::Confidence::kCertain;
+  // What goes over TCP need not be gradients: the ranks may hold parts of one model.
+  bool by_tcp = facts_.collectives.communicators.empty();
+  finding.confidence = by_tcp ? findings::Confidence::kLikely : findings::Confidence::kCertain;
   finding.ranks.assign(ranks_.begin(), ranks_.end());
   finding.title =
       fmt::format("{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too",

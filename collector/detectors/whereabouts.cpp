@@ -71,7 +71,7 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
   if (signs.inside && process.last_ns - std::max(job.begin_ns(*signs.inside), waited_from_ns) > kStuck)
     return {fmt::format("it has been inside {} since {}", name_of(job, *signs.inside),
                         seconds(job.begin_ns(*signs.inside))),
-            signs.inside, signs.traced};
+            signs.inside, signs.traced, true};
   if (process.header().ended)
     return {
         fmt::format("it ended with exit code {} at {}", process.header().exit_code, seconds(process.last_ns)),

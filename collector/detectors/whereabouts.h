@@ -12,6 +12,7 @@ struct Whereabouts {
   std::string sentence;                   // "it has been inside socket_read since 1.300 s"
   std::optional<model::EventRef> event;   // the call that says so
   std::optional<model::EventRef> traced;  // of the main thread: the last call with a stack
+  bool inside = false;                    // it has not come back from the call
 };
 
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its

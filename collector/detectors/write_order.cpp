@@ -65,8 +65,9 @@ bool WriteOrders::met_between(const WrittenFile& first, const WrittenFile& secon
 
 const std::vector<WriteOrders::Span>& WriteOrders::messages_to(std::int32_t rank) const {
   auto [known, fresh] = messages_.try_emplace(rank);
+  std::vector<Span>& spans = known->second;
   std::int32_t process = facts_.job.process_of_rank(rank);
-  if (!fresh || process < 0) return known->second;
+  if (!fresh || process < 0) return spans;
   auto index = static_cast<std::uint32_t>(process);
   const trace::TraceFile& file = facts_.job.processes[index].file;
   std::unordered_set<std::uint64_t> sockets;
@@ -79,9 +80,9 @@ const std::vector<WriteOrders::Span>& WriteOrders::messages_to(std::int32_t rank
     if (!info || info->operation != trace::Operation::kStreamReceive) return;
     auto io = trace::payload_of<trace::payload::StreamIo>(record);
     if (io.bytes && sockets.contains(io.inode))
-      known->second.push_back({facts_.job.begin_ns({index, place}), facts_.job.end_ns({index, place})});
+      spans.push_back({facts_.job.begin_ns({index, place}), facts_.job.end_ns({index, place})});
   });
-  return known->second;
+  return spans;
 }
 
 WriteOrder WriteOrders::between(const WrittenFile& first, const WrittenFile& second) const {

@@ -2,6 +2,8 @@
 #include "collector/files/written_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -27,6 +29,13 @@ bool is_ignored(std::string_view path) {
          std::any_of(std::begin(kIgnoredRoots), std::end(kIgnoredRoots), below);
 }
 
+// Not shared: those are readers'.
+bool takes_exclusively(trace::Call call, std::int32_t operation) {
+  if (call == trace::Call::flock) return (operation & ~LOCK_NB) == LOCK_EX;
+  if (call == trace::Call::fcntl_lock) return operation == F_WRLCK;
+  return operation == F_LOCK || operation == F_TLOCK;
+}
+
 struct NameChange {
   std::int64_t at_ns;
   std::uint32_t process;
@@ -43,9 +52,19 @@ class ProcessWrites {
     switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
       case Operation::kOpen:
         return open(place, record);
-      case Operation::kWrite:
-      case Operation::kTransfer:
-        return write(place, trace::payload_of<trace::payload::FileIo>(record));
+      case Operation::kWrite: {
+        auto io = trace::payload_of<trace::payload::FileIo>(record);
+        return write(place, io.file, io.offset, io.bytes);
+      }
+      case Operation::kTransfer: {
+        auto moved = trace::payload_of<trace::payload::FileTransfer>(record);
+        return write(place, moved.target, moved.target_offset, moved.bytes);
+      }
+      case Operation::kLock:
+        return lock(static_cast<trace::Call>(record.call),
+                    trace::payload_of<trace::payload::FileLock>(record));
+      case Operation::kClose:
+        return unlock(trace::payload_of<trace::payload::FileIo>(record).file);
       case Operation::kDigest:
         return digest(trace::payload_of<trace::payload::Digest>(record));
       case Operation::kRename:
@@ -86,13 +105,26 @@ class ProcessWrites {
     return found == by_number_.end() ? nullptr : &files_[found->second];
   }
 
-  void write(model::EventPlace place, const trace::payload::FileIo& io) {
-    WrittenFile* file = find(io.file);
-    if (!file || !io.bytes) return;
-    file->bytes += io.bytes;
+  void write(model::EventPlace place, std::uint32_t number, std::uint64_t offset, std::uint64_t bytes) {
+    WrittenFile* file = find(number);
+    if (!file || !bytes) return;
+    file->bytes += bytes;
+    for (const auto& [lock, held_by] : locks_) file->locks.insert(lock);
     file->last_write_ns = std::max(file->last_write_ns, job_.begin_ns({process_, place}));
     file->end_ns = std::max(file->end_ns, job_.end_ns({process_, place}));
-    if (io.offset != ~std::uint64_t{0}) file->extents.push_back({io.offset, io.bytes});
+    if (offset != ~std::uint64_t{0}) file->extents.push_back({offset, bytes});
+  }
+
+  void lock(trace::Call call, const trace::payload::FileLock& lock) {
+    if (lock.error || !lock.inode) return;
+    if (takes_exclusively(call, lock.operation))
+      locks_[{lock.device, lock.inode}] = lock.file;
+    else
+      locks_.erase({lock.device, lock.inode});
+  }
+
+  void unlock(std::uint32_t closed) {
+    std::erase_if(locks_, [&](const auto& held) { return held.second == closed; });
   }
 
   void digest(const trace::payload::Digest& digest) {
@@ -112,6 +144,7 @@ class ProcessWrites {
   std::vector<WrittenFile>& files_;
   std::vector<NameChange>& changes_;
   std::unordered_map<std::uint32_t, std::size_t> by_number_;
+  std::map<FileId, std::uint32_t> locks_;  // that the process holds, and the opening that it took each with
 };
 
 // Which written files have which name at a time: a rename moves them, and takes the name from what had it.

@@ -1,7 +1,9 @@
 // What each rank wrote: one entry for each opening of a file for writing that then got bytes.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -22,6 +24,8 @@ struct Digest {
   bool operator==(const Digest&) const = default;
 };
 
+using FileId = std::pair<std::uint64_t, std::uint64_t>;  // device and inode
+
 struct WrittenFile {
   std::int32_t rank;
   model::EventRef open;
@@ -40,6 +44,7 @@ struct WrittenFile {
   bool truncate = false;        // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content
   bool exclusive = false;       // opened with O_CREAT|O_EXCL: nothing had the name `opened_as`
   bool inherited = false;       // the descriptor came from the parent: it shares its position with others
+  std::set<FileId> locks;       // files on which the process held a lock of its own while it wrote
   std::vector<Extent> extents;  // where it is known
   std::vector<Digest> digests;
 };

@@ -63,6 +63,7 @@ class Walk {
   bool repeats(const CollectiveCall& a, const CollectiveCall& b) const;
   Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
   Surplus judge_rhythm(std::uint32_t member) const;
+  bool due(std::uint32_t member) const;
   std::pair<std::size_t, std::size_t> kinship(const CollectiveCall& call) const;
 
   const Collectives& all_;
@@ -177,8 +178,8 @@ void Walk::tell_missing(const Group& without, const Group& with, bool tie) {
   add(DivergenceKind::kMissing, without, with, surplus == Surplus::kNo);
 }
 
-// Between two sides of one size the odd one is that whose call is stranger to what this communicator has
-// seen.
+// Between two sides of one size the odd one is that which goes on otherwise than ever before, else that whose
+// call is stranger to what this communicator has seen.
 void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
   // A call of one element (a barrier, a scalar) against one that moves data: they are no variants of each
   // other.
@@ -187,9 +188,27 @@ void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
     return tie ? tell_missing(others, odd, tie) : add(DivergenceKind::kSurplus, odd, others, true);
   if (other_one && !one) return tell_missing(odd, others, tie);
   if (!tie) return add(DivergenceKind::kDifferent, odd, others, true);
+  bool odd_is_due = due(odd.front()), others_are_due = due(others.front());
+  if (odd_is_due != others_are_due)
+    return odd_is_due ? add(DivergenceKind::kDifferent, others, odd, true)
+                      : add(DivergenceKind::kDifferent, odd, others, true);
   auto kin_odd = kinship(head(odd.front())), kin_others = kinship(head(others.front()));
   bool swapped = kin_others < kin_odd;
   add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, kin_odd != kin_others);
+}
+
+// Whether the member's next call is what earlier in the job always followed the one before, or comes in its
+// rhythm.
+bool Walk::due(std::uint32_t member) const {
+  std::size_t here = next_[member];
+  if (here == 0) return false;
+  const CollectiveCall& before = all_.call_at(members_[member], here - 1);
+  bool by_it = false, by_other = false;
+  for (std::size_t i = 0; i + 1 < here; ++i) {
+    if (!same(all_.call_at(members_[member], i), before)) continue;
+    (same(all_.call_at(members_[member], i + 1), head(member)) ? by_it : by_other) = true;
+  }
+  return by_it && (!by_other || judge_rhythm(member) == Surplus::kNo);
 }
 
 // Whether the member's next call is one too many. What came before it tells, if earlier in the job that was
