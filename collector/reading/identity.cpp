@@ -79,6 +79,13 @@ bool has_better_claim(const std::vector<Process>& processes, std::size_t a, std:
   return processes[a].header().start_time < processes[b].header().start_time;
 }
 
+// What came later on the same host with the same number was started by the rank, if only by way of a shell
+// that left no trace (os.system).
+bool came_later(const Process& process, const Process& rank) {
+  return process.header().host_id == rank.header().host_id &&
+         process.header().start_time >= rank.header().start_time;
+}
+
 // One process a rank and attempt: the others of that number are its workers, or its launcher.
 void settle_claims(std::vector<Process>& processes) {
   for (std::size_t a = 0; a < processes.size(); ++a) {
@@ -88,7 +95,7 @@ void settle_claims(std::vector<Process>& processes) {
       if (a == b || winner.role != Role::kRank || loser.role != Role::kRank) continue;
       if (winner.rank != loser.rank || winner.attempt != loser.attempt) continue;
       bool related = descends_from(processes, a, b) || descends_from(processes, b, a) ||
-                     (winner.parent >= 0 && winner.parent == loser.parent);
+                     (winner.parent >= 0 && winner.parent == loser.parent) || came_later(loser, winner);
       bool both_joined = !winner.memberships.empty() && !loser.memberships.empty();
       if (both_joined || !has_better_claim(processes, a, b)) continue;
       loser.role = descends_from(processes, a, b) ? Role::kLauncher : related ? Role::kWorker : Role::kOther;

@@ -91,9 +91,9 @@ std::string finding_text(const findings::Finding& finding) {
       fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
   text += fmt::format("  {}\n", wrapped(escape(finding.title), 2));
   text += field("ranks", rank_list(finding.ranks));
-  text +=
-      field("when", fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns), seconds(finding.last_ns),
-                                finding.count > 1 ? fmt::format(", {} times; one is shown", finding.count) : ""));
+  text += field("when",
+                fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns), seconds(finding.last_ns),
+                            finding.count > 1 ? fmt::format(", {} times; one is shown", finding.count) : ""));
   if (std::string cost = cost_text(finding); !cost.empty()) text += field("cost", cost);
   for (const std::string& slug : finding.consequences) text += field("causes", slug);
   for (const findings::Order& order : finding.order) text += order_text(order);

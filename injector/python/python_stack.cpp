@@ -6,10 +6,10 @@
 
 #include "injector/core/process.h"
 #include "injector/core/safe_read.h"
-#include "trace/write/text_file.h"
 #include "injector/python/interpreter.h"
 #include "injector/python/python_text.h"
 #include "trace/write/raw_syscall.h"
+#include "trace/write/text_file.h"
 
 namespace ddpscope::injector {
 namespace {

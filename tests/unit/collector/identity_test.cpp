@@ -85,6 +85,22 @@ b 3.0 +0.1 exit status=0
   EXPECT_EQ(by_pid(*reading, 11).rank, 1);
 }
 
+TEST(Identity, WhatAShellOfARankStartedWorksForIt) {
+  Recorded trace(R"(
+process a pid=10 rank=0 world=2
+process b pid=11 rank=1 world=2
+process c pid=30 rank=1 world=2 start=1
+a 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=2
+b 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=2
+c 1.2 +0.1 open path=copy flags=wronly|creat file=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(by_pid(*reading, 11).role, Role::kRank);
+  EXPECT_EQ(by_pid(*reading, 30).role, Role::kWorker);
+  EXPECT_EQ(by_pid(*reading, 30).rank, 1);
+}
+
 TEST(Identity, AWorkerWhoseRankIsMissingIsNoRank) {
   Recorded trace(R"(
 process a pid=10 rank=0 world=2
