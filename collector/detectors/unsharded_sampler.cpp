@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/sample_overlap.h"
@@ -82,22 +82,31 @@ double median_step_ms(const Facts& facts) {
   return static_cast<double>(*median) * 1e-6;
 }
 
-// How a rank read an item for the first time, if that has a record.
-std::optional<model::EventRef> find_read(const TrainingReads& reads, std::uint64_t key) {
+// How a rank read each item for the first time, of those reads that have a record.
+using FirstReads = std::unordered_map<std::uint64_t, model::EventRef>;
+
+FirstReads find_first_reads(const TrainingReads& reads) {
+  FirstReads first;
   for (const files::ItemStream* stream : reads.streams())
     for (const Item& item : stream->items)
-      if (item.key == key && item.exact) return model::EventRef{stream->process, item.place};
-  return std::nullopt;
+      if (item.exact) first.try_emplace(item.key, model::EventRef{stream->process, item.place});
+  return first;
 }
 
-// An item that all of them read, the first in the order of the first rank; 0 if no read of one has a record.
-std::uint64_t find_common(const std::vector<const TrainingReads*>& sharing) {
+// An item that all of them read, the first in the order of the first rank: each rank's read of it. Empty if
+// no item is recorded in all.
+std::vector<model::EventRef> find_common_reads(const std::vector<const TrainingReads*>& sharing) {
+  std::vector<FirstReads> reads;
+  for (const TrainingReads* rank : sharing) reads.push_back(find_first_reads(*rank));
+  std::vector<model::EventRef> common;
   for (const files::ItemStream* stream : sharing.front()->streams())
-    for (const Item& item : stream->items)
-      if (std::all_of(sharing.begin(), sharing.end(),
-                      [&](const TrainingReads* reads) { return find_read(*reads, item.key).has_value(); }))
-        return item.key;
-  return 0;
+    for (const Item& item : stream->items) {
+      auto has_it = [&](const FirstReads& rank) { return rank.contains(item.key); };
+      if (!std::all_of(reads.begin(), reads.end(), has_it)) continue;
+      for (const FirstReads& rank : reads) common.push_back(rank.at(item.key));
+      return common;
+    }
+  return common;
 }
 
 class Story {
@@ -119,14 +128,18 @@ class Story {
     in_order_ = in_order_ || group.in_order;
     ranks_total_ += static_cast<double>(sharing.size());
     ranks_needed_ += 1;
-    std::uint64_t common = find_common(sharing);
+    std::size_t others = sharing.size() - 1;
     for (const TrainingReads* reads : sharing) {
       ranks_.insert(reads->rank);
-      add_evidence(*reads, common, sharing.size());
+      widen(*reads);
     }
+    sharing.resize(std::min(sharing.size(), kMaxEvidence));
+    std::vector<model::EventRef> common = find_common_reads(sharing);
+    for (std::size_t i = 0; i < common.size(); ++i) add_evidence(*sharing[i], common[i], others);
   }
 
-  void add_evidence(const TrainingReads& reads, std::uint64_t common, std::size_t sharing);
+  void widen(const TrainingReads& reads);
+  void add_evidence(const TrainingReads& reads, model::EventRef read, std::size_t others);
 
   const Facts& facts_;
   std::set<std::int32_t> ranks_;
@@ -137,19 +150,21 @@ class Story {
   std::string place_;
 };
 
-void Story::add_evidence(const TrainingReads& reads, std::uint64_t common, std::size_t sharing) {
+void Story::widen(const TrainingReads& reads) {
   for (const files::ItemStream* stream : reads.streams()) {
     first_ns_ = std::min(first_ns_, stream->items.front().at_ns);
     last_ns_ = std::max(last_ns_, stream->items.back().at_ns);
   }
-  auto read = find_read(reads, common);
-  if (!read || evidence_.size() >= kMaxEvidence) return;
-  model::EventRef opening = files::opening_of(facts_.job, *read);
+}
+
+void Story::add_evidence(const TrainingReads& reads, model::EventRef read, std::size_t others) {
+  if (evidence_.size() >= kMaxEvidence) return;
+  model::EventRef opening = files::opening_of(facts_.job, read);
   findings::Evidence evidence =
-      evidence_of(facts_.job, *read,
+      evidence_of(facts_.job, read,
                   fmt::format("one of {} samples that {} read; {} other rank{} read it too", reads.count(),
-                              reads.by_workers.empty() ? "the rank" : "its loader workers", sharing - 1,
-                              sharing == 2 ? "" : "s"));
+                              reads.by_workers.empty() ? "the rank" : "its loader workers", others,
+                              others == 1 ? "" : "s"));
   if (evidence.stack.empty()) evidence.stack = stack_of(facts_.job, opening);
   evidence.file = files::path_of(facts_.job, opening);
   evidence_.push_back(std::move(evidence));

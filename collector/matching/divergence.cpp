@@ -63,6 +63,10 @@ class Walk {
   bool repeats(const CollectiveCall& a, const CollectiveCall& b) const;
   Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
   Surplus judge_rhythm(std::uint32_t member) const;
+  struct History {
+    bool by_own = false, by_other = false, by_else = false;
+  };
+  History history(std::uint32_t member, std::uint32_t other) const;
   bool due(std::uint32_t member) const;
   std::pair<std::size_t, std::size_t> kinship(const CollectiveCall& call) const;
 
@@ -197,18 +201,27 @@ void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
   add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, kin_odd != kin_others);
 }
 
+// What earlier in the job followed the call that the member made last: its next call, the next call of
+// another member, something else.
+Walk::History Walk::history(std::uint32_t member, std::uint32_t other) const {
+  History seen;
+  std::size_t here = next_[member];
+  for (std::size_t i = 0; i + 1 < here; ++i) {
+    if (!same(all_.call_at(members_[member], i), all_.call_at(members_[member], here - 1))) continue;
+    const CollectiveCall& next = all_.call_at(members_[member], i + 1);
+    bool own = same(next, head(member));
+    seen.by_own = seen.by_own || own;
+    seen.by_else = seen.by_else || !own;
+    seen.by_other = seen.by_other || (!ended(other) && same(next, head(other)));
+  }
+  return seen;
+}
+
 // Whether the member's next call is what earlier in the job always followed the one before, or comes in its
 // rhythm.
 bool Walk::due(std::uint32_t member) const {
-  std::size_t here = next_[member];
-  if (here == 0) return false;
-  const CollectiveCall& before = all_.call_at(members_[member], here - 1);
-  bool by_it = false, by_other = false;
-  for (std::size_t i = 0; i + 1 < here; ++i) {
-    if (!same(all_.call_at(members_[member], i), before)) continue;
-    (same(all_.call_at(members_[member], i + 1), head(member)) ? by_it : by_other) = true;
-  }
-  return by_it && (!by_other || judge_rhythm(member) == Surplus::kNo);
+  History seen = history(member, member);
+  return seen.by_own && (!seen.by_else || judge_rhythm(member) == Surplus::kNo);
 }
 
 // Whether the member's next call is one too many. What came before it tells, if earlier in the job that was
@@ -218,17 +231,10 @@ bool Walk::due(std::uint32_t member) const {
 Walk::Surplus Walk::judge_surplus(std::uint32_t member, std::uint32_t without) const {
   std::size_t here = next_[member];
   if (here == 0) return Surplus::kUnknown;
-  const CollectiveCall& before = all_.call_at(members_[member], here - 1);
-  bool by_it = false, by_other = false;
-  for (std::size_t i = 0; i + 1 < here; ++i) {
-    if (!same(all_.call_at(members_[member], i), before)) continue;
-    const CollectiveCall& next = all_.call_at(members_[member], i + 1);
-    by_it = by_it || same(next, head(member));
-    by_other = by_other || (!ended(without) && same(next, head(without)));
-  }
-  if (by_it != by_other) return by_other ? Surplus::kYes : Surplus::kNo;
-  if (by_it) return judge_rhythm(member);
-  return repeats(before, head(member)) ? Surplus::kYes : Surplus::kUnknown;
+  History seen = history(member, without);
+  if (seen.by_own != seen.by_other) return seen.by_other ? Surplus::kYes : Surplus::kNo;
+  if (seen.by_own) return judge_rhythm(member);
+  return repeats(all_.call_at(members_[member], here - 1), head(member)) ? Surplus::kYes : Surplus::kUnknown;
 }
 
 // By the distances between this member's calls of the kind so far, of which at least two have to be equal.
