@@ -19,18 +19,17 @@ namespace ddpscope::injector {
 
 constinit thread_local ThreadState this_thread __attribute__((tls_model("initial-exec")));
 
+constinit Recording recording{};
+
 namespace {
 
-enum class State : int { kUnloaded, kUnopened, kOpening, kOpen, kOff };
+using State = RecordingState;
 
 struct Process {
-  trace::FileWriter file;
-  State state;          // __atomic
   bool follows_parent;  // the parent was recorded: any event opens this one
   pthread_key_t thread_end;
   char directory[trace::kMaxPath];
   std::uint64_t ring_bytes;
-  std::uint32_t* same_process;  // 0 in a copy of the process, however it was made: clone() calls no handler
 };
 Process process;
 std::uint32_t always = 1;  // where no page tells a copy
@@ -90,12 +89,12 @@ bool read_settings() {
 // The environment is read once, before the guest can change or clear it. Constructors of other libraries may
 // run, and make calls, before ours.
 __attribute__((constructor(101))) void load() {
-  if (process.state != State::kUnloaded) return;
+  if (recording.state != State::kUnloaded) return;
   int saved = errno;
   python::find_interpreter();
-  process.same_process = make_same_process();
+  recording.same_process = make_same_process();
   bool on = read_settings() && pthread_key_create(&process.thread_end, end_thread) == 0;
-  process.state = on ? State::kUnopened : State::kOff;
+  recording.state = on ? State::kUnopened : State::kOff;
   if (on) pthread_atfork(nullptr, nullptr, start_child);
   errno = saved;
 }
@@ -108,16 +107,16 @@ void open_file() {
   trace::Identity identity = trace::read_identity();
   // The child of vfork() has another pid and yet writes what its parent, whose memory it borrows, will go on
   // from: pids are asked only where nothing better tells a copy.
-  bool check_pid = process.same_process == &always;
+  bool check_pid = recording.same_process == &always;
   bool opened =
-      process.file.open(process.directory, identity, trace::host_clock(), process.ring_bytes, check_pid);
-  if (opened) write_settings(process.file);
-  __atomic_store_n(&process.state, opened ? State::kOpen : State::kOff, __ATOMIC_RELEASE);
+      recording.file.open(process.directory, identity, trace::host_clock(), process.ring_bytes, check_pid);
+  if (opened) write_settings(recording.file);
+  __atomic_store_n(&recording.state, opened ? State::kOpen : State::kOff, __ATOMIC_RELEASE);
 }
 
 // Another thread is opening the file (under a millisecond): its events are worth a short wait, not a lock.
 void await_opening() {
-  for (int turn = 0; turn < 1000 && __atomic_load_n(&process.state, __ATOMIC_ACQUIRE) == State::kOpening;
+  for (int turn = 0; turn < 1000 && __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE) == State::kOpening;
        ++turn)
     trace::raw_syscall(SYS_sched_yield);
 }
@@ -132,30 +131,23 @@ void register_thread() {
 
 }  // namespace
 
-trace::FileWriter* open_recorder() {
-  bool open = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE) == State::kOpen;
-  return open && *process.same_process ? &process.file : nullptr;
-}
-
 bool may_record() {
-  if (process.state == State::kUnloaded) load();
-  return process.state != State::kOff;
+  if (recording.state == State::kUnloaded) load();
+  return recording.state != State::kOff;
 }
 
-trace::FileWriter* recorder(Weight weight) {
-  State state = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE);
-  if (__builtin_expect(state == State::kOpen && this_thread.registered && *process.same_process, 1))
-    return &process.file;
+trace::FileWriter* open_recorder_for(Weight weight) {
+  State state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kUnloaded) load();
-  if (!*process.same_process) start_child();
-  state = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE);
+  if (!*recording.same_process) start_child();
+  state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kOff || inside_own_work(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) ||
       this_thread.ended)
     return nullptr;
   if (state == State::kUnopened) {
     if (weight == Weight::kFollows && !process.follows_parent) return nullptr;
-    OwnWork work(&process.file);
-    if (__atomic_compare_exchange_n(&process.state, &state, State::kOpening, false, __ATOMIC_ACQ_REL,
+    OwnWork work(&recording.file);
+    if (__atomic_compare_exchange_n(&recording.state, &state, State::kOpening, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
       open_file();
   }
@@ -176,13 +168,13 @@ bool interrupts(const OwnWork& work, std::uintptr_t here) {
 }
 
 void start_child() {
-  State state = __atomic_load_n(&process.state, __ATOMIC_ACQUIRE);
+  State state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kUnloaded) return;
-  *process.same_process = 1;
+  *recording.same_process = 1;
   if (state == State::kOff) return;
   process.follows_parent = process.follows_parent || state == State::kOpen;
-  process.file.abandon();
-  process.state = State::kUnopened;
+  recording.file.abandon();
+  recording.state = State::kUnopened;
   bool vendor = this_thread.vendor_thread;
   this_thread = ThreadState{};
   this_thread.vendor_thread = vendor;

@@ -10,12 +10,28 @@ namespace ddpscope::injector {
 // events before that pass by.
 enum class Weight { kOpens, kFollows };
 
-// The file to record to, opened at the first event that weighs enough; nullptr: not recorded (disabled by
-// DDPSCOPE_DISABLE=1, no DDPSCOPE_TRACE, nothing of weight yet, or the folder cannot be written).
-trace::FileWriter* recorder(Weight weight);
+// What every hook asks lies open here: the answer has to cost it a few instructions and no call.
+enum class RecordingState : int { kUnloaded, kUnopened, kOpening, kOpen, kOff };
+struct Recording {
+  trace::FileWriter file;
+  RecordingState state{};         // __atomic
+  std::uint32_t* same_process{};  // 0 in a copy of the process, however it was made: clone() calls no handler
+};
+extern Recording recording;
 
 // The file if it is open already and this process's own: a copy that clone() made has none yet.
-trace::FileWriter* open_recorder();
+inline trace::FileWriter* open_recorder() {
+  bool open = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE) == RecordingState::kOpen;
+  return open && *recording.same_process ? &recording.file : nullptr;
+}
+
+// The file to record to, opened at the first event that weighs enough; nullptr: not recorded (disabled by
+// DDPSCOPE_DISABLE=1, no DDPSCOPE_TRACE, nothing of weight yet, or the folder cannot be written).
+trace::FileWriter* open_recorder_for(Weight weight);
+inline trace::FileWriter* recorder(Weight weight) {
+  trace::FileWriter* file = open_recorder();
+  return __builtin_expect(file && this_thread.registered, 1) ? file : open_recorder_for(weight);
+}
 
 // False: this process will never be recorded.
 bool may_record();

@@ -6,6 +6,7 @@
 #include "injector/core/process.h"
 #include "injector/core/safe_read.h"
 #include "injector/core/unwind.h"
+#include "injector/python/interpreter.h"
 #include "injector/python/python_stack.h"
 #include "trace/write/raw_syscall.h"
 
@@ -61,62 +62,82 @@ bool follows_call(std::uintptr_t address) {
   return false;
 }
 
-bool is_return_address(std::uintptr_t address) {
-  if (known(address)) return true;
+// What is known of a return address; 0: it is none.
+std::uint64_t return_address(std::uintptr_t address) {
+  if (std::uint64_t entry = known(address)) return entry;
   Module module;
-  if (address < kPage || !find_module(address - 1, &module) || !follows_call(address)) return false;
+  if (address < kPage || !find_module(address - 1, &module) || !follows_call(address)) return 0;
   __atomic_store_n(&place_of(address), address | kChecked, __ATOMIC_RELAXED);
-  return true;
+  return address | kChecked;
 }
 
 void end_chain_at(std::uintptr_t address) {
   __atomic_store_n(&place_of(address), address | kChecked | kChainEnds, __ATOMIC_RELAXED);
 }
 
-// The guest's return addresses, innermost first; `addresses[0]` is where it called the hook.
-int walk(std::uintptr_t* addresses) {
-  const Frame* frame = outermost_own_frame();
+struct Addresses {
+  std::uintptr_t of[kMaxFrames];  // innermost first
+  int count = 0;
+  std::uint64_t hash = 0x5AC5;
+
+  void add(std::uintptr_t address) {
+    of[count++] = address;
+    hash = (hash ^ address) * 0x9E3779B97F4A7C15u;
+  }
+};
+
+// The guest's return addresses from the frame of the hook on, which says where the guest called it.
+void walk(const Frame* frame, Addresses& addresses) {
   auto at = reinterpret_cast<std::uintptr_t>(frame);
   std::uintptr_t end = mapped_end(at);
-  int count = 0;
-  while (is_return_address(frame->return_address)) {
-    addresses[count++] = frame->return_address;
-    if (count == kMaxFrames || known(frame->return_address) & kChainEnds) return count;
+  while (std::uint64_t checked = return_address(frame->return_address)) {
+    addresses.add(frame->return_address);
+    if (addresses.count == kMaxFrames || checked & kChainEnds) return;
     auto next = reinterpret_cast<std::uintptr_t>(frame->caller);
     if (next <= at || next + sizeof(Frame) > end || next % sizeof(void*) != 0) break;
     at = next;
     frame = frame->caller;
   }
-  if (count) end_chain_at(addresses[count - 1]);
-  return count;
+  if (addresses.count) end_chain_at(addresses.of[addresses.count - 1]);
 }
 
-std::uint32_t intern_addresses(trace::FileWriter& file, const std::uintptr_t* addresses, int count) {
+std::uint32_t intern_addresses(trace::FileWriter& file, const Addresses& addresses) {
   trace::StackFrame frames[kMaxFrames];
   std::size_t kept = 0;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < addresses.count; ++i) {
+    std::uintptr_t address = addresses.of[i];
     Module module;
-    if (is_own_code(addresses[i])) continue;  // threads start in our code
+    if (is_own_code(address)) continue;  // threads start in our code
     // The byte before the return address belongs to the call, also when the call is the last thing in its
     // line.
-    if (!find_module(addresses[i] - 1, &module)) continue;
+    if (!find_module(address - 1, &module)) continue;
     frames[kept++] = {trace::FrameKind::kNative, module_path(file, module), module_build_id(file, module), 0,
-                      addresses[i] - 1 - module.load_bias};
+                      address - 1 - module.load_bias};
   }
   return kept ? this_thread.writer.intern_stack(file, frames, kept) : 0;
 }
 
-std::uint32_t intern_native(trace::FileWriter& file, const std::uintptr_t* addresses, int count) {
-  if (!count) return 0;
-  // The same addresses are the same stack: what they resolve to is remembered beside strings and stacks.
-  std::uint64_t hash = 0x5AC5;
-  for (int i = 0; i < count; ++i) hash = (hash ^ addresses[i]) * 0x9E3779B97F4A7C15u;
-  trace::FileWriter::Known* place = file.find_known(hash ^ hash >> 32);
+// The same addresses are the same stack: what they resolve to is remembered beside strings and stacks.
+std::uint32_t known_stack(trace::FileWriter& file, const Addresses& addresses) {
+  trace::FileWriter::Known* place = file.find_known(addresses.hash ^ addresses.hash >> 32);
   if (!place) return 0;
   std::uint32_t id = place->id.load(std::memory_order_acquire);
   if (id) return id;
-  id = intern_addresses(file, addresses, count);
+  id = intern_addresses(file, addresses);
   place->id.store(id, std::memory_order_release);
+  return id;
+}
+
+// A thread calls again and again from where it called last.
+std::uint32_t intern_native(trace::FileWriter& file, const Addresses& addresses) {
+  if (!addresses.count) return 0;
+  ThreadState& thread = this_thread;
+  if (thread.native_hash == addresses.hash) return thread.native_stack;
+  std::uint32_t id = known_stack(file, addresses);
+  bool leads_on = addresses.count > 1 || !(known(addresses.of[0]) & kChainEnds);
+  thread.native_site = id && !leads_on ? addresses.of[0] : 0;
+  thread.native_stack = id;
+  thread.native_hash = id ? addresses.hash : 0;
   return id;
 }
 
@@ -125,18 +146,24 @@ std::uint32_t intern_native(trace::FileWriter& file, const std::uintptr_t* addre
 std::uintptr_t call_site() { return outermost_own_frame()->return_address; }
 
 std::uint32_t current_stack(trace::FileWriter& file) {
-  if (std::uint32_t python = python_stack(file)) return python;
-  std::uintptr_t addresses[kMaxFrames];
-  int count = walk(addresses);
-  return intern_native(file, addresses, count);
+  if (python::is_present)
+    if (std::uint32_t python = python_stack(file)) return python;
+  const Frame* frame = outermost_own_frame();
+  // Code without frame pointers: the call site is all of the stack.
+  if (this_thread.native_site == frame->return_address) return this_thread.native_stack;
+  Addresses addresses;
+  walk(frame, addresses);
+  return intern_native(file, addresses);
 }
 
 std::uint32_t unwound_stack(trace::FileWriter& file) {
   if (std::uint32_t python = python_stack(file)) return python;
-  std::uintptr_t addresses[kMaxFrames];
-  int count = unwind(addresses, kMaxFrames);
-  if (!count) count = walk(addresses);
-  return intern_native(file, addresses, count);
+  Addresses addresses;
+  std::uintptr_t unwound[kMaxFrames];
+  int count = unwind(unwound, kMaxFrames);
+  for (int i = 0; i < count; ++i) addresses.add(unwound[i]);
+  if (!count) walk(outermost_own_frame(), addresses);
+  return intern_native(file, addresses);
 }
 
 bool is_first(trace::FileWriter& file, trace::Call call, std::uint64_t kind) {

@@ -8,13 +8,13 @@ namespace ddpscope::injector {
 namespace {
 
 struct MappedFile {
-  std::atomic<std::uint32_t> references;  // 1 while mapped
-  std::atomic<const void*> address;
-  std::uint32_t file;
-  std::uint32_t epoch;
+  std::atomic<std::uint32_t> references{};  // 1 while mapped
+  std::atomic<const void*> address{};
+  std::uint32_t file{};
+  std::uint32_t epoch{};
 };
 
-Pool<MappedFile, 512> mapped_files;
+constinit Pool<MappedFile, 512> mapped_files;
 std::atomic<std::uint32_t> mappings;  // that are remembered: most processes unmap nothing but memory
 
 }  // namespace

@@ -7,9 +7,9 @@
 namespace ddpscope::injector {
 
 std::atomic<std::uint32_t> descriptor_words[kDescriptors];
-Pool<Opening, 8192> openings;
-Pool<Directory, 512> directories;
-Pool<StreamEnd, 8192> stream_ends;
+constinit Pool<Opening, 8192> openings;
+constinit Pool<Directory, 512> directories;
+constinit Pool<StreamEnd, 8192> stream_ends;
 
 namespace {
 

@@ -16,7 +16,7 @@ constexpr std::uint32_t kBlocksBeforeGrowth = 256;
 constexpr std::uint64_t kData = 4096;  // a part of this size is data, less may be a header
 constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;
 
-Pool<Digester, 128> digesters;
+constinit Pool<Digester, 128> digesters;
 
 // Average block now, in granules: four times longer after every 256.
 std::uint32_t block_length(const Digester& d) {

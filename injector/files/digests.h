@@ -19,16 +19,16 @@ namespace ddpscope::injector {
 struct Digester {
   static constexpr std::uint32_t kLine = 64;
 
-  std::atomic<std::uint32_t> references;
-  std::uint64_t next;         // offset at which the writes go on
-  std::uint64_t block_start;  // offset
-  std::uint64_t hash;         // of the block's lines
-  std::uint64_t words;        // a bit for each word seen in them, by its hash
-  std::uint32_t granule;      // bytes gone in the current KiB
-  std::uint32_t granules;     // begun in the block
-  std::uint32_t blocks;       // written to the trace
-  bool after_small;           // the last part was a header, not data
-  unsigned char line[kLine];
+  std::atomic<std::uint32_t> references{};
+  std::uint64_t next{};         // offset at which the writes go on
+  std::uint64_t block_start{};  // offset
+  std::uint64_t hash{};         // of the block's lines
+  std::uint64_t words{};        // a bit for each word seen in them, by its hash
+  std::uint32_t granule{};      // bytes gone in the current KiB
+  std::uint32_t granules{};     // begun in the block
+  std::uint32_t blocks{};       // written to the trace
+  bool after_small{};           // the last part was a header, not data
+  unsigned char line[kLine]{};
 };
 
 // Bytes that were written at `offset`, one part after another. As own work only, by one thread at a time.

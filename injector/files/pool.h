@@ -36,8 +36,8 @@ class Pool {
   }
 
  private:
-  Slot slots_[kSlots];
-  std::atomic<std::uint32_t> next_;
+  Slot slots_[kSlots]{};
+  std::atomic<std::uint32_t> next_{};
 };
 
 }  // namespace ddpscope::injector

@@ -6,19 +6,15 @@
 namespace ddpscope::injector {
 namespace {
 
-constexpr std::uint32_t kPlaces = 4096;
-CommunicatorState places[kPlaces];
 std::uint32_t numbers;
 
 // Only free places and matching ones: a place that was freed may be found before the handle's own, so all
-// probes are made. Handles are aligned pointers: the low bits say nothing.
+// probes are made.
 constexpr int kProbes = 32;
-CommunicatorState& place(ncclComm_t handle, int probe) {
-  auto hash = (reinterpret_cast<std::uintptr_t>(handle) >> 4) * 0x9E3779B97F4A7C15u >> 40;
-  return places[(hash + static_cast<std::uintptr_t>(probe)) % kPlaces];
-}
 
 }  // namespace
+
+CommunicatorState communicator_places[kCommunicatorPlaces];
 
 std::uint64_t id_of(const ncclUniqueId& unique_id) {
   return trace::hash_bytes(&unique_id, sizeof(unique_id));
@@ -33,7 +29,7 @@ std::uint32_t next_communicator_number() { return __atomic_add_fetch(&numbers, 1
 
 CommunicatorState* find_communicator(ncclComm_t handle) {
   for (int probe = 0; handle && probe < kProbes; ++probe) {
-    CommunicatorState& candidate = place(handle, probe);
+    CommunicatorState& candidate = communicator_place(handle, probe);
     if (__atomic_load_n(&candidate.handle, __ATOMIC_ACQUIRE) == handle) return &candidate;
   }
   return nullptr;
@@ -48,7 +44,7 @@ void add_communicator(ncclComm_t handle, std::uint64_t id, std::uint32_t number,
   remove_communicator(handle);
   auto* const reserved = reinterpret_cast<ncclComm_t>(std::uintptr_t{1});  // no handle has this address
   for (int probe = 0; handle && probe < kProbes; ++probe) {
-    CommunicatorState& candidate = place(handle, probe);
+    CommunicatorState& candidate = communicator_place(handle, probe);
     ncclComm_t expected = nullptr;
     if (!__atomic_compare_exchange_n(&candidate.handle, &expected, reserved, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
@@ -63,13 +59,10 @@ void add_communicator(ncclComm_t handle, std::uint64_t id, std::uint32_t number,
   }
 }
 
-CommunicatorTurn take_turn(ncclComm_t handle) {
-  CommunicatorState* found = find_communicator(handle);
-  if (!found) {
-    if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::unknown_communicators);
-    return {0, 0, 0};
-  }
-  return {found->number, __atomic_fetch_add(&found->operations, 1, __ATOMIC_RELAXED), found->device};
+CommunicatorTurn search_turn(ncclComm_t handle) {
+  if (CommunicatorState* found = find_communicator(handle)) return turn_of(*found);
+  if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::unknown_communicators);
+  return {0, 0, 0};
 }
 
 }  // namespace ddpscope::injector

@@ -31,6 +31,29 @@ std::uint32_t next_communicator_number();
 void add_communicator(ncclComm_t handle, std::uint64_t id, std::uint32_t number, std::uint8_t device);
 void remove_communicator(ncclComm_t handle);
 CommunicatorState* find_communicator(ncclComm_t handle);
-CommunicatorTurn take_turn(ncclComm_t handle);
+
+// Where the look-up of a handle starts: most are found there. Handles are aligned pointers: the low bits say
+// nothing.
+constexpr std::uint32_t kCommunicatorPlaces = 4096;
+extern CommunicatorState communicator_places[kCommunicatorPlaces];
+inline CommunicatorState& communicator_place(ncclComm_t handle, int probe = 0) {
+  auto hash = (reinterpret_cast<std::uintptr_t>(handle) >> 4) * 0x9E3779B97F4A7C15u >> 40;
+  return communicator_places[(hash + static_cast<std::uintptr_t>(probe)) % kCommunicatorPlaces];
+}
+
+// NCCL lets one thread at a time use a communicator: so no locked instruction, which would cost as much as
+// all the rest of the look-up. Two threads that do it all the same may get one number, never leave one out.
+inline CommunicatorTurn turn_of(CommunicatorState& state) {
+  std::uint32_t sequence = __atomic_load_n(&state.operations, __ATOMIC_RELAXED);
+  __atomic_store_n(&state.operations, sequence + 1, __ATOMIC_RELAXED);
+  return {state.number, sequence, state.device};
+}
+
+CommunicatorTurn search_turn(ncclComm_t handle);
+inline CommunicatorTurn take_turn(ncclComm_t handle) {
+  CommunicatorState& first = communicator_place(handle);
+  bool found = handle && __atomic_load_n(&first.handle, __ATOMIC_ACQUIRE) == handle;
+  return __builtin_expect(found, 1) ? turn_of(first) : search_turn(handle);
+}
 
 }  // namespace ddpscope::injector

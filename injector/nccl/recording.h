@@ -29,7 +29,7 @@ inline std::uint8_t reduction_code(std::uint32_t reduction) {
 }
 
 template <Call call>
-OpenRecord begin_collective(const CollectiveArguments& a) {
+[[gnu::always_inline]] inline OpenRecord begin_collective(const CollectiveArguments& a) {
   trace::FileWriter* file = recorder(Weight::kOpens);
   OwnWork work(file);
   if (!work) return {};
@@ -49,11 +49,11 @@ OpenRecord begin_collective(const CollectiveArguments& a) {
 }
 
 template <class Payload>
-void finish(const OpenRecord& open, ncclResult_t result) {
-  Payload* fields = results_in<Payload>(open);
-  if (!fields) return;
-  fields->result = static_cast<std::uint8_t>(result);
-  end(open);
+[[gnu::always_inline]] inline void finish(const OpenRecord& open, ncclResult_t result) {
+  trace::FileWriter* file = open ? open_recorder() : nullptr;
+  if (!file || open.epoch != file->epoch()) return;
+  open.payload<Payload>().result = static_cast<std::uint8_t>(result);
+  trace::ThreadWriter::close(*file, open, now(*file));
 }
 
 // What a hook returns when NCCL cannot be found behind us.

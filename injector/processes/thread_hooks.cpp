@@ -10,13 +10,13 @@ namespace {
 
 // What a new thread has to know, between pthread_create and its first instruction.
 struct Start {
-  std::atomic<std::uint32_t> references;
+  std::atomic<std::uint32_t> references{};
   void* (*routine)(void*);
-  void* argument;
-  bool vendor;
+  void* argument{};
+  bool vendor{};
 };
 
-Pool<Start, 1024> starts;
+constinit Pool<Start, 1024> starts;
 
 // The first function of every thread of the guest.
 void* run_thread(void* place) {

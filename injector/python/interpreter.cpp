@@ -60,9 +60,12 @@ Trust judge(Address state) {
 
 }  // namespace
 
+bool is_present;
+
 void find_interpreter() {
   find(&symbols.this_thread_state, "PyGILState_GetThisThreadState");
-  if (!symbols.this_thread_state) return;
+  is_present = symbols.this_thread_state != nullptr;
+  if (!is_present) return;
   find(&symbols.gil_holder, "_PyThreadState_UncheckedGet");
   find(&symbols.is_finalizing, "_Py_IsFinalizing");
   find(&symbols.line_of, "PyCode_Addr2Line");

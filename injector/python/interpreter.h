@@ -4,6 +4,8 @@
 
 namespace ddpscope::injector::python {
 
+extern bool is_present;  // as far as find_interpreter() knows
+
 // Looks for its symbols, once, when this library is loaded: an executable that has Python in it or is linked
 // with libpython.
 void find_interpreter();

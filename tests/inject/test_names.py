@@ -64,3 +64,10 @@ def test_explanations_are_needed():
     names = explained()
     assert len(names) == len(set(names))
     assert not set(names) & symbols(traces.INJECTOR, "defined"), "hooked, and explained why not"
+
+
+def test_nothing_is_initialised_when_the_library_is_loaded():
+    """Other libraries' constructors may have been recorded by then: what they left must not be set to zero again."""
+    listing = subprocess.run(["nm", traces.INJECTOR], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert "injector" in listing, "stripped: nothing to see"
+    assert not [line for line in listing.splitlines() if "_GLOBAL__sub_I" in line]

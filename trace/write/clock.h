@@ -12,9 +12,9 @@ namespace ddpscope::trace {
 
 // Injectable, so that test tools write traces with times of their own.
 struct Clock {
-  ClockKind kind;
-  std::uint64_t tick_hz;  // 0: unknown, the reader uses the tuples
-  ClockTuple (*now)();
+  ClockKind kind{};
+  std::uint64_t tick_hz{};  // 0: unknown, the reader uses the tuples
+  ClockTuple (*now)(){};
 };
 
 Clock host_clock();

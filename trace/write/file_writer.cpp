@@ -3,12 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "trace/write/raw_syscall.h"
@@ -21,70 +17,6 @@ constexpr std::uint32_t kKnownSlots =
 constexpr int kMaxProbes = 64;
 
 bool failed(long result) { return result < 0 && result > -4096; }
-
-void* map(std::size_t bytes, int flags, int fd, std::uint64_t offset) {
-  long result = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags, fd,
-                            static_cast<long>(offset));
-  return failed(result) ? nullptr : reinterpret_cast<void*>(result);
-}
-
-void* map_private(std::size_t bytes) {
-  return map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
-void unmap(void* address, std::size_t bytes) {
-  if (address) raw_syscall(SYS_munmap, as_argument(address), static_cast<long>(bytes));
-}
-
-// Pages are made now, in one system call, not by faults on the hot path. Kernels before 5.14 lack the advice:
-// there each page is touched, which is safe because its blocks are reserved.
-bool populate(void* address, std::size_t bytes) {
-  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
-  long result = raw_syscall(SYS_madvise, as_argument(address), static_cast<long>(bytes), kPopulateWrite);
-  if (result == 0) return true;
-  if (result != -EINVAL) return false;
-  for (std::size_t at = 0; at < bytes; at += kPageBytes) static_cast<volatile char*>(address)[at] = 0;
-  return true;
-}
-
-// fallocate beyond RLIMIT_FSIZE would send the guest SIGXFSZ.
-bool within_size_limit(std::uint64_t end) {
-  rlimit limit{};
-  long result = raw_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, as_argument(&limit));
-  return failed(result) || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
-}
-
-// Never written to: it takes no room in the library and no memory. Larger pieces gain nothing more, and want
-// pages in blocks that lie untouched in free memory: a virtual machine has them still to fetch from its host.
-char zeros[64 * 1024];
-
-bool write_zeros(int fd, std::uint64_t offset, std::size_t bytes) {
-  while (bytes > 0) {
-    long written = raw_syscall(SYS_pwrite64, fd, as_argument(zeros),
-                               static_cast<long>(std::min(bytes, sizeof(zeros))), static_cast<long>(offset));
-    if (written <= 0) return false;
-    offset += static_cast<std::uint64_t>(written);
-    bytes -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
-bool is_in_memory(int fd) {
-  constexpr long kTmpfs = 0x01021994;  // TMPFS_MAGIC
-  struct statfs system;
-  return raw_syscall(SYS_fstatfs, fd, as_argument(&system)) == 0 && system.f_type == kTmpfs;
-}
-
-// So that a full disk is met here and never as a SIGBUS. What is written has its pages at once, many with one
-// look at the file system's books; without that each page would be booked when populate() touches it, at five
-// times the cost (ext4). Where there is no fallocate the zeros are the reservation.
-bool reserve(int fd, std::uint64_t offset, std::size_t bytes) {
-  if (!within_size_limit(offset + bytes)) return false;
-  long result = raw_syscall(SYS_fallocate, fd, 0, static_cast<long>(offset), static_cast<long>(bytes));
-  if (result == 0 && is_in_memory(fd)) return true;
-  if (result != 0 && result != -EOPNOTSUPP && result != -ENOSYS) return false;
-  return write_zeros(fd, offset, bytes);
-}
 
 char* append(char* out, const char* end, const char* text) {
   while (*text && out < end) *out++ = *text++;
@@ -163,14 +95,13 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
   char unfinished[kMaxPath];
   long fd = create_file(unfinished, directory, identity);
   if (failed(fd)) return false;
-  void* page = reserve(static_cast<int>(fd), 0, kHeaderBytes)
-                   ? map(kHeaderBytes, MAP_SHARED, static_cast<int>(fd), 0)
-                   : nullptr;
+  fault_around_ = FaultAround::kUnknown;
+  void* page = map_new_space(static_cast<int>(fd), 0, kHeaderBytes, fault_around_);
   raw_syscall(SYS_close, fd);
   bulk_slots_ = static_cast<std::uint32_t>(ring_bytes / kPageBytes) + 1;
   known_ = static_cast<Known*>(map_private(kKnownSlots * sizeof(Known)));
   bulk_ = static_cast<BulkSlot*>(map_private(bulk_slots_ * sizeof(BulkSlot)));
-  if (!page || !known_ || !bulk_ || !populate(page, kHeaderBytes)) {
+  if (!page || !known_ || !bulk_) {
     unmap(page, kHeaderBytes);
     unmap(known_, kKnownSlots * sizeof(Known));
     unmap(bulk_, bulk_slots_ * sizeof(BulkSlot));
@@ -261,12 +192,9 @@ ChunkHeader* FileWriter::map_part(std::uint32_t bytes, std::uint64_t* offset) {
   long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path_), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (failed(fd)) return nullptr;
   *offset = __atomic_fetch_add(&header_->file_bytes, bytes, __ATOMIC_RELAXED);
-  void* address = reserve(static_cast<int>(fd), *offset, bytes)
-                      ? map(bytes, MAP_SHARED, static_cast<int>(fd), *offset)
-                      : nullptr;
+  void* address = map_new_space(static_cast<int>(fd), *offset, bytes, fault_around_);
   raw_syscall(SYS_close, fd);
-  if (address && populate(address, bytes)) return static_cast<ChunkHeader*>(address);
-  unmap(address, bytes);
+  if (address) return static_cast<ChunkHeader*>(address);
   std::uint64_t end = *offset + bytes;  // given back, unless another thread has gone on from there
   __atomic_compare_exchange_n(&header_->file_bytes, &end, *offset, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return nullptr;

@@ -8,6 +8,7 @@
 #include "trace/format.h"
 #include "trace/health.h"
 #include "trace/write/clock.h"
+#include "trace/write/file_space.h"
 #include "trace/write/identity.h"
 
 namespace ddpscope::trace {
@@ -76,18 +77,19 @@ class FileWriter {
   bool reserve_bulk(std::uint32_t bytes);
   void write_header(const Identity& identity, std::uint64_t ring_bytes);
 
-  FileHeader* header_;
-  Clock clock_;
-  Known* known_;
-  BulkSlot* bulk_;
-  std::uint32_t bulk_slots_;
-  std::atomic<std::uint32_t> bulk_used_;
-  std::atomic<bool> marking_clock_;
-  std::atomic<std::uint32_t> failures_;     // chunks that could not be opened, one after the other
-  std::atomic<std::int32_t> requests_off_;  // refused without a try until this is used up
-  std::uint32_t epoch_;
-  bool check_pid_;
-  char path_[kMaxPath];
+  FileHeader* header_{};
+  Clock clock_{};
+  Known* known_{};
+  BulkSlot* bulk_{};
+  std::uint32_t bulk_slots_{};
+  std::atomic<std::uint32_t> bulk_used_{};
+  std::atomic<bool> marking_clock_{};
+  std::atomic<std::uint32_t> failures_{};     // chunks that could not be opened, one after the other
+  std::atomic<std::int32_t> requests_off_{};  // refused without a try until this is used up
+  std::atomic<FaultAround> fault_around_{};
+  std::uint32_t epoch_{};
+  bool check_pid_{};
+  char path_[kMaxPath]{};
 };
 
 }  // namespace ddpscope::trace

@@ -123,7 +123,7 @@ class ThreadWriter {
     record->call = static_cast<std::uint16_t>(call);
     record->thread = number_;
     record->stack = stack;
-    std::memcpy(record->payload, &arguments, sizeof(arguments));
+    put(record, arguments);
     __atomic_store_n(&chunk->open, chunk->open + 1, __ATOMIC_RELAXED);
     publish(chunk, sizeof(Record));
     last_ = record;
@@ -131,6 +131,14 @@ class ThreadWriter {
     last_key_ = 0;
     ++opened_;
     return {record, chunk, file.epoch(), chunk->generation};
+  }
+
+  // Word by word, as they were put together: a wider copy would wait until the words have left the store
+  // queue.
+  static void put(Record* record, const Arguments& arguments) {
+    auto* words = reinterpret_cast<std::uint64_t*>(record->payload);
+    for (std::size_t i = 0; i < kPayloadBytes / sizeof(*words); ++i)
+      __atomic_store_n(&words[i], arguments.words[i], __ATOMIC_RELAXED);
   }
 
   std::uint32_t write_entry(FileWriter& file, TableKind kind, std::uint32_t* counter, const void* data,

@@ -256,7 +256,7 @@ int left_in_own_work() {
   reduce(1);
   signal(SIGTRAP, leave_at_last);
   int jumps = 0;
-  for (int steps = 1; leave_after(steps); steps += 5) {
+  for (int steps = 1; leave_after(steps); steps += 3) {
     reduce(2);
     ++jumps;
   }

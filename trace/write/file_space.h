@@ -1,0 +1,20 @@
+// Room in a file for what is going to be recorded: taken from the disk and mapped at once, so that the hot
+// path meets neither a full disk (SIGBUS) nor a fault.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace ddpscope::trace {
+
+// What one fault maps, found out with the first large piece of a file.
+enum class FaultAround : int { kUnknown, kOnePage, kManyPages };
+
+// The mapped room, readable, writable and zero; nullptr: there is none (disk full, beyond RLIMIT_FSIZE, no
+// memory). `offset` and `bytes` are whole pages; the file grows where it is shorter.
+void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around);
+
+void* map_private(std::size_t bytes);  // zero memory, no page before it is touched; nullptr: none
+void unmap(void* address, std::size_t bytes);
+
+}  // namespace ddpscope::trace
