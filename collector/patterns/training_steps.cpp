@@ -17,8 +17,9 @@ using trace::Record;
 namespace payload = trace::payload;
 
 constexpr std::uint64_t kFewElements = 8;
-constexpr std::uint8_t kHostToDevice = 1;  // cudaMemcpyKind
-constexpr std::uint64_t kLeastInput = 64;  // bytes: a scalar hyperparameter is no batch
+constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2;  // cudaMemcpyKind
+constexpr std::uint64_t kLeastInput = 64;                     // bytes: a scalar hyperparameter is no batch
+constexpr std::uint64_t kLeastReadBack = 1024;                // bytes: losses and flags are smaller
 
 // What is known of optimizers: PyTorch (fused, foreach: addcdiv is Adam's last step), Apex, DeepSpeed and
 // what programs of one's own tend to be called.
@@ -36,6 +37,10 @@ class Finder {
  private:
   void take(EventPlace place, const Record& record);
   void take_launch(const Record& record, std::int64_t at_ns);
+  void take_kernel(std::uint64_t stream, KernelRun run);
+  void take_copy(EventPlace place, const Record& record, std::int64_t at_ns);
+  void take_order(Operation operation, const Record& record);
+  void take_collective(EventPlace place, std::int64_t at_ns);
   void take_entry(StepEntry entry);
   void end_step();
   bool is_optimizer(std::uint32_t name);
@@ -51,8 +56,12 @@ class Finder {
   std::unordered_map<std::uint32_t, bool> optimizer_names_;
   Step step_{};
   std::uint64_t launches_ = 0;
-  bool reduced_ = false;       // in this step
-  bool in_optimizer_ = false;  // its update is being launched
+  bool reduced_ = false;                        // in this step
+  bool in_optimizer_ = false;                   // its update is being launched
+  std::uint32_t first_kernel_ = 0;              // since the previous entry, or since the optimizer
+  std::uint32_t collective_ = matching::kNone;  // entry of the last one, until a kernel follows it
+  std::unordered_map<std::uint64_t, std::uint32_t> recorded_;  // by event: the last collective before it
+  std::unordered_map<std::uint64_t, std::uint32_t> awaits_;    // by stream: likewise what it waits for
   RankSteps result_;
 };
 
@@ -102,15 +111,59 @@ void Finder::take_launch(const Record& record, std::int64_t at_ns) {
     result_.optimizer_seen = in_optimizer_ = true;
     step_.end_ns = at_ns;
     launches_ = 0;
+    first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
+    collective_ = matching::kNone;
   } else {
-    launches_ += launch.count;
+    take_kernel(launch.stream,
+                {launch.function ? launch.function : launch.name, launch.count, launch.blocks});
   }
 }
 
+void Finder::take_kernel(std::uint64_t stream, KernelRun run) {
+  launches_ += run.count;
+  result_.kernels.push_back(run);
+  if (collective_ == matching::kNone) return;
+  auto found = awaits_.find(stream);
+  result_.entries[collective_].awaited = found != awaits_.end() && found->second == collective_;
+  collective_ = matching::kNone;
+}
+
+void Finder::take_copy(EventPlace place, const Record& record, std::int64_t at_ns) {
+  auto copy = trace::payload_of<payload::Copy>(record);
+  if (copy.kind == kHostToDevice && copy.bytes >= kLeastInput)
+    take_entry({StepEntry::Kind::kInput, at_ns, matching::kNone, 0, 0, 0, false, place});
+  if (copy.kind == kDeviceToHost && copy.bytes >= kLeastReadBack)
+    take_entry({StepEntry::Kind::kReadBack, at_ns, matching::kNone, 0, 0, 0, false, place});
+}
+
+// An event recorded after the last collective, on its stream, stands for it.
+void Finder::take_order(Operation operation, const Record& record) {
+  if (collective_ == matching::kNone) return;
+  auto order = trace::payload_of<payload::DeviceOrder>(record);
+  if (operation == Operation::kEventRecord) {
+    if (order.stream == collectives_.calls[result_.entries[collective_].call].stream)
+      recorded_[order.event] = collective_;
+  } else if (auto found = recorded_.find(order.event); found != recorded_.end()) {
+    awaits_[order.stream] = found->second;
+  }
+}
+
+void Finder::take_collective(EventPlace place, std::int64_t at_ns) {
+  std::uint32_t call = call_at(place);
+  if (call == matching::kNone) return;
+  bool reduction = is_reduction(collectives_.calls[call].signature);
+  take_entry({reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, at_ns, call, 0, 0,
+              0, false, place});
+  collective_ = static_cast<std::uint32_t>(result_.entries.size() - 1);
+}
+
 void Finder::take_entry(StepEntry entry) {
-  if (in_optimizer_ && entry.kind != StepEntry::Kind::kOtherCollective) end_step();
+  bool begins = entry.kind == StepEntry::Kind::kInput || entry.kind == StepEntry::Kind::kReduction;
+  if (in_optimizer_ && begins) end_step();
   reduced_ = reduced_ || entry.kind == StepEntry::Kind::kReduction;
   entry.launches_before = launches_;
+  entry.first_kernel = first_kernel_;
+  entry.end_kernel = first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
   launches_ = 0;
   result_.entries.push_back(entry);
 }
@@ -119,18 +172,23 @@ void Finder::take(EventPlace place, const Record& record) {
   Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
   std::int64_t at_ns = job_.time_ns(process_, record.begin);
   if (at_ns < step_.begin_ns) return;
-  if (operation == Operation::kLaunch) return take_launch(record, at_ns);
-  if (operation == Operation::kCopy) {
-    auto copy = trace::payload_of<payload::Copy>(record);
-    if (copy.kind == kHostToDevice && copy.bytes >= kLeastInput)
-      take_entry({StepEntry::Kind::kInput, at_ns, matching::kNone, 0, place});
-    return;
+  switch (operation) {
+    case Operation::kLaunch:
+      return take_launch(record, at_ns);
+    case Operation::kGraphLaunch: {
+      auto graph = trace::payload_of<payload::DeviceOrder>(record);
+      return take_kernel(graph.stream, {graph.event, graph.count, 0});
+    }
+    case Operation::kCopy:
+      return take_copy(place, record, at_ns);
+    case Operation::kFill:
+      return take_entry({StepEntry::Kind::kFill, at_ns, matching::kNone, 0, 0, 0, false, place});
+    case Operation::kEventRecord:
+    case Operation::kStreamWaitEvent:
+      return take_order(operation, record);
+    default:
+      return take_collective(place, at_ns);
   }
-  std::uint32_t call = call_at(place);
-  if (call == matching::kNone) return;
-  bool reduction = is_reduction(collectives_.calls[call].signature);
-  take_entry(
-      {reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, at_ns, call, 0, place});
 }
 
 RankSteps Finder::find() {
@@ -146,8 +204,9 @@ RankSteps Finder::find() {
 }  // namespace
 
 bool is_reduction(const matching::Signature& signature) {
-  bool reduces =
-      signature.operation == Operation::kAllReduce || signature.operation == Operation::kReduceScatter;
+  bool reduces = signature.operation == Operation::kAllReduce ||
+                 signature.operation == Operation::kReduceScatter ||
+                 signature.operation == Operation::kReduce;
   return reduces && signature.count > kFewElements && model::is_float(signature.datatype);
 }
 

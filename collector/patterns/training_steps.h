@@ -23,12 +23,27 @@ struct Step {
   std::uint32_t first_entry, end_entry;  // into RankSteps::entries
 };
 
+// Launches in a row of one kernel; a captured graph counts as a kernel.
+struct KernelRun {
+  std::uint64_t kernel;  // what tells it from others in this process
+  std::uint32_t count;
+  std::uint32_t blocks;  // of a launch; 0 unknown
+};
+
 struct StepEntry {
-  enum class Kind : std::uint8_t { kInput, kReduction, kOtherCollective };
+  enum class Kind : std::uint8_t {
+    kInput,
+    kReduction,
+    kOtherCollective,
+    kFill,      // device memory is set
+    kReadBack,  // the host is given more than a few values
+  };
   Kind kind;
   std::int64_t begin_ns;
-  std::uint32_t call;             // of a collective: index in Collectives::calls
-  std::uint64_t launches_before;  // kernels since the previous entry, or since the optimizer
+  std::uint32_t call;                      // of a collective: index in Collectives::calls
+  std::uint64_t launches_before;           // kernels since the previous entry, or since the optimizer
+  std::uint32_t first_kernel, end_kernel;  // the same, into RankSteps::kernels
+  bool awaited;  // of a collective: the stream of the next kernel was made to wait for it
   model::EventPlace place;
 };
 
@@ -37,12 +52,13 @@ struct RankSteps {
   std::uint32_t process;
   bool optimizer_seen = false;
   std::vector<StepEntry> entries;  // in the order in which they were issued
+  std::vector<KernelRun> kernels;  // likewise, without the optimizer's
   std::vector<Step> steps;         // complete ones
 };
 
-// A reduction is a floating-point all-reduce or reduce-scatter of more than a few elements (8: losses, norms
-// and metrics are smaller). An optimizer is known by its kernel's name. Steps whose launches the ring has
-// overwritten are left out.
+// A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:
+// losses, norms and metrics are smaller). An optimizer is known by its kernel's name. Steps whose launches
+// the ring has overwritten are left out.
 std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collectives& collectives);
 
 // See above.
