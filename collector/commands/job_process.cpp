@@ -88,10 +88,11 @@ void stop_like(int signal) {
   if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) raise(SIGSTOP);
 }
 
-void forward_signal(pid_t job, int signals) {
+void forward_signal(pid_t job, int signals, ProcessWatch& watch) {
   signalfd_siginfo info{};
   if (read(signals, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
   auto signal = static_cast<int>(info.ssi_signo);
+  if (signal != SIGCHLD) watch.note_signal(signal, static_cast<std::int32_t>(info.ssi_pid));
   // SI_KERNEL: the terminal has sent it to the whole group, the job too.
   if (signal != SIGCHLD && info.ssi_code != SI_KERNEL) kill(job, signal);
 }
@@ -107,7 +108,7 @@ int wait_and_forward(pid_t job, int signals, ProcessWatch& watch) {
     }
     pollfd ready[] = {{signals, POLLIN, 0}, {watch.fd(), POLLIN, 0}};
     if (poll(ready, 2, -1) <= 0) continue;
-    if (ready[0].revents) forward_signal(job, signals);
+    if (ready[0].revents) forward_signal(job, signals, watch);
     if (ready[1].revents) watch.look();
   }
 }

@@ -133,6 +133,11 @@ void ProcessWatch::meet(const std::string& file) {
   ended_.push_back(seen);
 }
 
+void ProcessWatch::note_signal(int signal, std::int32_t sender) {
+  constexpr std::size_t kMost = 256;  // somebody may send the same without end
+  if (told_.size() < kMost) told_.push_back({signal, sender, trace::read_ticks(clock_.kind)});
+}
+
 void ProcessWatch::write(const std::string& run, int exit_code) {
   look();
   close_all();
@@ -148,6 +153,8 @@ void ProcessWatch::write(const std::string& run, int exit_code) {
   trace::payload::Setting setting{writer.intern(*file, "DDPSCOPE_RUN"), writer.intern(*file, run.c_str())};
   record.operator()<trace::Call::environment>(setting, now, now);
   record.operator()<trace::Call::job_watched>({own_.start_time, own_.pid, exit_code}, began_, now);
+  for (const Told& told : told_)
+    record.operator()<trace::Call::job_told>({0, told.sender, told.signal}, told.at, told.at);
   for (const Seen& seen : ended_)
     record.operator()<trace::Call::process_ended>({seen.start_time, seen.pid, 0}, seen.ended, seen.ended);
   file->mark_clock();

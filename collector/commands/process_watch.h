@@ -24,9 +24,12 @@ class ProcessWatch {
   int fd() const { return epoll_; }  // readable: there is something for look(); -1: nothing will ever be
   void look();
 
-  // Leaves a trace file of this process in the folder: what look() saw, and that the job, named by `run` (as
-  // DDPSCOPE_RUN is), lasted until now and ended with `exit_code`. Without room for it, nothing is left. Ends
-  // the watch.
+  // A signal came for the job from `sender` (0: unknown) and is handed on.
+  void note_signal(int signal, std::int32_t sender);
+
+  // Leaves a trace file of this process in the folder: what look() and note_signal() saw, and that the job,
+  // named by `run` (as DDPSCOPE_RUN is), lasted until now and ended with `exit_code`. Without room for it,
+  // nothing is left. Ends the watch.
   void write(const std::string& run, int exit_code);
 
  private:
@@ -48,6 +51,12 @@ class ProcessWatch {
   int inotify_;
   std::map<int, Seen> alive_;  // by pidfd
   std::vector<Seen> ended_;
+  struct Told {
+    int signal;
+    std::int32_t sender;
+    std::uint64_t at;  // ticks
+  };
+  std::vector<Told> told_;
 };
 
 }  // namespace ddpscope::commands

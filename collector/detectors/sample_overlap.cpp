@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "collector/patterns/longest_rise.h"
+
 namespace ddpscope::detectors {
 namespace {
 
@@ -104,17 +106,10 @@ class SampleOverlap::Places {
   // Length of the longest common subsequence. In sequences without repetitions it is the longest increasing
   // row of places.
   std::size_t count_in_order(const Numbers& order) const {
-    Numbers ends;  // smallest last place of a row of each length
-    for (std::uint32_t item : order) {
-      std::uint32_t place = place_[item];
-      if (place == kNowhere) continue;
-      auto end = std::lower_bound(ends.begin(), ends.end(), place);
-      if (end == ends.end())
-        ends.push_back(place);
-      else
-        *end = place;
-    }
-    return ends.size();
+    Numbers places;
+    for (std::uint32_t item : order)
+      if (place_[item] != kNowhere) places.push_back(place_[item]);
+    return patterns::longest_rise(places);
   }
 
  private:

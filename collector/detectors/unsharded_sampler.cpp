@@ -11,6 +11,7 @@
 #include "collector/detectors/sample_overlap.h"
 #include "collector/detectors/story.h"
 #include "collector/patterns/pipelines.h"
+#include "collector/patterns/replicas.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -19,6 +20,7 @@ using files::Item;
 using patterns::TrainingReads;
 
 constexpr std::size_t kMaxEvidence = 16;
+constexpr std::size_t kMaxSetsTold = 4;
 
 // Ranks that reduce gradients with each other, and which of them train on the same samples.
 struct Group {
@@ -116,7 +118,7 @@ class Story {
       for (const auto& members : group.classes) add(groups, group, members);
   }
 
-  bool empty() const { return ranks_.empty(); }
+  bool empty() const { return sets_.empty(); }
   findings::Finding tell();
 
  private:
@@ -125,30 +127,59 @@ class Story {
     for (std::size_t member : members)
       if (!on_purpose(groups, group.reads[member].rank)) sharing.push_back(&group.reads[member]);
     if (sharing.size() < 2) return;
+    if (!add_set(sharing)) return;
     in_order_ = in_order_ || group.in_order;
-    ranks_total_ += static_cast<double>(sharing.size());
-    ranks_needed_ += 1;
     std::size_t others = sharing.size() - 1;
-    for (const TrainingReads* reads : sharing) {
-      ranks_.insert(reads->rank);
-      widen(*reads);
-    }
+    for (const TrainingReads* reads : sharing) widen(*reads);
     sharing.resize(std::min(sharing.size(), kMaxEvidence));
     std::vector<model::EventRef> common = find_common_reads(sharing);
     for (std::size_t i = 0; i < common.size(); ++i) add_evidence(*sharing[i], common[i], others);
   }
 
+  bool add_set(const std::vector<const TrainingReads*>& sharing);
+  std::string list_sets() const;
+  double share() const;
   void widen(const TrainingReads& reads);
   void add_evidence(const TrainingReads& reads, model::EventRef read, std::size_t others);
 
   const Facts& facts_;
-  std::set<std::int32_t> ranks_;
+  std::vector<std::set<std::int32_t>> sets_;  // each: ranks that share their samples
   bool in_order_ = false;
-  double ranks_total_ = 0, ranks_needed_ = 0;
   std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max(), last_ns_ = 0;
   std::vector<findings::Evidence> evidence_;
   std::string place_;
 };
+
+// False: it is part of one that is known. Ranks may reduce with each other on several communicators.
+bool Story::add_set(const std::vector<const TrainingReads*>& sharing) {
+  std::set<std::int32_t> ranks;
+  for (const TrainingReads* reads : sharing) ranks.insert(reads->rank);
+  auto within = [](const std::set<std::int32_t>& part, const std::set<std::int32_t>& whole) {
+    return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+  };
+  if (std::any_of(sets_.begin(), sets_.end(), [&](const auto& known) { return within(ranks, known); }))
+    return false;
+  std::erase_if(sets_, [&](const auto& known) { return within(known, ranks); });
+  sets_.push_back(std::move(ranks));
+  return true;
+}
+
+// "ranks 0 and 2, and likewise ranks 1 and 3,"
+std::string Story::list_sets() const {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sets_.size(), kMaxSetsTold); ++i)
+    text += (i ? ", and likewise " : "") + list_ranks({sets_[i].begin(), sets_[i].end()});
+  if (sets_.size() > kMaxSetsTold)
+    text += fmt::format(", and {} more such sets", sets_.size() - kMaxSetsTold);
+  return text + (sets_.size() > 1 ? "," : "");
+}
+
+// Of what these ranks do, how much another one does too: a set needs to go through its samples once.
+double Story::share() const {
+  std::size_t ranks = 0;
+  for (const auto& set : sets_) ranks += set.size();
+  return 1 - static_cast<double>(sets_.size()) / static_cast<double>(ranks);
+}
 
 void Story::widen(const TrainingReads& reads) {
   for (const files::ItemStream* stream : reads.streams()) {
@@ -172,18 +203,18 @@ void Story::add_evidence(const TrainingReads& reads, model::EventRef read, std::
 }
 
 findings::Finding Story::tell() {
-  double share = 1 - ranks_needed_ / ranks_total_;  // of what these ranks do
   findings::Finding finding;
+  std::set<std::int32_t> ranks;
+  for (const auto& set : sets_) ranks.insert(set.begin(), set.end());
   finding.slug = "unsharded-sampler";
-  // What goes over TCP need not be gradients: the ranks may hold parts of one model.
+  // What goes over TCP is told by its amounts only.
   bool by_tcp = facts_.collectives.communicators.empty();
   finding.confidence = by_tcp ? findings::Confidence::kLikely : findings::Confidence::kCertain;
-  finding.ranks.assign(ranks_.begin(), ranks_.end());
-  finding.title =
-      fmt::format("{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too",
-                  list_ranks(finding.ranks),
-                  in_order_ ? "in the same order" : "each on the whole data set in an order of its own",
-                  at(place_), share * 100);
+  finding.ranks.assign(ranks.begin(), ranks.end());
+  finding.title = fmt::format(
+      "{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too", list_sets(),
+      in_order_ ? "in the same order" : "each on the whole data set in an order of its own", at(place_),
+      share() * 100);
   finding.advice = in_order_ ? "Give each rank a part of its own: a DistributedSampler (with set_epoch), or "
                                "indices dealt out by "
                                "data-parallel rank and world size; and see that the data set uses the index "
@@ -192,13 +223,35 @@ findings::Finding Story::tell() {
                              : "Deal the samples out: a DistributedSampler (with set_epoch), or one shuffle "
                                "with a seed that all "
                                "ranks share, of which each takes every n-th sample.";
-  finding.cost.ms_per_step = share * median_step_ms(facts_);
+  finding.cost.ms_per_step = share() * median_step_ms(facts_);
   finding.evidence = std::move(evidence_);
   finding.first_ns = first_ns_;
   finding.last_ns = last_ns_;
   finding.place = facts_.rounds.place(finding.ranks, first_ns_, last_ns_);
   finding.key = fmt::format("{} {}", in_order_ ? "order" : "coverage", place_);
   return finding;
+}
+
+// Why samples of several ranks could not be compared.
+findings::Coverage explain_silence(bool grouped, bool replicas, bool scanned) {
+  if (!grouped)
+    return {"which ranks train together",
+            "none were seen to exchange gradients, by NCCL or by TCP",
+            {"unsharded-sampler"}};
+  if (!replicas)
+    return {"which ranks train together",
+            "what they exchange over TCP does not show that they hold copies of one model: one rank sends it "
+            "to all at first, and an all-reduce of its size follows each batch",
+            {"unsharded-sampler"}};
+  if (scanned)
+    return {"the samples that ranks train on",
+            "data is read from front to back, and which part of it a rank keeps is not seen",
+            {"unsharded-sampler"}};
+  return {"the samples that ranks train on",
+          "too few of them were seen to be read: they are mapped, kept in memory, read "
+          "from the beginning of a file "
+          "to its end, or the job is short",
+          {"unsharded-sampler"}};
 }
 
 }  // namespace
@@ -208,26 +261,24 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   patterns::Deliveries deliveries(facts.job);
   patterns::Pipelines pipelines(facts.collectives);
   std::vector<Group> groups;
-  bool seen = false;
+  bool seen = false, replicas = true, scanned = false;
   for (const patterns::DataParallelGroup& members : facts.data_parallel) {
-    Group group{find_training_reads(facts.job, streams, deliveries, members), {}};
-    std::size_t enough = 0;
-    for (const TrainingReads& reads : group.reads) enough += reads.count() >= kEnoughItems;
+    patterns::GroupReads reads = find_training_reads(facts.job, streams, deliveries, members);
+    scanned = scanned || reads.scanned;
+    Group group{std::move(reads.ranks), {}};
+    auto enough = std::count_if(group.reads.begin(), group.reads.end(),
+                                [](const TrainingReads& own) { return own.count() >= kEnoughItems; });
+    if (enough > 1 && !hold_replicas(members, group.reads)) {
+      replicas = false;
+      continue;
+    }
     seen = seen || enough > 1;
     classify(group, pipelines);
     groups.push_back(std::move(group));
   }
   if (Story story(facts, groups); !story.empty()) outcome.findings.push_back(story.tell());
-  if (seen || facts.job.ranks().size() < 2) return;
-  if (groups.empty())
-    return outcome.coverage.push_back({"which ranks train together",
-                                       "none were seen to exchange gradients, by NCCL or by TCP",
-                                       {"unsharded-sampler"}});
-  outcome.coverage.push_back({"the samples that ranks train on",
-                              "too few of them were seen to be read: they are mapped, kept in memory, read "
-                              "from the beginning of a file "
-                              "to its end, or the job is short",
-                              {"unsharded-sampler"}});
+  if (!seen && facts.job.ranks().size() > 1)
+    outcome.coverage.push_back(explain_silence(!facts.data_parallel.empty(), replicas, scanned));
 }
 
 }  // namespace ddpscope::detectors

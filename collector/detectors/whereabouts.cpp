@@ -68,14 +68,18 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
                              std::int64_t waited_from_ns) {
   const Process& process = job.processes[member.process];
   Signs signs = find_signs(job, collectives, member);
-  if (signs.inside && process.last_ns - std::max(job.begin_ns(*signs.inside), waited_from_ns) > kStuck)
+  std::int64_t until_ns = std::min(process.last_ns, job.told_ns(member.process));
+  if (signs.inside && until_ns - std::max(job.begin_ns(*signs.inside), waited_from_ns) > kStuck)
     return {fmt::format("it has been inside {} since {}", name_of(job, *signs.inside),
                         seconds(job.begin_ns(*signs.inside))),
             signs.inside, signs.traced, true};
   if (process.header().ended)
-    return {
-        fmt::format("it ended with exit code {} at {}", process.header().exit_code, seconds(process.last_ns)),
-        signs.exit ? signs.exit : signs.last, signs.traced};
+    return {fmt::format("{}it ended with exit code {} at {}",
+                        until_ns < process.last_ns
+                            ? fmt::format("it was sent a signal to end at {}, and ", seconds(until_ns))
+                            : "",
+                        process.header().exit_code, seconds(process.last_ns)),
+            signs.exit ? signs.exit : signs.last, signs.traced};
   if (auto signal = find_signal(job, process))
     return {fmt::format("signal {} killed it after {}", *signal, seconds(process.last_ns)), signs.last,
             signs.traced};

@@ -6,6 +6,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 namespace ddpscope::files {
@@ -40,8 +42,12 @@ std::uint64_t key_of(std::uint32_t path, std::uint64_t offset) {
 
 class Reader {
  public:
-  Reader(const model::Job& job, std::uint32_t process, std::vector<Item>& items)
-      : job_(job), process_(process), file_(job.processes[process].file), items_(items) {
+  Reader(const model::Job& job, std::uint32_t process, ItemStream& stream)
+      : job_(job),
+        process_(process),
+        file_(job.processes[process].file),
+        stream_(stream),
+        items_(stream.items) {
     lost_ = file_.health(trace::Health::bulk_records_overwritten) ||
             file_.health(trace::Health::bulk_records_lost);
   }
@@ -53,8 +59,15 @@ class Reader {
         open(place, record);
       else if (operation == Operation::kRead)
         read(place, record);
+      else if (operation == Operation::kClose)
+        go_on(place, record);
+      else if (operation == Operation::kStreamSend || operation == Operation::kStreamReceive)
+        turns_[record.thread].push_back(job_.begin_ns({process_, place}));
     });
     for (const trace::ItemSpan& span : file_.items()) read(span);
+    for (std::uint16_t thread : readers_)
+      stream_.turns.insert(stream_.turns.end(), turns_[thread].begin(), turns_[thread].end());
+    std::sort(stream_.turns.begin(), stream_.turns.end());
     std::stable_sort(items_.begin(), items_.end(),
                      [](const Item& a, const Item& b) { return a.at_ns < b.at_ns; });
   }
@@ -64,7 +77,9 @@ class Reader {
     std::uint32_t path;
     model::EventPlace place;
     std::uint64_t from = ~std::uint64_t{0}, next = 0;  // of the last read
+    std::size_t item = kNoItem;                        // that the last read belongs to
   };
+  static constexpr std::size_t kNoItem = ~std::size_t{0};
 
   void open(model::EventPlace place, const trace::Record& record) {
     auto opening = trace::payload_of<trace::payload::FileOpen>(record);
@@ -72,19 +87,36 @@ class Reader {
     bool reads = (opening.flags & (O_ACCMODE | O_DIRECTORY)) == O_RDONLY;
     if (opening.error || !opening.file || !reads || !is_data(path)) return;
     auto& known = openings_[opening.file] = {path_number(path), place};
-    if (lost_) items_.push_back({key_of(known.path, 0), job_.begin_ns({process_, place}), place, true});
+    stream_.names.emplace(known.path, path);
+    readers_.insert(record.thread);
+    if (lost_) add(known, 0, place);
+  }
+
+  void add(Opening& opening, std::uint64_t offset, model::EventPlace place) {
+    opening.item = items_.size();
+    items_.push_back({key_of(opening.path, offset), job_.begin_ns({process_, place}),
+                      job_.end_ns({process_, place}), offset, opening.path, place, true});
+  }
+
+  // Read on, or closed: until then the opening was in use for the item.
+  void go_on(model::EventPlace place, const trace::Record& record) {
+    auto found = openings_.find(trace::payload_of<trace::payload::FileIo>(record).file);
+    if (found == openings_.end() || found->second.item == kNoItem) return;
+    Item& item = items_[found->second.item];
+    item.until_ns = std::max(item.until_ns, job_.end_ns({process_, place}));
   }
 
   void read(model::EventPlace place, const trace::Record& record) {
     auto io = trace::payload_of<trace::payload::FileIo>(record);
     auto found = openings_.find(io.file);
-    if (found == openings_.end() || !io.bytes) return;
+    if (found == openings_.end()) return;
+    if (!io.bytes) return go_on(place, record);
     Opening& opening = found->second;
     bool goes_on = opening.from <= io.offset && io.offset <= opening.next;
     opening.from = io.offset;
     opening.next = io.next;
-    if (goes_on || io.offset == ~std::uint64_t{0}) return;
-    items_.push_back({key_of(opening.path, io.offset), job_.begin_ns({process_, place}), place, true});
+    if (goes_on || io.offset == ~std::uint64_t{0}) return go_on(place, record);
+    add(opening, io.offset, place);
   }
 
   // Those of openings that have a number were records too.
@@ -92,9 +124,10 @@ class Reader {
     std::int64_t at = job_.time_ns(process_, span.opened.ticks);
     for (const trace::ItemRead& item : span.items) {
       if (item.file & trace::kUnkeptFile) {
-        items_.push_back({key_of(item.file, item.offset), at, {}, false});
+        items_.push_back({key_of(item.file, item.offset), at, at, item.offset, item.file, {}, false});
       } else if (auto found = openings_.find(item.file); lost_ && found != openings_.end()) {
-        items_.push_back({key_of(found->second.path, item.offset), at, found->second.place, false});
+        items_.push_back({key_of(found->second.path, item.offset), at, at, item.offset, found->second.path,
+                          found->second.place, false});
       }
     }
   }
@@ -102,9 +135,12 @@ class Reader {
   const model::Job& job_;
   std::uint32_t process_;
   const trace::TraceFile& file_;
+  ItemStream& stream_;
   std::vector<Item>& items_;
   bool lost_;
-  std::unordered_map<std::uint32_t, Opening> openings_;  // of data, by number
+  std::map<std::uint16_t, std::vector<std::int64_t>> turns_;  // by thread
+  std::set<std::uint16_t> readers_;                           // threads that open files
+  std::unordered_map<std::uint32_t, Opening> openings_;       // of data, by number
 };
 
 }  // namespace
@@ -114,7 +150,7 @@ std::vector<ItemStream> find_item_streams(const model::Job& job) {
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     if (job.processes[i].rank < 0) continue;
     ItemStream stream{job.processes[i].rank, i, {}};
-    Reader(job, i, stream.items).read();
+    Reader(job, i, stream).read();
     if (!stream.items.empty()) streams.push_back(std::move(stream));
   }
   std::stable_sort(streams.begin(), streams.end(), [&](const ItemStream& a, const ItemStream& b) {

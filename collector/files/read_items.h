@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -11,6 +12,9 @@ namespace ddpscope::files {
 struct Item {
   std::uint64_t key;        // of path and offset: equal for the same item in all processes
   std::int64_t at_ns;       // of the read; of an item without a record, when its chunk was opened
+  std::int64_t until_ns;    // when its opening was last read from, or closed, before the next item of it
+  std::uint64_t offset;     // in the file
+  std::uint32_t path;       // the path's number, equal in all processes
   model::EventPlace place;  // of the read, or of the opening if that is all there is
   bool exact;               // it has a record: time and place are its own
 };
@@ -20,6 +24,9 @@ struct ItemStream {
   std::int32_t rank;
   std::uint32_t process;
   std::vector<Item> items;
+  std::unordered_map<std::uint32_t, std::string_view> names = {};  // of paths by number, where known
+  std::vector<std::int64_t> turns =
+      {};  // when the threads that read files sent or received on a stream, ascending
 };
 
 // Streams of ranks and of the processes that work for them, in the order in which the processes started. A

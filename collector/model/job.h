@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -67,6 +68,8 @@ struct Process {
   std::int32_t attempt = 0;
   std::uint64_t ended_ticks = 0;  // when the `ddpscope run` above it saw it end or, if it lived on, ended
                                   // itself; 0: its own records tell, or nobody saw
+  std::uint64_t told_ticks = 0;   // when another process first sent it, or its whole job, a signal to end; 0:
+                                 // none was seen
   std::map<std::string_view, std::string_view> environment{};
   std::vector<std::string_view> arguments{};
   std::vector<Membership> memberships{};
@@ -93,6 +96,11 @@ struct Job {
   std::int64_t time_ns(std::uint32_t process, std::uint64_t ticks) const {
     const Host& host = hosts[processes[process].host];
     return limited(host.clock.monotonic_ns(ticks) - host.origin_ns);
+  }
+  // Of told_ticks; without it, the largest time.
+  std::int64_t told_ns(std::uint32_t process) const {
+    std::uint64_t ticks = processes[process].told_ticks;
+    return ticks ? time_ns(process, ticks) : std::numeric_limits<std::int64_t>::max();
   }
   const trace::Record& record(EventRef event) const { return processes[event.process].record(event.place); }
   std::int64_t begin_ns(EventRef event) const { return time_ns(event.process, record(event).begin); }

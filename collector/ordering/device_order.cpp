@@ -24,6 +24,7 @@ class Replay {
       : job_(job), collectives_(collectives), process_(process), out_(out) {}
 
   void run();
+  std::vector<std::uint32_t> before(std::uint32_t call);
 
  private:
   struct Entry {
@@ -92,6 +93,25 @@ void Replay::run() {
     else
       enqueue(entry.number);
   }
+}
+
+std::vector<std::uint32_t> Replay::before(std::uint32_t call) {
+  collect();
+  for (const Entry& entry : entries_) {
+    if (entry.record) {
+      apply(entry);
+    } else if (entry.number != call) {
+      enqueue(entry.number);
+    } else {
+      const auto& own = collectives_.calls[call];
+      Cover cover = streams_.cover_of(streams_.find(own.stream, own.device, own.thread));
+      std::vector<std::uint32_t> calls;
+      for (std::size_t s = 0; s < cover.size() && s < tracks_.size(); ++s)
+        calls.insert(calls.end(), tracks_[s].calls.begin(), tracks_[s].calls.begin() + cover[s]);
+      return calls;
+    }
+  }
+  return {};
 }
 
 void Replay::enqueue(std::uint32_t number) {
@@ -190,6 +210,13 @@ DeviceOrder find_device_order(const Job& job, const Collectives& collectives) {
   for (std::uint32_t process = 0; process < job.processes.size(); ++process)
     Replay(job, collectives, process, order).run();
   return order;
+}
+
+std::vector<std::uint32_t> find_collectives_before(const Job& job, const Collectives& collectives,
+                                                   std::uint32_t call) {
+  DeviceOrder order;
+  order.completions.resize(collectives.calls.size());
+  return Replay(job, collectives, collectives.calls[call].event.process, order).before(call);
 }
 
 }  // namespace ddpscope::ordering

@@ -111,13 +111,18 @@ class TcpTraffic {
     if (!info) return;
     if (info->payload == trace::PayloadKind::kConnection)
       meet(trace::payload_of<trace::payload::Connection>(record));
-    if (info->operation != trace::Operation::kStreamSend) return;
+    bool sends = info->operation == trace::Operation::kStreamSend;
+    if (!sends && info->operation != trace::Operation::kStreamReceive) return;
     auto io = trace::payload_of<trace::payload::StreamIo>(record);
     bool gradients = io.bytes >= kMoreThanMessages && io.bytes >= kMoreThanAMessage * io.count;
     if (!gradients || !sockets_.contains(io.inode)) return;
-    times_.push_back(job_.begin_ns({process_, place}));
-    times_.push_back(job_.end_ns({process_, place}));
+    Transfer transfer{job_.begin_ns({process_, place}), job_.end_ns({process_, place}), io.bytes};
+    (sends ? traffic.sent : traffic.received).push_back(transfer);
+    if (!sends) return;
+    times_.push_back(transfer.at_ns);
+    times_.push_back(transfer.until_ns);
   }
+  Traffic traffic;
   std::vector<std::int64_t> times() && {
     std::sort(times_.begin(), times_.end());
     return std::move(times_);
@@ -146,7 +151,9 @@ std::vector<DataParallelGroup> group_by_traffic(const model::Job& job) {
       traffic.see(place, record);
     });
     auto times = std::move(traffic).times();
-    if (times.size() >= 2 * kLeastRounds) group.of_rank[process.rank] = {std::move(times), 0};
+    if (times.size() < 2 * kLeastRounds) continue;
+    group.of_rank[process.rank] = {std::move(times), 0};
+    group.traffic[process.rank] = std::move(traffic.traffic);
   }
   if (group.of_rank.size() < 2) return {};
   return {std::move(group)};

@@ -15,8 +15,19 @@ struct Reductions {
   std::size_t rounds = 0;              // how often the whole gradient was reduced; 0 unknown
 };
 
+// More than a message of a store or a heartbeat, over TCP; a run of calls is one.
+struct Transfer {
+  std::int64_t at_ns, until_ns;
+  std::uint64_t bytes;
+};
+struct Traffic {
+  std::vector<Transfer> sent, received;  // in the order of time
+};
+
 struct DataParallelGroup {
   std::map<std::int32_t, Reductions> of_rank;
+  std::map<std::int32_t, Traffic> traffic =
+      {};  // of a group found by what goes over TCP; replicas.h judges it
 };
 
 // With NCCL: the members of each communicator that carries gradients. Communicators that reduce during the

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include "collector/patterns/samples.h"
+
 namespace ddpscope::patterns {
 namespace {
 
@@ -87,7 +89,9 @@ class Selector {
   }
 
   TrainingReads select(std::int32_t rank) const {
-    TrainingReads reads{rank, {}, {rank, 0, {}}};
+    TrainingReads reads{rank, {}, {rank, 0, {}}, {}};
+    for (const auto& taken : taken_) reads.taken_ns.insert(reads.taken_ns.end(), taken.begin(), taken.end());
+    std::sort(reads.taken_ns.begin(), reads.taken_ns.end());
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       const ItemStream& stream = *streams_[i];
       if (is_worker(job_, stream)) {
@@ -95,6 +99,7 @@ class Selector {
         continue;
       }
       reads.by_itself.process = stream.process;
+      reads.by_itself.names = stream.names;
       std::copy_if(stream.items.begin(), stream.items.end(), std::back_inserter(reads.by_itself.items),
                    [&](const Item& item) { return item.exact && stretches_.training(item.at_ns); });
     }
@@ -146,16 +151,21 @@ std::vector<const ItemStream*> TrainingReads::streams() const {
   return all;
 }
 
-std::vector<TrainingReads> find_training_reads(const model::Job& job, const std::vector<ItemStream>& streams,
-                                               const Deliveries& deliveries, const DataParallelGroup& group) {
-  std::vector<TrainingReads> all;
+GroupReads find_training_reads(const model::Job& job, const std::vector<ItemStream>& streams,
+                               const Deliveries& deliveries, const DataParallelGroup& group) {
+  GroupReads all;
   for (const auto& [rank, reductions] : group.of_rank) {
     std::vector<const ItemStream*> own;
     for (const ItemStream& stream : streams)
       if (stream.rank == rank) own.push_back(&stream);
     Selector selector(job, std::move(own), deliveries, reductions);
     TrainingReads reads = selector.select(rank);
-    if (reads.count() > 0 && selector.round_by_round(reads)) all.push_back(std::move(reads));
+    std::size_t before = reads.count();
+    if (before == 0 || !selector.round_by_round(reads)) continue;
+    for (ItemStream& worker : reads.by_workers) keep_samples(worker, worker.turns);
+    keep_samples(reads.by_itself, reductions.times_ns);
+    all.scanned = all.scanned || reads.count() < before;
+    if (reads.count() > 0 && selector.round_by_round(reads)) all.ranks.push_back(std::move(reads));
   }
   return all;
 }

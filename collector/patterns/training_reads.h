@@ -14,6 +14,7 @@ struct TrainingReads {
   std::int32_t rank;
   std::vector<files::ItemStream> by_workers;
   files::ItemStream by_itself;
+  std::vector<std::int64_t> taken_ns = {};  // when the rank took batches, or read them itself; ascending
 
   std::size_t count() const;
   std::vector<const files::ItemStream*> streams() const;  // those that hold something
@@ -23,11 +24,14 @@ struct TrainingReads {
 // the rank takes several times more than in most is an evaluation, or the filling of a queue; what it takes
 // before the first reduction or after the last may be anything (weights, configuration, a final evaluation).
 // What a worker has read ahead counts when its rank takes it: a worker feeds the training if half of what is
-// taken from it is. Nothing is returned for a rank that takes something in less than half of the rounds (it
-// trains on other data), or less than an item a round (its files hold many samples each, and which of them it
-// uses is not seen).
-std::vector<TrainingReads> find_training_reads(const model::Job& job,
-                                               const std::vector<files::ItemStream>& streams,
-                                               const Deliveries& deliveries, const DataParallelGroup& group);
+// taken from it is. Of what is left, samples are what samples.h says. Nothing is returned for a rank that
+// takes something in less than half of the rounds (it trains on other data), or less than an item a round
+// (its files hold many samples each, and which of them it uses is not seen).
+struct GroupReads {
+  std::vector<TrainingReads> ranks;
+  bool scanned = false;  // something was left out that tells nothing of samples (samples.h)
+};
+GroupReads find_training_reads(const model::Job& job, const std::vector<files::ItemStream>& streams,
+                               const Deliveries& deliveries, const DataParallelGroup& group);
 
 }  // namespace ddpscope::patterns

@@ -1,6 +1,8 @@
 // By host, pid and start time.
 #include "collector/reading/endings.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -13,9 +15,20 @@ namespace {
 using model::Process;
 using trace::Operation;
 
+// Those that end a program by default and that are sent for just that.
+bool ends_a_program(std::int32_t signal) {
+  constexpr std::int32_t kSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGKILL, SIGTERM, SIGXCPU};
+  return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
+}
+
+void keep_earliest(std::uint64_t& known, std::uint64_t ticks) {
+  known = known ? std::min(known, ticks) : ticks;
+}
+
 struct Endings {
   std::map<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>, std::uint64_t> of_process;  // ticks
   std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> of_run;                 // by host, too
+  std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> told_by_run;
 
   // False: the file is not that of a run.
   bool take(const Process& process) {
@@ -26,6 +39,9 @@ struct Endings {
       if (operation == Operation::kJobWatched) {
         watched = true;
         of_run[{host, run_of(process)}] = record.end;
+      } else if (operation == Operation::kJobTold) {
+        if (ends_a_program(trace::payload_of<trace::payload::Ending>(record).status))
+          keep_earliest(told_by_run[{host, run_of(process)}], record.begin);
       } else if (operation == Operation::kProcessEnded) {
         auto ending = trace::payload_of<trace::payload::Ending>(record);
         of_process[{host, ending.pid, ending.start_time}] = record.begin;
@@ -40,6 +56,33 @@ struct Endings {
       return seen->second;
     auto run = of_run.find({h.host_id, run_of(process)});
     return run == of_run.end() ? 0 : run->second;
+  }
+};
+
+// Who of the job sent whom a signal to end. To a group it counts for all of the host but the sender.
+struct Kills {
+  std::map<std::tuple<std::uint64_t, std::int32_t>, std::uint64_t> of_process;    // ticks, by host and pid
+  std::vector<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>> of_groups;  // host, sender, ticks
+
+  void take(const Process& process) {
+    const trace::FileHeader& h = process.header();
+    model::for_each(process.file, [&](model::EventPlace, const trace::Record& record) {
+      if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kKill) return;
+      auto sent = trace::payload_of<trace::payload::Process>(record);
+      if (!ends_a_program(sent.status) || sent.pid == h.pid) return;
+      if (sent.pid > 0)
+        keep_earliest(of_process[{h.host_id, sent.pid}], record.begin);
+      else
+        of_groups.emplace_back(h.host_id, h.pid, record.begin);
+    });
+  }
+
+  void tell(Process& process) const {
+    const trace::FileHeader& h = process.header();
+    if (auto sent = of_process.find({h.host_id, h.pid}); sent != of_process.end())
+      keep_earliest(process.told_ticks, sent->second);
+    for (const auto& [host, sender, ticks] : of_groups)
+      if (host == h.host_id && sender != h.pid) keep_earliest(process.told_ticks, ticks);
   }
 };
 
@@ -58,8 +101,15 @@ void take_endings(std::vector<Process>& processes) {
   for (Process& process : processes)
     (may_be_a_run(process) && endings.take(process) ? runs : others).push_back(std::move(process));
   processes = std::move(others);
-  for (Process& process : processes)
+  Kills kills;
+  for (const Process& process : processes) kills.take(process);
+  for (Process& process : processes) {
     if (!process.header().ended) process.ended_ticks = endings.find(process);
+    if (auto told = endings.told_by_run.find({process.header().host_id, run_of(process)});
+        told != endings.told_by_run.end())
+      process.told_ticks = told->second;
+    kills.tell(process);
+  }
 }
 
 }  // namespace ddpscope::reading

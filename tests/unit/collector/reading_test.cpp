@@ -117,5 +117,39 @@ TEST(Reading, ProcessesEndWhenRunSawIt) {
   EXPECT_EQ(reading->job.duration_ns, last_ns[12]);
 }
 
+// SIGTERM for the job at 2 s; before, the launcher had killed process 11; 12 sends itself a signal and is
+// told with the others.
+constexpr const char* kTold = R"(
+process launcher pid=8 until=5
+process a pid=10 rank=0 world=3 parent=launcher DDPSCOPE_RUN=x until=5
+process b pid=11 rank=1 world=3 parent=launcher DDPSCOPE_RUN=x until=5
+process c pid=12 rank=2 world=3 parent=launcher DDPSCOPE_RUN=x until=5
+process run pid=9 DDPSCOPE_RUN=x
+a 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=3
+b 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=3
+c 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=2 size=3
+launcher 0.9 +0.1 kill pid=10 status=0
+launcher 1 +0.1 kill pid=11 status=15
+c 1.5 +0.1 kill pid=12 status=15
+run 0.05 +5.95 job_watched pid=9 status=143
+run 1.9 +0 job_told pid=1 status=10
+run 2 +0 job_told pid=1 status=15
+run 3 +0 job_told pid=1 status=2
+)";
+
+TEST(Reading, ProcessesAreToldToEndByRunAndByEachOther) {
+  auto reading = Recorded(kTold).read();
+  ASSERT_TRUE(reading.ok());
+  alignment::align(reading->job);
+  std::map<std::int32_t, double> told;
+  for (std::uint32_t i = 0; i < reading->job.processes.size(); ++i)
+    told[reading->job.processes[i].header().pid] = static_cast<double>(reading->job.told_ns(i));
+  ASSERT_EQ(told.size(), 4u);
+  EXPECT_NEAR(told[10], 2e9, 1e6) << "SIGUSR1 and a look whether it is alive end nothing";
+  EXPECT_NEAR(told[11], 1e9, 1e6);
+  EXPECT_NEAR(told[12], 2e9, 1e6) << "what it sends itself is its own decision";
+  EXPECT_EQ(told[8], static_cast<double>(std::numeric_limits<std::int64_t>::max())) << "of no run";
+}
+
 }  // namespace
 }  // namespace ddpscope::reading

@@ -1,0 +1,287 @@
+// A graph of hangs: from the one that a rank is missing in to the one in which it waits.
+#include "collector/detectors/hang_causes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "collector/ordering/device_order.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using matching::CollectiveCall;
+using matching::Communicator;
+using matching::kNone;
+using matching::Member;
+
+constexpr std::size_t kNoHang = ~std::size_t{0};
+
+class Graph {
+ public:
+  Graph(const Facts& facts, std::vector<Hang>& hangs) : facts_(facts), hangs_(hangs), edges_(hangs.size()) {}
+
+  HangCauses find();
+
+ private:
+  using Edges = std::map<std::uint32_t, std::set<std::size_t>>;  // by missing member: where it waits
+
+  const Communicator& communicator(std::size_t hang) const {
+    return facts_.collectives.communicators[hangs_[hang].communicator];
+  }
+  bool all_issued(std::size_t hang) const {
+    return hangs_[hang].missing().empty() && !hangs_[hang].unknown &&
+           communicator(hang).members.size() == static_cast<std::size_t>(communicator(hang).size);
+  }
+  void put_behind(std::size_t hang, std::size_t ahead);
+  std::vector<std::uint32_t> members_behind(std::size_t hang, std::size_t ordinal, std::size_t ahead,
+                                            std::size_t ordinal_ahead) const;
+  std::optional<std::size_t> first_ahead(std::size_t hang, std::size_t ordinal, std::size_t ahead) const;
+  bool move(std::size_t hang, std::size_t ordinal);
+  void add_waits();
+  void keep_what_counts();
+  std::vector<std::size_t> path(std::size_t from, std::size_t to) const;
+  void find_reach();
+  bool leads(std::size_t from, std::size_t to) const { return reach_[from][to]; }
+  bool has_root(std::size_t hang) const { return edges_[hang].size() < hangs_[hang].missing().size(); }
+  std::size_t root_of(std::size_t hang) const;
+  std::set<std::int32_t> at_fault(std::size_t hang) const;
+  void close_circle(HangCause& cause) const;
+  std::size_t cause_for(std::size_t root);
+
+  const Facts& facts_;
+  std::vector<Hang>& hangs_;
+  std::vector<Edges> edges_;
+  std::vector<std::vector<bool>> reach_;  // by hang: which others edges lead to, itself if in a circle
+  HangCauses result_;
+  std::map<std::int32_t, std::size_t> cause_of_rank_;  // at fault
+  std::map<std::size_t, std::size_t> cause_of_root_;   // by hang
+};
+
+// Members that issued the call of `hang` so that it runs after that of `ahead`.
+std::vector<std::uint32_t> Graph::members_behind(std::size_t hang, std::size_t ordinal, std::size_t ahead,
+                                                 std::size_t ordinal_ahead) const {
+  std::vector<std::uint32_t> behind;
+  const auto& members = communicator(hang).members;
+  for (std::uint32_t m = 0; m < members.size(); ++m)
+    for (const Member& other : communicator(ahead).members) {
+      if (other.process != members[m].process || other.rank != members[m].rank) continue;
+      if (ordinal >= members[m].calls.size() || ordinal_ahead >= other.calls.size()) continue;
+      auto before =
+          ordering::find_collectives_before(facts_.job, facts_.collectives, members[m].calls[ordinal]);
+      if (std::count(before.begin(), before.end(), other.calls[ordinal_ahead])) behind.push_back(m);
+    }
+  return behind;
+}
+
+// The call of `ahead` that some members issued before the call of `hang`, and others after it or not at all.
+std::optional<std::size_t> Graph::first_ahead(std::size_t hang, std::size_t ordinal,
+                                              std::size_t ahead) const {
+  std::size_t least = kNoHang, most = 0;
+  for (const Member& member : communicator(hang).members)
+    for (const Member& other : communicator(ahead).members) {
+      if (other.process != member.process || other.rank != member.rank || ordinal >= member.calls.size())
+        continue;
+      std::int64_t at = facts_.collectives.call_at(member, ordinal).enqueue_ns;
+      auto earlier = [&](std::uint32_t call) { return facts_.collectives.calls[call].enqueue_ns < at; };
+      auto issued = static_cast<std::size_t>(
+          std::partition_point(other.calls.begin(), other.calls.end(), earlier) - other.calls.begin());
+      least = std::min(least, issued);
+      most = std::max(most, issued);
+    }
+  if (least == kNoHang || least == most || least < hangs_[ahead].ordinal) return std::nullopt;
+  return least;
+}
+
+// False, and nothing changed: no host waits for that call.
+bool Graph::move(std::size_t hang, std::size_t ordinal) {
+  std::vector<std::uint32_t> waiting;
+  const auto& members = communicator(hang).members;
+  for (std::uint32_t m = 0; m < members.size(); ++m) {
+    if (ordinal >= members[m].calls.size()) return false;
+    const ordering::Completion& completion = facts_.device_order.completions[members[m].calls[ordinal]];
+    if (completion.wait == kNone && completion.blocked != kNone) waiting.push_back(m);
+  }
+  if (waiting.empty()) return false;
+  hangs_[hang].waiting = std::move(waiting);
+  hangs_[hang].ordinal = ordinal;
+  return true;
+}
+
+// All members issued the call of `hang`: it hangs if for some of them it runs after that of `ahead`, which
+// for others has to wait for it, or which they did not issue.
+void Graph::put_behind(std::size_t hang, std::size_t ahead) {
+  std::size_t calls = kNoHang;
+  for (const Member& member : communicator(hang).members) calls = std::min(calls, member.calls.size());
+  for (std::size_t k = hangs_[hang].ordinal; k < calls; ++k) {
+    auto l = first_ahead(hang, k, ahead);
+    if (!l) continue;
+    bool both = all_issued(ahead);
+    if (!both && *l != hangs_[ahead].ordinal) return;
+    std::vector<std::uint32_t> behind = members_behind(hang, k, ahead, *l), back;
+    if (both) back = members_behind(ahead, *l, hang, k);
+    if (behind.empty() || (both && back.empty()) || !move(hang, k) || (both && !move(ahead, *l))) return;
+    for (std::uint32_t m : behind) edges_[hang][m].insert(ahead);
+    hangs_[hang].behind = std::move(behind);
+    for (std::uint32_t m : back) edges_[ahead][m].insert(hang);
+    if (both) hangs_[ahead].behind = std::move(back);
+    return;
+  }
+}
+
+// Threads of missing members that wait elsewhere.
+void Graph::add_waits() {
+  std::map<std::pair<std::uint32_t, std::uint16_t>, std::set<std::size_t>> waits;  // by process and thread
+  for (std::size_t h = 0; h < hangs_.size(); ++h) {
+    std::vector<std::uint32_t> stuck = hangs_[h].waiting;
+    stuck.insert(stuck.end(), hangs_[h].other.begin(), hangs_[h].other.end());
+    for (std::uint32_t m : stuck) {
+      const Member& member = communicator(h).members[m];
+      const ordering::Completion& completion =
+          facts_.device_order.completions[member.calls[hangs_[h].ordinal]];
+      if (completion.wait == kNone && completion.blocked != kNone)
+        waits[{member.process, facts_.device_order.waits[completion.blocked].thread}].insert(h);
+    }
+  }
+  for (std::size_t h = 0; h < hangs_.size(); ++h)
+    for (std::uint32_t m : hangs_[h].absent) {
+      const Member& member = communicator(h).members[m];
+      std::set<std::uint16_t> threads;
+      for (std::uint32_t call : member.calls) threads.insert(facts_.collectives.calls[call].thread);
+      for (const auto& [place, where] : waits) {
+        if (place.first != member.process || (!threads.empty() && !threads.count(place.second))) continue;
+        for (std::size_t other : where)
+          if (other != h) edges_[h][m].insert(other);
+      }
+    }
+}
+
+void Graph::find_reach() {
+  reach_.assign(hangs_.size(), std::vector<bool>(hangs_.size()));
+  for (std::size_t start = 0; start < hangs_.size(); ++start) {
+    std::vector<std::size_t> open{start};
+    while (!open.empty()) {
+      std::size_t hang = open.back();
+      open.pop_back();
+      for (const auto& [member, where] : edges_[hang])
+        for (std::size_t other : where) {
+          if (reach_[start][other]) continue;
+          reach_[start][other] = true;
+          open.push_back(other);
+        }
+    }
+  }
+}
+
+// A hang that may be none explains nothing; a circle in which one counts does, for nobody in it can go on.
+void Graph::keep_what_counts() {
+  find_reach();
+  std::vector<bool> counts(hangs_.size());
+  for (std::size_t h = 0; h < hangs_.size(); ++h) {
+    counts[h] = hangs_[h].counts;
+    for (std::size_t g = 0; g < hangs_.size() && !counts[h]; ++g)
+      counts[h] = hangs_[g].counts && leads(h, g) && leads(g, h);
+  }
+  for (Edges& edges : edges_)
+    for (auto edge = edges.begin(); edge != edges.end();) {
+      std::erase_if(edge->second, [&](std::size_t hang) { return !counts[hang]; });
+      edge = edge->second.empty() ? edges.erase(edge) : std::next(edge);
+    }
+  find_reach();
+}
+
+// The shortest way along edges, without `from` and with `to`; empty if there is none.
+std::vector<std::size_t> Graph::path(std::size_t from, std::size_t to) const {
+  std::map<std::size_t, std::size_t> came_from;
+  std::vector<std::size_t> front{from};
+  while (!front.empty() && !came_from.contains(to)) {
+    std::vector<std::size_t> next;
+    for (std::size_t hang : front)
+      for (const auto& [member, where] : edges_[hang])
+        for (std::size_t other : where)
+          if (came_from.emplace(other, hang).second) next.push_back(other);
+    front = std::move(next);
+  }
+  if (!came_from.contains(to)) return {};
+  std::vector<std::size_t> way{to};
+  for (std::size_t at = came_from[to]; at != from; at = came_from[at]) way.insert(way.begin(), at);
+  return way;
+}
+
+// Itself if a member is at fault or if it is part of a circle; else where those lead that are missing.
+std::size_t Graph::root_of(std::size_t hang) const {
+  if (has_root(hang) || edges_[hang].empty()) return hang;
+  for (std::size_t other = 0; other < hangs_.size(); ++other)
+    if (other != hang && (has_root(other) || edges_[other].empty()) && leads(hang, other)) return other;
+  for (std::size_t other = 0; other < hangs_.size(); ++other)
+    if ((other == hang || leads(hang, other)) && leads(other, other)) return other;
+  return hang;
+}
+
+std::set<std::int32_t> Graph::at_fault(std::size_t hang) const {
+  std::set<std::int32_t> ranks;
+  for (std::uint32_t m : hangs_[hang].missing())
+    if (!edges_[hang].contains(m)) ranks.insert(communicator(hang).members[m].rank);
+  return ranks;
+}
+
+void Graph::close_circle(HangCause& cause) const {
+  std::vector<std::size_t> circle = path(cause.chain.front(), cause.chain.front());
+  std::rotate(circle.begin(), circle.end() - 1, circle.end());
+  cause.chain = std::move(circle);
+  for (std::size_t i = 0; i < cause.chain.size(); ++i) {
+    std::size_t next = cause.chain[(i + 1) % cause.chain.size()];
+    std::vector<std::int32_t>& ranks = cause.ranks.emplace_back();
+    for (const auto& [member, where] : edges_[cause.chain[i]])
+      if (where.contains(next)) ranks.push_back(communicator(cause.chain[i]).members[member].rank);
+    std::sort(ranks.begin(), ranks.end());
+  }
+}
+
+// Roots with a rank at fault in common are one cause.
+std::size_t Graph::cause_for(std::size_t root) {
+  if (auto known = cause_of_root_.find(root); known != cause_of_root_.end()) return known->second;
+  std::size_t cause = result_.causes.size();
+  std::set<std::int32_t> ranks = at_fault(root);
+  for (std::int32_t rank : ranks)
+    if (cause_of_rank_.contains(rank)) cause = cause_of_rank_[rank];
+  for (std::int32_t rank : ranks) cause_of_rank_.emplace(rank, cause);
+  if (cause == result_.causes.size()) {
+    HangCause& added = result_.causes.emplace_back();
+    added.chain = {root};
+    if (ranks.empty() && leads(root, root)) close_circle(added);
+    for (std::size_t hang : added.chain) cause_of_root_[hang] = cause;
+  }
+  cause_of_root_[root] = cause;
+  return cause;
+}
+
+HangCauses Graph::find() {
+  for (std::size_t h = 0; h < hangs_.size(); ++h)
+    for (std::size_t g = 0; g < hangs_.size(); ++g)
+      if (g != h && (hangs_[h].counts || hangs_[g].counts) && all_issued(h)) put_behind(h, g);
+  add_waits();
+  keep_what_counts();
+  std::vector<std::size_t> order;
+  for (std::size_t h = 0; h < hangs_.size(); ++h) order.push_back(h);
+  auto rank_of = [&](std::size_t h) { return std::pair(!hangs_[h].counts, hangs_[h].call(facts_).begin_ns); };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rank_of(a) < rank_of(b); });
+  for (std::size_t hang : order) {
+    HangCause& cause = result_.causes[cause_for(root_of(hang))];
+    if (!std::count(cause.chain.begin(), cause.chain.end(), hang)) cause.others.push_back(hang);
+  }
+  for (const Edges& edges : edges_) {
+    result_.victims.emplace_back();
+    for (const auto& [member, where] : edges) result_.victims.back().push_back(member);
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+HangCauses find_causes(const Facts& facts, std::vector<Hang>& hangs) { return Graph(facts, hangs).find(); }
+
+}  // namespace ddpscope::detectors

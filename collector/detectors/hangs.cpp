@@ -1,0 +1,206 @@
+// The first call of each communicator that some host waits for in vain, and who did not make it.
+#include "collector/detectors/hangs.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace ddpscope::detectors {
+namespace {
+
+using matching::CollectiveCall;
+using matching::Communicator;
+using matching::kNone;
+using matching::Member;
+
+constexpr std::int64_t kLongWait = 2'000'000'000;
+constexpr std::int64_t kLongestCommon = 3'600'000'000'000;  // an hour: a p99 beyond it is a damaged time
+
+bool complete(const Facts& facts, std::uint32_t call) {
+  return facts.device_order.completions[call].wait != kNone;
+}
+
+// By themselves: a program that is told to end by a signal ends with 128 and the signal's number as a rule.
+constexpr std::int32_t kEndedBySignal = 128;
+
+bool failed(const Facts& facts, const Member& member) {
+  const model::Process& process = facts.job.processes[member.process];
+  const trace::FileHeader& header = process.header();
+  bool by_itself = header.ended && process.last_ns < facts.job.told_ns(member.process);
+  return by_itself && header.exit_code > 0 && header.exit_code <= kEndedBySignal;
+}
+
+bool gave_up(const Facts& facts, const Member& member) {
+  return std::min(member.aborted_ns, member.error_ns) < facts.job.told_ns(member.process) ||
+         failed(facts, member);
+}
+
+// When the host gave up, was told to end, or was last seen.
+std::int64_t end_of(const Facts& facts, const Member& member) {
+  return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns,
+                   facts.job.told_ns(member.process)});
+}
+
+// How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
+// wait for the same call at the same place was: rank 0 may be at its evaluation, as in every epoch.
+std::int64_t needed_wait(const Facts& facts, const Communicator& communicator, const Hang& hang) {
+  const CollectiveCall& hung =
+      facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
+  std::vector<std::int64_t> waits;
+  std::int64_t longest = 0;
+  for (const Member& member : communicator.members)
+    for (std::uint32_t number : member.calls) {
+      const CollectiveCall& call = facts.collectives.calls[number];
+      if (call.signature.operation != hung.signature.operation || !complete(facts, number)) continue;
+      waits.push_back(std::min(facts.device_order.complete_ns(number) - call.begin_ns, kLongestCommon));
+      if (call.site == hung.site && call.signature == hung.signature)
+        longest = std::max(longest, waits.back());
+    }
+  if (waits.empty()) return kLongWait;
+  auto p99 = waits.begin() + static_cast<std::ptrdiff_t>((waits.size() - 1) * 99 / 100);
+  std::nth_element(waits.begin(), p99, waits.end());
+  return std::max({kLongWait, 10 * *p99, hang.given_up ? 0 : longest});
+}
+
+// Members that issued the same call at one ordinal.
+struct Party {
+  std::vector<std::uint32_t> members;
+  std::vector<std::uint32_t> waiting;  // of them, those whose host does
+  std::size_t odd = 0;                 // of them, those that part from their peers somewhere
+
+  bool operator<(const Party& other) const {
+    return std::tuple(!waiting.empty(), members.size(), other.odd) <
+           std::tuple(!other.waiting.empty(), other.members.size(), odd);
+  }
+};
+
+bool is_odd(const Facts& facts, std::uint32_t communicator, std::uint32_t member) {
+  const auto& all = facts.divergences.divergences;
+  return std::any_of(all.begin(), all.end(), [&](const matching::Divergence& divergence) {
+    return divergence.communicator == communicator &&
+           std::count(divergence.odd.begin(), divergence.odd.end(), member) > 0;
+  });
+}
+
+std::vector<Party> find_parties(const Facts& facts, std::uint32_t index, std::size_t ordinal) {
+  const Communicator& communicator = facts.collectives.communicators[index];
+  std::vector<Party> parties;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    const Member& member = communicator.members[m];
+    if (member.incomplete || ordinal >= member.calls.size()) continue;
+    const CollectiveCall& call = facts.collectives.call_at(member, ordinal);
+    auto party = std::find_if(parties.begin(), parties.end(), [&](const Party& known) {
+      const Member& first = communicator.members[known.members.front()];
+      return facts.collectives.call_at(first, ordinal).signature == call.signature;
+    });
+    if (party == parties.end()) party = parties.insert(parties.end(), Party{});
+    const ordering::Completion& completion = facts.device_order.completions[member.calls[ordinal]];
+    party->members.push_back(m);
+    if (completion.wait == kNone && completion.blocked != kNone) party->waiting.push_back(m);
+    party->odd += is_odd(facts, index, m);
+  }
+  return parties;
+}
+
+// What some host waits for in vain: a wait covers all that was enqueued before, most of which has completed,
+// though nobody saw it. What stands in the way is the first call that not all members issued; else any.
+std::optional<std::size_t> find_ordinal(const Facts& facts, std::uint32_t index) {
+  const Communicator& communicator = facts.collectives.communicators[index];
+  std::optional<std::size_t> first, last;
+  for (const Member& member : communicator.members)
+    for (std::size_t k = member.incomplete ? 0 : member.calls.size();
+         k-- > 0 && !complete(facts, member.calls[k]);)
+      if (facts.device_order.completions[member.calls[k]].blocked != kNone) {
+        first = std::min(first.value_or(k), k);
+        last = std::max(last.value_or(k), k);
+      }
+  for (std::size_t k = first.value_or(1); k <= last.value_or(0); ++k)
+    if (find_parties(facts, index, k).front().members.size() < communicator.members.size()) return k;
+  return first;
+}
+
+std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
+  const Communicator& communicator = facts.collectives.communicators[index];
+  auto ordinal = find_ordinal(facts, index);
+  if (!ordinal) return std::nullopt;
+  std::vector<Party> parties = find_parties(facts, index, *ordinal);
+  auto right = std::max_element(parties.begin(), parties.end());
+  Hang hang{index, *ordinal, right->waiting, {}, {}, {}};
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    const Member& member = communicator.members[m];
+    if (member.incomplete)
+      hang.unknown = true;
+    else if (*ordinal >= member.calls.size())
+      hang.absent.push_back(m);
+    else if (std::count(right->members.begin(), right->members.end(), m) == 0)
+      hang.other.push_back(m);
+  }
+  for (std::uint32_t m : hang.waiting) {
+    const Member& member = communicator.members[m];
+    std::uint32_t blocked = facts.device_order.completions[member.calls[*ordinal]].blocked;
+    hang.given_up = hang.given_up && gave_up(facts, member);
+    hang.longest_wait =
+        std::max(hang.longest_wait, end_of(facts, member) - facts.device_order.waits[blocked].begin_ns);
+  }
+  return hang;
+}
+
+// Who kills a job kills one rank after the other: within this time of the first the last may still notice.
+constexpr std::int64_t kKilledTogether = 1'000'000'000;
+
+// Noticed that a rank was gone, and then ended by itself or went on: it was not killed with that rank.
+bool outlasted(const Facts& facts, const Member& peer, const model::Process& gone) {
+  bool went_on = facts.job.processes[peer.process].last_ns - gone.last_ns >= kKilledTogether;
+  return gave_up(facts, peer) && (failed(facts, peer) || went_on);
+}
+
+// A rank ended while its peers went on. A failure shows by its code, unless the rank had been told to end.
+// One that ends without an error may have been told so by a signal that nobody saw; then, or if its trace
+// just stops, every peer must have noticed that it was gone.
+bool ended_before(const Facts& facts, const Communicator& communicator, std::uint32_t absent) {
+  const Member& gone = communicator.members[absent];
+  const model::Process& process = facts.job.processes[gone.process];
+  bool all_noticed = process.last_ns < facts.job.told_ns(gone.process), outlived = false;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    if (m == absent) continue;
+    const Member& peer = communicator.members[m];
+    all_noticed = all_noticed && outlasted(facts, peer, process);
+    outlived = outlived || facts.job.processes[peer.process].last_ns > process.last_ns;
+  }
+  return outlived && (failed(facts, gone) || all_noticed);
+}
+
+void judge(const Facts& facts, Hang& hang) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
+                          [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
+  bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
+  hang.counts = !lost && (hang.gone || hang.longest_wait >= needed_wait(facts, communicator, hang));
+}
+
+}  // namespace
+
+const CollectiveCall& Hang::call(const Facts& facts) const {
+  const Communicator& own = facts.collectives.communicators[communicator];
+  return facts.collectives.call_at(own.members[waiting.front()], ordinal);
+}
+
+std::vector<std::uint32_t> Hang::missing() const {
+  std::vector<std::uint32_t> members = other;
+  members.insert(members.end(), absent.begin(), absent.end());
+  members.insert(members.end(), behind.begin(), behind.end());
+  return members;
+}
+
+std::vector<Hang> find_hangs(const Facts& facts) {
+  std::vector<Hang> hangs;
+  for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
+    auto hang = find_hang(facts, c);
+    if (!hang || hang->waiting.empty()) continue;
+    judge(facts, *hang);
+    hangs.push_back(std::move(*hang));
+  }
+  return hangs;
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,34 @@
+// Collectives that some host waits for in vain, a communicator at a time.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collector/detectors/detector.h"
+
+namespace ddpscope::detectors {
+
+// Members by index in the communicator.
+struct Hang {
+  std::uint32_t communicator;
+  std::size_t ordinal = 0;             // of the collective that stands in the way
+  std::vector<std::uint32_t> waiting;  // their host waits for it
+  std::vector<std::uint32_t> other;    // issued another call in its place
+  std::vector<std::uint32_t> absent;   // issued no more calls
+  std::vector<std::uint32_t> behind;   // issued it where it has to wait for another hang's collective
+  bool unknown = false;                // a member's recording lost calls: it may be the missing one
+  bool given_up = true;                // by all that wait: the job itself took it for a hang
+  bool gone = false;                   // an absent member had ended before its peers
+  bool counts = false;                 // it is a hang, not a job that was cut short
+  std::int64_t longest_wait = 0;
+
+  const matching::CollectiveCall& call(const Facts& facts) const;  // as the first that waits issued it
+  std::vector<std::uint32_t> missing() const;                      // other, absent and behind
+};
+
+// One for each communicator in which some host waits. A job that was killed at its time limit stood in some
+// collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of that operation), or if the
+// missing rank had ended before (design, section 2). What was sent a signal to end has neither waited nor
+// ended by itself from then on.
+std::vector<Hang> find_hangs(const Facts& facts);
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,149 @@
+// Sorts paths into those of which parts are read and those that are read as a whole, and judges either.
+#include "collector/patterns/samples.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "collector/patterns/longest_rise.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+using files::Item;
+using files::ItemStream;
+
+constexpr std::size_t kScanPercent = 90;  // in order: a shuffle leaves at most half of a long row so
+constexpr std::size_t kHeaderItems = 4;   // a file's header, index and data are no three samples
+constexpr std::size_t kHeldPercent = 2;   // of files, by chance: threads that read while others reduce
+constexpr std::size_t kLeastAtOnce = 2;   // files from turn to turn: one may hold a batch for every rank
+
+// Offsets of a path in the order in which they were first read; of a visit with few of them, the last.
+using Picks = std::vector<std::uint64_t>;
+
+// Offsets begin anew somewhere where reading was resumed: from the smallest on they rise, if they do.
+std::size_t rise_of(Picks picks) {
+  std::rotate(picks.begin(), std::min_element(picks.begin(), picks.end()), picks.end());
+  return longest_rise(picks);
+}
+
+class Sorter {
+ public:
+  explicit Sorter(const ItemStream& stream) : stream_(stream) {
+    std::unordered_set<std::uint64_t> met;
+    Picks visit;
+    std::uint32_t path = 0;
+    for (const Item& item : stream.items) {
+      if (!met.insert(item.key).second) continue;
+      if (item.path != path) add_visit(path, visit);
+      path = item.path;
+      visit.push_back(item.offset);
+    }
+    add_visit(path, visit);
+  }
+
+  bool is_whole(std::uint32_t path) const { return picks_.at(path).size() < 2; }
+
+  // Of the parts of files, taken together.
+  bool parts_are_scanned() const {
+    std::size_t all = 0, rising = 0;
+    for (const auto& [path, picks] : picks_) {
+      if (picks.size() < 2) continue;
+      all += picks.size();
+      rising += rise_of(picks);
+    }
+    return rising * 100 >= all * kScanPercent;
+  }
+
+  bool wholes_are_samples(const std::vector<std::int64_t>& turns) const {
+    return few_held(turns) && several_at_once(turns) && !in_order_of_names();
+  }
+
+ private:
+  void add_visit(std::uint32_t path, Picks& visit) {
+    if (visit.empty()) return;
+    Picks& picks = picks_[path];
+    picks.insert(picks.end(), visit.size() > kHeaderItems ? visit.begin() : visit.end() - 1, visit.end());
+    visit.clear();
+  }
+  template <class Do>
+  void for_each_whole(Do act) const {  // once each
+    std::unordered_set<std::uint32_t> met;
+    for (const Item& item : stream_.items)
+      if (is_whole(item.path) && met.insert(item.path).second) act(item);
+  }
+
+  bool few_held(const std::vector<std::int64_t>& turns) const {
+    std::size_t all = 0, held = 0;
+    for (const Item& item : stream_.items) {
+      if (!item.exact || !is_whole(item.path)) continue;
+      ++all;
+      auto next = std::upper_bound(turns.begin(), turns.end(), item.at_ns);
+      held += next != turns.end() && *next < item.until_ns;
+    }
+    return held * 100 <= all * kHeldPercent;
+  }
+
+  // In most stretches between turns in which there is any.
+  bool several_at_once(const std::vector<std::int64_t>& turns) const {
+    std::map<std::ptrdiff_t, std::unordered_set<std::uint32_t>> files;  // by stretch
+    for (const Item& item : stream_.items) {
+      auto stretch = std::upper_bound(turns.begin(), turns.end(), item.at_ns) - turns.begin();
+      if (item.exact && is_whole(item.path) && stretch > 0) files[stretch].insert(item.path);
+    }
+    auto few = std::count_if(files.begin(), files.end(),
+                             [](const auto& stretch) { return stretch.second.size() < kLeastAtOnce; });
+    return static_cast<std::size_t>(few) * 2 < files.size();
+  }
+
+  // As text, or with the numbers in them as such.
+  bool in_order_of_names() const {
+    std::vector<std::string> plain, natural;
+    for_each_whole([&](const Item& item) {
+      auto name = stream_.names.find(item.path);
+      if (name == stream_.names.end()) return;
+      plain.emplace_back(name->second);
+      natural.push_back(natural_key(name->second));
+    });
+    std::size_t rising = std::max(longest_rise(plain), longest_rise(natural));
+    return rising * 100 >= plain.size() * kScanPercent;
+  }
+
+  // Each number is preceded by its length, so that clip9 stands before clip10.
+  static std::string natural_key(std::string_view name) {
+    std::string key;
+    for (std::size_t at = 0; at < name.size();) {
+      auto is_digit = [&](std::size_t i) { return std::isdigit(static_cast<unsigned char>(name[i])) != 0; };
+      std::size_t end = at;
+      while (end < name.size() && is_digit(end)) ++end;
+      if (end == at) {
+        key += name[at++];
+        continue;
+      }
+      while (at + 1 < end && name[at] == '0') ++at;
+      key += static_cast<char>('0' + std::min<std::size_t>(end - at, 40));
+      key += name.substr(at, end - at);
+      at = end;
+    }
+    return key;
+  }
+
+  const ItemStream& stream_;
+  std::unordered_map<std::uint32_t, Picks> picks_;  // by path
+};
+
+}  // namespace
+
+void keep_samples(ItemStream& stream, const std::vector<std::int64_t>& turns) {
+  if (stream.items.empty()) return;
+  Sorter sorter(stream);
+  bool parts = !sorter.parts_are_scanned(), wholes = sorter.wholes_are_samples(turns);
+  std::erase_if(stream.items,
+                [&](const Item& item) { return sorter.is_whole(item.path) ? !wholes : !parts; });
+}
+
+}  // namespace ddpscope::patterns
