@@ -43,6 +43,7 @@ struct Sample {
   double calls;
   double bytes;
   double ns;
+  std::size_t ranks = 1;  // that waited for these calls and nothing else
 };
 
 class Learner {
@@ -72,14 +73,17 @@ std::vector<Sample> Learner::samples() {
     if (collectives_.communicators[c].members.size() > 1)
       for (const matching::Member& member : collectives_.communicators[c].members) add_member(c, member);
   std::vector<Sample> samples;
-  for (const auto& [place, sample] : samples_) samples.push_back(sample);
+  for (const auto& [place, sample] : samples_)
+    if (sample.ranks == collectives_.communicators[place.first].members.size()) samples.push_back(sample);
   return samples;
 }
 
 // Of the ranks that waited for the same calls: the others' hosts were late to see the end.
 void Learner::keep_quickest(std::uint32_t communicator, std::uint32_t ordinal, const Sample& sample) {
   auto [known, fresh] = samples_.emplace(std::pair(communicator, ordinal), sample);
-  if (!fresh && sample.calls == known->second.calls && sample.ns < known->second.ns) known->second = sample;
+  if (fresh || sample.calls != known->second.calls) return;
+  ++known->second.ranks;
+  known->second.ns = std::min(known->second.ns, sample.ns);
 }
 
 bool Learner::launched_between(std::uint32_t process, std::int64_t from, std::int64_t to) {
@@ -142,15 +146,16 @@ void Learner::add_member(std::uint32_t index, const matching::Member& member) {
   }
 }
 
-double quantile(std::vector<double>& values, std::size_t percent) {
-  auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() * percent / 100);
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
+// A step holds many calls, whose times add up: the mean counts, with all that a busy machine adds to one now
+// and then. Far beyond the median something else was waited for, which happens once.
+double mean(std::vector<double>& values) {
+  constexpr double kFar = 20;
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  double limit = kFar * *middle, sum = 0;
+  for (double value : values) sum += std::min(value, limit);
+  return sum / static_cast<double>(values.size());
 }
-
-// What a wait took beyond the link is the host's, which was not scheduled. It only adds: the quick waits tell
-// of the link.
-constexpr std::size_t kQuick = 10;  // percent
 
 }  // namespace
 
@@ -166,12 +171,14 @@ std::optional<LinkCost> learn_link_cost(const model::Job& job, const matching::C
   for (const Sample& sample : samples)
     if (sample.bytes <= kSmall * sample.calls) per_call.push_back(sample.ns / sample.calls);
   if (per_call.empty()) return std::nullopt;
-  cost.ns_per_call = quantile(per_call, kQuick);
+  // What is added now and then is in few of the calls that one wait covers.
+  double per_call_at_best = *std::min_element(per_call.begin(), per_call.end());
+  cost.ns_per_call = mean(per_call);
   for (const Sample& sample : samples)
     if (sample.bytes >= kLarge)
-      per_byte.push_back(std::max(0.0, sample.ns - sample.calls * cost.ns_per_call) / sample.bytes);
+      per_byte.push_back(std::max(0.0, sample.ns - sample.calls * per_call_at_best) / sample.bytes);
   if (per_byte.empty()) return std::nullopt;
-  cost.ns_per_byte = quantile(per_byte, kQuick);
+  cost.ns_per_byte = mean(per_byte);
   return cost;
 }
 

@@ -1,31 +1,45 @@
 """How far the stated cost of redundant-accumulation-sync is from what the fixed program saves, at several links.
 
-    sync_cost.py BUILD    prints a line a draw: of three runs each, what else runs on the machine only adds
+    sync_cost.py BUILD [PAIRS]    prints a line a draw. Fixed and faulty program take turns, so that what else runs on
+    the machine meets both; a step is the median over all steps of all ranks and runs, the stated cost over the runs.
 """
 import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 
-# Ranks, link, micro-batches a step, width of the model, steps an epoch.
-DRAWS = [(2, "5ms,20MB/s", 4, 32, 8), (4, "1ms,5MB/s", 4, 32, 8), (4, "50us,1GB/s", 2, 64, 8),
-         (2, "500us,50MB/s", 3, 64, 8), (8, "5ms,20MB/s", 2, 48, 6), (4, "200us,100MB/s", 4, 64, 8),
-         (8, "1ms,50MB/s", 4, 32, 6), (2, "100us,20MB/s", 2, 80, 8)]
-BATCH = 4
+RANKS = (2, 4)
+LINKS = ("20us,10GB/s", "50us,1GB/s", "200us,100MB/s", "500us,50MB/s", "2ms,1GB/s", "5ms,20MB/s", "1ms,5MB/s")
+ACCUMULATE = (2, 4)
+BATCH, WIDTH, STEPS = 4, 64, 8
 
 
-def run(build, folder, draw, *fault):
-    ranks, link, accumulate, width, steps = draw
+def run(build, folder, ranks, link, accumulate, *fault):
     job = [build / "bin/reference_trainer", "--ranks", ranks, "--epochs", 3, "--batch", BATCH, "--accumulate", accumulate,
-           "--samples", ranks * BATCH * accumulate * steps, "--width", width, "--workers", 1, "--timeout", 20,
+           "--samples", ranks * BATCH * accumulate * STEPS, "--width", WIDTH, "--workers", 1, "--timeout", 20,
            "--workdir", folder / "work", *fault]
     command = [build / "bin/ddpscope", "run", "--cpu", "-o", folder / "trace", "--", *job]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True,
-                          env={**os.environ, "STANDIN_LINK": link})
-    return float(re.search(r"mean step ([0-9.]+) ms", done.stdout).group(1))
+    subprocess.run([str(word) for word in command], capture_output=True, check=True,
+                   env={**os.environ, "STANDIN_LINK": link})
+
+
+def steps(build, folder):
+    """Milliseconds from one run of the optimizer to the next, all ranks."""
+    dump = subprocess.run([build / "bin/ddpscope", "dump", folder / "trace"], capture_output=True, text=True, check=True)
+    before, lengths = {}, []
+    for line in dump.stdout.splitlines():
+        launch = re.match(r"([0-9.]+) .* rank (\d+) .*LaunchKernel .*name=\"adamw\"", line)
+        if not launch:
+            continue
+        at_ms, rank = 1e3 * float(launch[1]), launch[2]
+        if rank in before:
+            lengths.append(at_ms - before[rank])
+        before[rank] = at_ms
+    return lengths
 
 
 def stated(build, folder):
@@ -36,19 +50,29 @@ def stated(build, folder):
     return costs[0]
 
 
-def main(build):
-    print("| ranks | link | micro-batches | gap, ms a step | stated, ms a step | ratio |\n|---|---|---|---|---|---|")
-    for draw in DRAWS:
-        fixed, faulty, costs = [], [], []
-        for _ in range(3):
-            with tempfile.TemporaryDirectory() as folder:
-                fixed.append(run(build, pathlib.Path(folder), draw))
-            with tempfile.TemporaryDirectory() as folder:
-                faulty.append(run(build, pathlib.Path(folder), draw, "--fault", "redundant-accumulation-sync/sync-all"))
-                costs.append(stated(build, pathlib.Path(folder)))
-        gap, cost = min(faulty) - min(fixed), sorted(costs)[1]
-        print(f"| {draw[0]} | {draw[1]} | {draw[2]} | {gap:.2f} | {cost:.2f} | {cost / gap:.2f} |", flush=True)
+def measure(build, pairs, *draw):
+    fixed, faulty, costs = [], [], []
+    for _ in range(pairs):
+        with tempfile.TemporaryDirectory() as folder:
+            run(build, pathlib.Path(folder), *draw)
+            fixed += steps(build, pathlib.Path(folder))
+        with tempfile.TemporaryDirectory() as folder:
+            run(build, pathlib.Path(folder), *draw, "--fault", "redundant-accumulation-sync/sync-all")
+            faulty += steps(build, pathlib.Path(folder))
+            costs.append(stated(build, pathlib.Path(folder)))
+    return statistics.median(fixed), statistics.median(faulty), statistics.median(costs)
+
+
+def main(build, pairs):
+    print("| ranks | link | micro-batches | fixed, ms a step | gap | stated | ratio |\n|---|---|---|---|---|---|---|")
+    for link in LINKS:
+        for ranks in RANKS:
+            for accumulate in ACCUMULATE:
+                fixed, faulty, cost = measure(build, pairs, ranks, link, accumulate)
+                gap = faulty - fixed
+                print(f"| {ranks} | {link} | {accumulate} | {fixed:.2f} | {gap:.2f} | {cost:.2f} | {cost / gap:.2f} |",
+                      flush=True)
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]))
+    main(pathlib.Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 5)
