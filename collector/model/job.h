@@ -68,8 +68,8 @@ struct Process {
   std::int32_t attempt = 0;
   std::uint64_t ended_ticks = 0;  // when the `ddpscope run` above it saw it end or, if it lived on, ended
                                   // itself; 0: its own records tell, or nobody saw
-  std::uint64_t told_ticks = 0;   // when another process first sent it, or its whole job, a signal to end; 0:
-                                 // none was seen
+  std::uint64_t told_ticks = 0;   // when another process first sent it, or its whole job, a signal to end;
+                                  // 0: none was seen
   std::map<std::string_view, std::string_view> environment{};
   std::vector<std::string_view> arguments{};
   std::vector<Membership> memberships{};

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace ddpscope::patterns {
 namespace {
@@ -114,15 +114,26 @@ class TcpTraffic {
     bool sends = info->operation == trace::Operation::kStreamSend;
     if (!sends && info->operation != trace::Operation::kStreamReceive) return;
     auto io = trace::payload_of<trace::payload::StreamIo>(record);
-    bool gradients = io.bytes >= kMoreThanMessages && io.bytes >= kMoreThanAMessage * io.count;
-    if (!gradients || !sockets_.contains(io.inode)) return;
+    auto socket = sockets_.find(io.inode);
+    if (socket == sockets_.end()) return;
+    std::uint64_t& bytes = sends ? socket->second.sent : socket->second.received;
+    bytes = std::max(bytes + io.bytes, io.offset + io.bytes);  // the ring may have lost what was before
+    if (io.bytes < kMoreThanMessages || io.bytes < kMoreThanAMessage * io.count) return;
+    socket->second.carries_more = true;
     Transfer transfer{job_.begin_ns({process_, place}), job_.end_ns({process_, place}), io.bytes};
-    (sends ? traffic.sent : traffic.received).push_back(transfer);
+    (sends ? traffic_.sent : traffic_.received).push_back(transfer);
     if (!sends) return;
     times_.push_back(transfer.at_ns);
     times_.push_back(transfer.until_ns);
   }
-  Traffic traffic;
+  Traffic take_traffic() {
+    for (const auto& [inode, socket] : sockets_) {
+      if (!socket.carries_more) continue;
+      traffic_.bytes_sent += socket.sent;
+      traffic_.bytes_received += socket.received;
+    }
+    return std::move(traffic_);
+  }
   std::vector<std::int64_t> times() && {
     std::sort(times_.begin(), times_.end());
     return std::move(times_);
@@ -132,12 +143,17 @@ class TcpTraffic {
   void meet(const trace::payload::Connection& connection) {
     const trace::TraceFile& file = job_.processes[process_].file;
     for (std::string_view address : {file.string(connection.local), file.string(connection.peer)})
-      if (!address.empty() && !address.starts_with("unix:")) sockets_.insert(connection.inode);
+      if (!address.empty() && !address.starts_with("unix:")) sockets_[connection.inode];
   }
 
   const model::Job& job_;
   std::uint32_t process_;
-  std::unordered_set<std::uint64_t> sockets_;
+  struct Socket {
+    std::uint64_t sent = 0, received = 0;  // bytes
+    bool carries_more = false;             // than messages
+  };
+  std::unordered_map<std::uint64_t, Socket> sockets_;  // by inode
+  Traffic traffic_;
   std::vector<std::int64_t> times_;
 };
 
@@ -150,10 +166,11 @@ std::vector<DataParallelGroup> group_by_traffic(const model::Job& job) {
     model::for_each_in_time(process.file, [&](model::EventPlace place, const trace::Record& record) {
       traffic.see(place, record);
     });
+    Traffic own = traffic.take_traffic();
     auto times = std::move(traffic).times();
     if (times.size() < 2 * kLeastRounds) continue;
     group.of_rank[process.rank] = {std::move(times), 0};
-    group.traffic[process.rank] = std::move(traffic.traffic);
+    group.traffic[process.rank] = std::move(own);
   }
   if (group.of_rank.size() < 2) return {};
   return {std::move(group)};

@@ -21,7 +21,8 @@ struct Transfer {
   std::uint64_t bytes;
 };
 struct Traffic {
-  std::vector<Transfer> sent, received;  // in the order of time
+  std::vector<Transfer> sent, received;              // in the order of time
+  std::uint64_t bytes_sent = 0, bytes_received = 0;  // in all, messages too, on sockets that carry such
 };
 
 struct DataParallelGroup {

@@ -1,7 +1,8 @@
-// Compares what is sent at first with what is exchanged between batches.
+// Compares what one rank gives to the others with what all exchange between batches.
 #include "collector/patterns/replicas.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -10,43 +11,36 @@ namespace {
 
 constexpr double kLeastRounds = 3;
 constexpr double kTolerance = 0.15;   // scalars, buffers and unequal chunks besides the gradients
+constexpr double kLeastModel = 1024;  // bytes: more than a message
 constexpr double kMostUnseen = 1.35;  // exchanges to those that are told from each other
 
-std::int64_t first_of(const std::vector<Transfer>& transfers) {
-  return transfers.empty() ? std::numeric_limits<std::int64_t>::max() : transfers.front().at_ns;
+double surplus(const Traffic& traffic) {
+  return static_cast<double>(traffic.bytes_sent) - static_cast<double>(traffic.bytes_received);
 }
 
-double bytes_before(const std::vector<Transfer>& transfers, std::int64_t time) {
-  double bytes = 0;
-  for (const Transfer& transfer : transfers)
-    if (transfer.at_ns < time) bytes += static_cast<double>(transfer.bytes);
-  return bytes;
+// Within a tolerance, zero or more times `unit`.
+bool is_multiple(double bytes, double unit) {
+  double times = std::round(bytes / unit);
+  return times >= 0 && std::abs(bytes - times * unit) <= unit * kTolerance;
 }
 
-// What happened before the rank that began to receive last did so: what it had to give.
-struct Beginning {
-  std::int64_t until_ns = 0;
-  double given = 0;  // by it
-  double taken = 0;  // by that of the others which got least; one record may hold the next exchange too
-};
-
-Beginning find_beginning(const DataParallelGroup& group, const std::vector<TrainingReads>& reads) {
-  auto later = [](const auto& a, const auto& b) {
-    return first_of(a.second.received) < first_of(b.second.received);
-  };
-  auto giver = std::max_element(group.traffic.begin(), group.traffic.end(), later);
-  Beginning beginning{first_of(giver->second.received), 0, std::numeric_limits<double>::max()};
-  std::int64_t given_until = beginning.until_ns;  // its first batch parts that from the first exchange
-  for (const TrainingReads& own : reads) {
-    if (own.rank != giver->first) continue;
-    auto taken = std::lower_bound(own.taken_ns.begin(), own.taken_ns.end(), beginning.until_ns);
-    if (taken != own.taken_ns.begin()) given_until = *--taken;
-  }
-  beginning.given = bytes_before(giver->second.sent, given_until);
+// An all-reduce takes from each rank as much as it gives. What is left over was handed out: one rank has
+// given it, to each of the others or to some that passed it on. 0 if it is not so.
+double bytes_of_model(const DataParallelGroup& group) {
+  auto less = [](const auto& a, const auto& b) { return surplus(a.second) < surplus(b.second); };
+  auto [taker, giver] = std::minmax_element(group.traffic.begin(), group.traffic.end(), less);
+  double model = -surplus(taker->second);
+  if (model < kLeastModel || !is_multiple(surplus(giver->second), model)) return 0;
   for (auto other = group.traffic.begin(); other != group.traffic.end(); ++other)
-    if (other != giver)
-      beginning.taken = std::min(beginning.taken, bytes_before(other->second.received, beginning.until_ns));
-  return beginning;
+    if (other != giver && !is_multiple(surplus(other->second) + model, model)) return 0;
+  return model;
+}
+
+std::int64_t begin_of(const DataParallelGroup& group) {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [rank, traffic] : group.traffic)
+    if (!traffic.sent.empty()) begin = std::min(begin, traffic.sent.front().at_ns);
+  return begin;
 }
 
 // Of one rank, from its second batch on. Calls that go on where the last one stopped are one record, and
@@ -99,21 +93,14 @@ bool all_reduce_models_of(double bytes, std::size_t ranks, const std::vector<Exc
 
 bool hold_replicas(const DataParallelGroup& group, const std::vector<TrainingReads>& reads) {
   if (group.traffic.empty()) return true;
-  Beginning beginning = find_beginning(group, reads);
+  double model = bytes_of_model(group);
   std::vector<Exchanges> exchanges;
   for (const TrainingReads& own : reads) {
     auto traffic = group.traffic.find(own.rank);
     if (traffic == group.traffic.end()) return false;
-    exchanges.push_back(find_exchanges(traffic->second, own.taken_ns, beginning.until_ns));
+    exchanges.push_back(find_exchanges(traffic->second, own.taken_ns, begin_of(group)));
   }
-  // It may give the model to each of the others, or to some that pass it on.
-  std::size_t ranks = group.traffic.size();
-  for (std::size_t copies = 1; copies < ranks && beginning.given > 0; ++copies) {
-    double model = beginning.given / static_cast<double>(copies);
-    if (model <= beginning.taken * (1 + kTolerance) && all_reduce_models_of(model, ranks, exchanges))
-      return true;
-  }
-  return false;
+  return model > 0 && all_reduce_models_of(model, group.traffic.size(), exchanges);
 }
 
 }  // namespace ddpscope::patterns

@@ -17,10 +17,11 @@ namespace {
 using files::Item;
 using files::ItemStream;
 
-constexpr std::size_t kScanPercent = 90;  // in order: a shuffle leaves at most half of a long row so
-constexpr std::size_t kHeaderItems = 4;   // a file's header, index and data are no three samples
-constexpr std::size_t kHeldPercent = 2;   // of files, by chance: threads that read while others reduce
-constexpr std::size_t kLeastAtOnce = 2;   // files from turn to turn: one may hold a batch for every rank
+constexpr std::size_t kScanPercent = 90;       // in order: a shuffle leaves at most half of a long row so
+constexpr std::size_t kHeaderItems = 4;        // a file's header, index and data are no three samples
+constexpr std::size_t kHeldPercent = 2;        // of files, by chance: threads that read while others reduce
+constexpr std::size_t kLeastAtOnce = 2;        // files from turn to turn: one may hold a batch for every rank
+constexpr std::size_t kSameCountPercent = 67;  // of stretches: shards do not come out even with batches
 
 // Offsets of a path in the order in which they were first read; of a visit with few of them, the last.
 using Picks = std::vector<std::uint64_t>;
@@ -88,16 +89,19 @@ class Sorter {
     return held * 100 <= all * kHeldPercent;
   }
 
-  // In most stretches between turns in which there is any.
+  // As many in most stretches between turns in which there is any: batches are of one size.
   bool several_at_once(const std::vector<std::int64_t>& turns) const {
     std::map<std::ptrdiff_t, std::unordered_set<std::uint32_t>> files;  // by stretch
     for (const Item& item : stream_.items) {
       auto stretch = std::upper_bound(turns.begin(), turns.end(), item.at_ns) - turns.begin();
       if (item.exact && is_whole(item.path) && stretch > 0) files[stretch].insert(item.path);
     }
-    auto few = std::count_if(files.begin(), files.end(),
-                             [](const auto& stretch) { return stretch.second.size() < kLeastAtOnce; });
-    return static_cast<std::size_t>(few) * 2 < files.size();
+    std::map<std::size_t, std::size_t> counts;
+    for (const auto& [stretch, paths] : files) ++counts[paths.size()];
+    auto usual = std::max_element(counts.begin(), counts.end(),
+                                  [](const auto& a, const auto& b) { return a.second < b.second; });
+    return usual != counts.end() && usual->first >= kLeastAtOnce &&
+           usual->second * 100 >= files.size() * kSameCountPercent;
   }
 
   // As text, or with the numbers in them as such.

@@ -26,6 +26,12 @@ def env_rank(ranks, *arguments, patience=LONG):
                       f"export WORLD_SIZE={ranks} MASTER_ADDR=127.0.0.1 MASTER_PORT={free_port()}")
 
 
+def two_groups(ranks, *arguments, patience=SHORT):
+    """A process a rank, two communicators over all of them; exit code 1 if they hang."""
+    return shell_loop(ranks, f"timeout {patience} {PROGRAMS / 'two_groups'} nccl.id {words(arguments)}",
+                      f"export WORLD_SIZE={ranks}")
+
+
 def words(arguments):
     return " ".join(map(str, arguments))
 

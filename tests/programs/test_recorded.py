@@ -84,3 +84,25 @@ def test_id_over_tcp_and_every_rank_saves(tmp_path, seed):
     for rank in range(ranks):
         assert any(step.get("file", "").endswith(name) for step in finding["evidence"] if step["rank"] == rank)
         expect_place(finding, rank, "env_rank.cu", "open(path, O_WRONLY | O_CREAT | O_TRUNC")
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+@pytest.mark.parametrize("how", ["wait", "enqueue"])
+def test_two_communicators_in_opposite_order(tmp_path, how, ranks, seed):
+    rng = ddpscope.draw(seed, f"two_groups/{how}/{ranks}")
+    odd = rng.randrange(ranks)
+    done, trace = recorded(launch.two_groups(ranks, rng.randrange(2, 6), odd, odd, how), tmp_path)
+    assert done.code == 1
+    finding = ddpscope.only_finding(trace, "hung-collective")
+    assert finding["confidence"] == "certain"
+    assert finding["ranks"] == ([0, 1] if ranks == 2 else [odd])
+    assert finding["consequences"] == []
+    assert f"rank {odd}, which waits in the" in finding["title"] or f"rank {odd} waits in the" in finding["title"]
+    expect_place(finding, odd, "two_groups.cu", "ncclSum, statistics, stream")
+    expect_place(finding, 1 if odd == 0 else 0, "two_groups.cu", "ncclAvg, gradients, stream")
+
+
+def test_two_communicators_in_one_order(tmp_path, seed):
+    rng = ddpscope.draw(seed, "two_groups")
+    ranks = rng.choice([2, 4])
+    expect_silence(launch.two_groups(ranks, rng.randrange(2, 6), ranks, ranks, rng.choice(["wait", "enqueue"])), tmp_path, ranks)

@@ -81,6 +81,16 @@ def make_clips(folder, count, samples, seed):
             table.write(f"{name}|{i % 4}\n")
 
 
+def make_shards(folder, count, lines, seed):
+    """`count` shards of about `lines` JSON lines with 16 tokens each."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True)
+    for shard in range(count):
+        rows = rng.integers(0, 64, (lines + int(rng.integers(3)), 16))
+        text = "".join(f'{{"tokens": {row.tolist()}}}\n' for row in rows)
+        (folder / f"part-{shard:05d}.jsonl").write_text(text)
+
+
 def make_tokens(path, count, seed):
     """A file of `count` 16-bit tokens below 256."""
     np.random.default_rng(seed).integers(0, 256, count).astype(np.uint16).tofile(path)

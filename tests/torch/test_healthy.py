@@ -1,15 +1,18 @@
 """Healthy PyTorch jobs run unchanged under ddpscope, and nothing is found in them."""
 import ddpscope
 import pytest
-from jobs import Job, make_tokens, run_twice
+from jobs import Job, make_clips, make_shards, make_tokens, run_twice
 from ports import free_port
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 
 
-def expect_silence(trace, ranks):
+def expect_silence(trace, ranks, unjudged=()):
+    """unjudged: (slug, part of the reason) of a row of coverage."""
     report = ddpscope.report(trace)
     assert report["findings"] == []
+    for slug, why in unjudged:
+        assert any(slug in row["unjudged"] and why in row["why"] for row in report["coverage"]), report["coverage"]
     assert report["job"]["ranks"] == ranks
     assert report["job"]["dropped"] == 0
 
@@ -48,3 +51,32 @@ def test_memory_mapped_tokens_accumulation_and_logs(tmp_path, seed):
         rng.randrange(1000)])
     trace = run_twice(job, tmp_path, lambda folder: make_tokens(folder / "tokens.bin", 20000, seed))
     expect_silence(trace, ranks)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_every_rank_reads_all_shards_and_keeps_its_lines(tmp_path, at_once, seed):
+    rng = ddpscope.draw(seed, f"shards/{at_once}")
+    ranks = rng.choice([2, 4])
+    # Few lines a shard: a rank goes through one or more of them for each batch.
+    lines = ranks * rng.randrange(1, 5)
+    job = Job("lm_shards.py", ranks=ranks, arguments=[
+        "shards", "--seed", rng.randrange(1000), "--workers", rng.choice([1, 2]), *(["--at-once"] if at_once else [])])
+    trace = run_twice(job, tmp_path, lambda folder: make_shards(folder / "shards", 80, lines, seed))
+    expect_silence(trace, ranks)
+
+
+def test_ranks_that_share_a_model_share_its_samples(tmp_path, seed):
+    rng = ddpscope.draw(seed, "split")
+    ranks = rng.choice([2, 4])
+    job = Job("speech_split.py", ranks=ranks, arguments=["corpus", "--hidden", 16 * ranks, "--workers", rng.choice([0, 1, 2])])
+    trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", 80, 400, seed))
+    expect_silence(trace, ranks, [("unsharded-sampler", "copies of one model")])
+
+
+def test_members_of_a_population_share_samples(tmp_path, seed):
+    rng = ddpscope.draw(seed, "population")
+    ranks = rng.choice([2, 3, 4])
+    job = Job("speech_population.py", ranks=ranks, arguments=[
+        "corpus", "--exchange", rng.choice([1, 2, 4]), "--workers", rng.choice([0, 1, 2])])
+    trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", 80, 400, seed))
+    expect_silence(trace, ranks, [("unsharded-sampler", "")])

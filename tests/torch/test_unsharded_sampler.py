@@ -19,3 +19,18 @@ def test_no_sampler(tmp_path, seed):
     assert any(f"train_speech.py:{line} Clips.__getitem__" in frame
                for rank in range(ranks) for frame in ddpscope.frames(finding, rank))
     assert finding["ranks"] == list(range(ranks))
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_a_data_set_that_ignores_the_index(tmp_path, seed):
+    rng = ddpscope.draw(seed, "ignored-index")
+    ranks = rng.choice([2, 3, 4])
+    job = Job("voice_cloning.py", ranks=ranks, arguments=[
+        "corpus", "--workers", rng.choice([0, 1]), "--seed", rng.randrange(100000)])
+    trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", 40 * ranks, 400, seed))
+
+    finding = ddpscope.only_finding(trace, "unsharded-sampler")
+    line = ddpscope.line_of(SCRIPTS / "voice_cloning.py", 'with open(clip, "rb")')
+    assert any(f"voice_cloning.py:{line} Voices.__getitem__" in frame
+               for rank in range(ranks) for frame in ddpscope.frames(finding, rank))
+    assert finding["ranks"] == list(range(ranks))

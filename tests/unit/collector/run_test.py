@@ -5,6 +5,7 @@ import pty
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -152,6 +153,23 @@ def test_passes_signals_on(tmp_path, sent):
         output, _ = run.communicate(timeout=60)
     assert output == "got\n"
     assert run.returncode == 3
+
+
+def test_records_which_signals_came(tmp_path):
+    script = "import time; open('note', 'w').write('x'); print('ready', flush=True); time.sleep(60)"
+    with subprocess.Popen(
+        [DDPSCOPE, "run", "-o", str(tmp_path / "t"), "--", sys.executable, "-c", script], cwd=tmp_path,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout.readline() == "ready\n"
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=60)
+    # No command shows what `run` saw. A record: begin, end, call, thread, stack, and the payload Ending.
+    records = [struct.unpack_from("<QQHHIQii", file.read_bytes(), at)
+               for file in (tmp_path / "t").glob(f"*.{run.pid}.*.ddps")
+               for at in range(0, file.stat().st_size - 63, 64)]
+    job_told = 112
+    assert [record[-2:] for record in records if record[2] == job_told] == [(os.getpid(), signal.SIGTERM)]
 
 
 def test_keeps_the_process_group(tmp_path):
