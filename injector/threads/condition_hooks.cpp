@@ -22,9 +22,10 @@ inline int recorded_wait(const void* condition, const void* mutex, std::uintptr_
   Waiting waiting = begin_waiting(condition);
   give_up_mutex(mutex);
   int result = real_call();
-  if (result == 0) woken(waiting, {call, HandOverKind::kCondition, condition, site});
+  JustTaken taken;
+  if (result == 0) taken = woken(waiting, {call, HandOverKind::kCondition, condition, site});
   if (result == 0 || result == timed_out || (timed_out == ETIMEDOUT && result == EOWNERDEAD))
-    took({call, HandOverKind::kMutex, mutex, site, trace::kRelock});
+    if (may_have_news(mutex)) take_news({call, HandOverKind::kMutex, mutex, site, trace::kRelock}, taken);
   return result;
 }
 

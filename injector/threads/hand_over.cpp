@@ -1,6 +1,8 @@
 // Writes down what a thread took from others.
 #include "injector/threads/hand_over.h"
 
+#include <string.h>
+
 #include "injector/core/modules.h"
 
 namespace ddpscope::injector {
@@ -39,11 +41,12 @@ void write_hand_overs(trace::FileWriter& file, const Taking& taking, const Relea
 }
 
 // The lanes of other threads that say something.
-Lanes others_in(const Releases::View& view, std::uint16_t own) {
+Lanes others_in(const Releases::View& view, std::uint16_t own, const JustTaken& already) {
   Lanes others = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     std::uint16_t thread = lane_value(view.threads, lane);
-    if (thread && thread != own && view.positions[lane]) others |= lane_mask(lane);
+    std::uint64_t position = view.positions[lane];
+    if (thread && thread != own && position && !already.covers(thread, position)) others |= lane_mask(lane);
   }
   return others;
 }
@@ -84,14 +87,18 @@ void signal_waiters(const void* object) {
   if (this_thread.position) publish_position(key_of(object), true);
 }
 
-void take_news(const Taking& taking) {
+void take_news(const Taking& taking, const JustTaken& already) {
   std::uint64_t key = key_of(taking.object);
   Releases* releases = find_releases(key);
   if (!releases || inside_vendor_call()) return;
   std::uint16_t own = this_thread.writer.known_number();
   Taken before = taken_so_far(key, own, place_key(taking));
+  int lane = own ? find_lane(releases->threads.load(std::memory_order_acquire), own) : -1;
+  Lanes others = lane < 0 ? ~Lanes{0} : ~lane_mask(lane);
+  Lanes since = releases->versions.load(std::memory_order_acquire) ^ before.versions;
+  if (before.known && !(since & others)) return;
   Releases::View view = releases->view();
-  Lanes news = others_in(view, own);
+  Lanes news = others_in(view, own, already);
   if (before.known) news &= differing(view.versions, before.versions);
   if (!news) return;
   trace::FileWriter* file = recorder(Weight::kFollows);
@@ -115,16 +122,21 @@ Waiting begin_waiting(const void* object) {
           releases->versions.load(std::memory_order_acquire)};
 }
 
-void woken(const Waiting& waiting, const Taking& taking) {
+JustTaken woken(const Waiting& waiting, const Taking& taking) {
   const Releases* releases = find_releases(waiting.key);
-  if (!releases || inside_vendor_call()) return;
+  if (!releases || inside_vendor_call()) return {};
   Releases::View view = releases->view();
-  Lanes news = others_in(view, this_thread.writer.known_number()) &
+  Lanes news = others_in(view, this_thread.writer.known_number(), {}) &
                (differing(view.versions, waiting.versions) | differing(view.threads, waiting.threads));
-  if (!news) return;
+  if (!news) return {};
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
-  if (work && waiting.key == key_of(taking.object)) write_hand_overs(*file, taking, view, news);
+  if (!work || waiting.key != key_of(taking.object)) return {};
+  write_hand_overs(*file, taking, view, news);
+  JustTaken taken;
+  taken.threads = view.threads & news;
+  memcpy(taken.positions, view.positions, sizeof(taken.positions));
+  return taken;
 }
 
 void give_up_mutex(const void* mutex) {

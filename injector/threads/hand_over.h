@@ -39,7 +39,8 @@ inline void release(const void* object) {
   if (!thread.position) return;
   std::uint64_t key = key_of(object);
   if (Releases* known = find_releases(key)) {
-    int lane = find_lane(known->threads.load(std::memory_order_relaxed), thread.writer.known_number());
+    std::uint16_t number = thread.writer.known_number();
+    int lane = number ? find_lane(known->threads.load(std::memory_order_relaxed), number) : -1;
     if (lane >= 0 && known->positions[lane].load(std::memory_order_relaxed) == position_for(key, known))
       return;  // nothing was recorded since
   }
@@ -50,14 +51,25 @@ inline void release(const void* object) {
 // ends it.
 void signal_waiters(const void* object);
 
+// What this thread has just taken from others: it need not be told again.
+struct JustTaken {
+  Lanes threads = 0;
+  std::uint64_t positions[kLanes] = {};
+  bool covers(std::uint16_t thread, std::uint64_t position) const {
+    int lane = thread ? find_lane(threads, thread) : -1;
+    return lane >= 0 && position <= positions[lane];
+  }
+};
+
 // After the real lock or semaphore wait has succeeded.
-void take_news(const Taking& taking);
+void take_news(const Taking& taking, const JustTaken& already = {});
 // Whether another thread has released it at all.
 inline bool may_have_news(const void* object) {
   const Releases* releases = find_releases(key_of(object));
   if (!releases) return false;
   Lanes threads = releases->threads.load(std::memory_order_acquire);
-  int own = find_lane(threads, this_thread.writer.known_number());
+  std::uint16_t number = this_thread.writer.known_number();
+  int own = number ? find_lane(threads, number) : -1;
   return own < 0 ? threads != 0 : (threads & ~lane_mask(own)) != 0;
 }
 inline void took(const Taking& taking) {
@@ -82,7 +94,7 @@ struct Waiting {
 };
 Waiting begin_waiting(const void* object);
 // It returned because it was woken.
-void woken(const Waiting& waiting, const Taking& taking);
+JustTaken woken(const Waiting& waiting, const Taking& taking);
 
 // A condition wait gives the mutex up: a release, and the site at which it was locked is a waiting site.
 void give_up_mutex(const void* mutex);

@@ -22,6 +22,8 @@ constexpr int find_lane(Lanes lanes, std::uint16_t number) {
   Lanes equal = (differing - kEachLane) & ~differing & 0x8000 * kEachLane;
   return equal ? std::countr_zero(equal) / 16 : -1;
 }
+static_assert(find_lane(0x0003'0000'0002'0001, 1) == 0 && find_lane(0x0003'0000'0002'0001, 3) == 3 &&
+              find_lane(0x0003'0000'0002'0001, 0) == 2 && find_lane(0x0003'0004'0002'0001, 0x0103) == -1);
 
 // The releases of one object: for each of some threads the last position of it that it has made known, in the
 // ticks of its records. Only the thread that a lane belongs to writes it.

@@ -17,6 +17,11 @@ LIMITS = {
     "NCCL call below 20 Python frames": 1300,
     "read of what is not recorded": 45,
     "write to what is not recorded": 50,
+    "mutex locked and unlocked, 10 times": 1740,
+    "the same, another thread had it": 4160,
+    "signal without a waiter, 10 times": 1710,
+    "semaphore posted and taken, 10 times": 1910,
+    "mutex, DDPSCOPE_DISABLE=1, 10 times": 1000,
     "NCCL call, DDPSCOPE_DISABLE=1": 170,
     "read, DDPSCOPE_DISABLE=1": 90,
 }

@@ -17,6 +17,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <future>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <string>
@@ -529,6 +531,78 @@ int recursive() {
   return busy && told && inherited ? 0 : 1;
 }
 
+int read_write_lock() {
+  static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  touch("first");
+  int failures = 0;
+  auto use = [&](const char* name, int (*take)()) {
+    Thread user([&] {
+      if (take()) ++failures;
+      touch(name);
+      pthread_rwlock_unlock(&lock);
+    });
+  };
+  use("wrlock", [] { return pthread_rwlock_wrlock(&lock); });
+  use("rdlock", [] { return pthread_rwlock_rdlock(&lock); });
+  use("tryrdlock", [] { return pthread_rwlock_tryrdlock(&lock); });
+  use("trywrlock", [] { return pthread_rwlock_trywrlock(&lock); });
+  auto soon = [] { return in_ms(CLOCK_REALTIME, 5000); };
+  static timespec until = soon();
+  use("timedrdlock", [] { return pthread_rwlock_timedrdlock(&lock, &until); });
+  use("timedwrlock", [] { return pthread_rwlock_timedwrlock(&lock, &until); });
+  use("clockrdlock", [] { return pthread_rwlock_clockrdlock(&lock, CLOCK_REALTIME, &until); });
+  use("clockwrlock", [] { return pthread_rwlock_clockwrlock(&lock, CLOCK_REALTIME, &until); });
+  pthread_rwlock_wrlock(&lock);
+  bool busy = pthread_rwlock_tryrdlock(&lock) == EBUSY;
+  pthread_rwlock_unlock(&lock);
+  return failures == 0 && busy ? 0 : 1;
+}
+
+// Each thread touches a file between rounds: what is done after a round is not of that round.
+int barrier_of_threads() {
+  constexpr int kThreads = 3, kRounds = 100;
+  static pthread_barrier_t barrier;
+  pthread_barrier_init(&barrier, nullptr, kThreads);
+  touch("first");
+  std::atomic<int> serial = 0;
+  auto meet = [&](int who) {
+    for (int round = 0; round < kRounds; ++round) {
+      touch(std::to_string(who) + "." + std::to_string(round));
+      serial += pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+  };
+  {
+    Thread one([&] { meet(1); });
+    Thread two([&] { meet(2); });
+    meet(0);
+  }
+  pthread_barrier_destroy(&barrier);
+  return serial == kRounds ? 0 : 1;
+}
+
+// libstdc++ waits for these by futex.
+int latch() {
+  static std::latch ready(1);
+  std::promise<int> promise;
+  auto answer = promise.get_future();
+  touch("first");
+  Thread waiter([&] {
+    ready.wait();
+    touch("after");
+    promise.set_value(7);
+  });
+  pause_ms(50);
+  touch("before");
+  Thread signaller([&] {
+    pause_ms(50);
+    touch("from-thread");
+    ready.count_down();
+  });
+  bool good = answer.get() == 7;
+  touch("last");
+  return good ? 0 : 1;
+}
+
 // Another thread holds the mutex, and had released it, when the process is copied.
 int forked() {
   touch("first");
@@ -654,6 +728,9 @@ const std::map<std::string, int (*)()> kStories = {
     {"mutex", lock_after_unlock},
     {"to-and-fro", to_and_fro},
     {"recursive", recursive},
+    {"rwlock", read_write_lock},
+    {"barrier", barrier_of_threads},
+    {"latch", latch},
     {"forked", forked},
     {"parted-run", parted_run},
     {"shared-memory", shared_memory},
