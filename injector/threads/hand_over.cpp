@@ -58,21 +58,30 @@ Lanes differing(Lanes a, Lanes b) {
   return lanes;
 }
 
-// Relocks count wherever they are made, so they have one place for all.
-std::uint64_t place_key(const Taking& taking) { return taking.flags & trace::kRelock ? 1 : taking.site; }
+// Only of a mutex it matters where it was locked, and not of one that is locked again in a wait.
+constexpr std::uint64_t kAnywhere = 1;
+std::uint64_t place_key(const Taking& taking) {
+  bool by_site = taking.kind == HandOverKind::kMutex && !(taking.flags & trace::kRelock);
+  return by_site ? taking.site : kAnywhere;
+}
+
+// What this thread pushes out lives on in its own position if it had taken that before.
+bool lives_on(const Claim& claim, std::uint64_t key, std::uint16_t number) {
+  Taken taken = taken_so_far(key, number, kAnywhere);
+  Lanes versions = claim.releases->versions.load(std::memory_order_acquire);
+  return taken.known && lane_value(taken.versions ^ versions, claim.lane) == 0;
+}
 
 void publish_position(std::uint64_t key, bool always) {
   ThreadState& thread = this_thread;
   std::uint16_t number = thread.writer.known_number();
   if (!number || inside_vendor_call()) return;
-  int lane = -1;
-  bool lost = false;
-  Releases* releases = claim_releases(key, number, &lane, &lost);
-  if (!releases || lost)
+  Claim claim = claim_releases(key, number);
+  if (!claim.releases || claim.object_lost || (claim.lane_lost && !lives_on(claim, key, number)))
     if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::hand_overs_lost);
-  std::uint64_t position = always ? thread.position : position_for(key, releases);
-  if (!releases || !position) return;
-  publish(*releases, lane, position);
+  std::uint64_t position = always ? thread.position : position_for(key, claim.releases);
+  if (!claim.releases || !position) return;
+  publish(*claim.releases, claim.lane, position);
   // A run of calls is one record with one end: what came before the release must not grow into what comes
   // after.
   end_run();

@@ -70,7 +70,7 @@ int least_lane(const Releases& releases) {
   return least;
 }
 
-int take_lane(Releases& releases, std::uint16_t thread, bool* lost) {
+int take_lane(Releases& releases, std::uint16_t thread, bool* pushed_out) {
   Lanes threads = releases.threads.load(std::memory_order_relaxed);
   for (int tries = 0; tries < 8; ++tries) {
     int lane = find_lane(threads, thread);
@@ -81,7 +81,8 @@ int take_lane(Releases& releases, std::uint16_t thread, bool* lost) {
     Lanes next = (threads & ~lane_mask(lane)) | Lanes{thread} << 16 * lane;
     if (!releases.threads.compare_exchange_weak(threads, next, std::memory_order_acq_rel)) continue;
     if (full) {
-      *lost = true;
+      *pushed_out = true;
+      releases.positions[lane].store(0, std::memory_order_relaxed);
       releases.crowded.store(1, std::memory_order_relaxed);
     }
     return lane;
@@ -91,14 +92,15 @@ int take_lane(Releases& releases, std::uint16_t thread, bool* lost) {
 
 }  // namespace
 
-Releases* claim_releases(std::uint64_t key, std::uint16_t thread, int* lane, bool* lost) {
-  Releases* releases = find_releases(key);
-  for (int tries = 0; !releases && tries < 4; ++tries) {
-    releases = take_place(key, lost);
-    if (!releases) releases = find_releases(key);  // another thread may have taken it for the same object
+Claim claim_releases(std::uint64_t key, std::uint16_t thread) {
+  Claim claim{find_releases(key), -1, false, false};
+  for (int tries = 0; !claim.releases && tries < 4; ++tries) {
+    claim.releases = take_place(key, &claim.object_lost);
+    if (!claim.releases) claim.releases = find_releases(key);  // another thread's, for the same object
   }
-  *lane = releases ? take_lane(*releases, thread, lost) : -1;
-  return *lane < 0 ? nullptr : releases;
+  if (claim.releases) claim.lane = take_lane(*claim.releases, thread, &claim.lane_lost);
+  if (claim.lane < 0) claim.releases = nullptr;
+  return claim;
 }
 
 void forget_releases(const void* object) {

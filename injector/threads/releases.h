@@ -71,9 +71,15 @@ inline Releases* find_releases(std::uint64_t key) {
   return home->key.load(std::memory_order_acquire) == key ? home : nullptr;
 }
 
-// The same with room for this thread's lane, taken from others where there is none; `*lost`: what others had
-// released there is forgotten. nullptr: threads interfered.
-Releases* claim_releases(std::uint64_t key, std::uint16_t thread, int* lane, bool* lost);
+// Room for this thread's releases of an object, taken from others where there is none.
+struct Claim {
+  Releases* releases;  // nullptr: threads interfered
+  int lane;
+  bool object_lost;  // all that had been released of another object is forgotten
+  bool lane_lost;    // what another thread had released of this one is, and `releases->versions` still says
+                     // which
+};
+Claim claim_releases(std::uint64_t key, std::uint16_t thread);
 
 // Makes a position of the thread that owns the lane known.
 inline void publish(Releases& releases, int lane, std::uint64_t position) {
