@@ -12,6 +12,8 @@
 
 #include "injector/core/settings.h"
 #include "injector/python/interpreter.h"
+#include "injector/threads/releases.h"
+#include "injector/threads/thread_life.h"
 #include "trace/write/identity.h"
 #include "trace/write/raw_syscall.h"
 
@@ -55,6 +57,7 @@ void end_thread(void* round) {
     return;
   this_thread.ended = true;
   this_thread.registered = false;
+  note_thread_end();
   if (trace::FileWriter* file = open_recorder()) this_thread.writer.leave(*file);
 }
 
@@ -174,6 +177,7 @@ void start_child() {
   if (state == State::kOff) return;
   process.follows_parent = process.follows_parent || state == State::kOpen;
   recording.file.abandon();
+  forget_all_releases();
   recording.state = State::kUnopened;
   bool vendor = this_thread.vendor_thread;
   this_thread = ThreadState{};

@@ -90,6 +90,9 @@ class OwnWork {
   volatile std::uint64_t number_;
 };
 
-inline std::uint64_t now(const trace::FileWriter& file) { return trace::read_ticks(file.clock().kind); }
+// For a record's begin or end.
+inline std::uint64_t now(const trace::FileWriter& file) {
+  return this_thread.position = trace::read_ticks(file.clock().kind);
+}
 
 }  // namespace ddpscope::injector

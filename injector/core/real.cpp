@@ -24,7 +24,13 @@ void* find_in(const char* library, const char* symbol) {
   return found && is_own_code(reinterpret_cast<std::uintptr_t>(found)) ? nullptr : found;
 }
 
+// Two layouts of condition variables: by name alone the one of before glibc 2.3.2 is found, and its functions
+// on today's objects never return.
+bool has_two_layouts(const char* symbol) { return strncmp(symbol, "pthread_cond_", 13) == 0; }
+
 void* find(const char* symbol, const void* caller) {
+  if (has_two_layouts(symbol))
+    if (void* today = dlvsym(RTLD_NEXT, symbol, "GLIBC_2.3.2")) return today;
   if (void* next = real_dlsym(RTLD_NEXT, symbol)) return next;
   for (const char* library : kVendorLibraries)
     if (void* found = find_in(library, symbol)) return found;

@@ -11,6 +11,13 @@ class VendorCall;
 
 constexpr int kUnknownDevice = -1;
 
+// A mutex that the thread locked and where, one of several: another one may have taken its place.
+struct HeldMutex {
+  const void* mutex;
+  std::uintptr_t site;
+};
+constexpr unsigned kHeldMutexBits = 4;
+
 struct ThreadState {
   trace::ThreadWriter writer;
   const OwnWork* own_work = nullptr;        // what the injector itself is at in this thread, see process.h
@@ -29,7 +36,13 @@ struct ThreadState {
   std::uintptr_t awaited_frame = 0;        // where the main thread stood when its stack was taken for this
   std::uintptr_t awaited_instruction = 0;  // thread's, see python_stack.cpp
   std::uint32_t awaited_stack = 0;
-  int device = kUnknownDevice;  // current CUDA device as last set or asked, see cuda/device.h
+  int device = kUnknownDevice;      // current CUDA device as last set or asked, see cuda/device.h
+  std::uint64_t position = 0;       // ticks of the last begin or end of a record, see threads/hand_over.h
+  std::uint64_t echo_key = 0;       // the object that it took last, if nothing was recorded since
+  std::uint64_t echo_position = 0;  // its position then, and
+  std::uint64_t before_echo = 0;    // before it took anything from that object
+  std::uint32_t releases = 0;       // that other threads may have taken
+  HeldMutex held[1u << kHeldMutexBits] = {};
 };
 
 // initial-exec: no allocation at a thread's first access, one instruction afterwards.

@@ -8,6 +8,7 @@
 #include "injector/files/descriptors.h"
 #include "injector/files/open_call.h"
 #include "injector/files/paths.h"
+#include "injector/threads/shared_semaphores.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -70,6 +71,7 @@ DDPSCOPE_EXPORT sem_t* sem_open(const char* name, int flags, ...) {
   OpenRecord record = begin_shared<Call::sem_open>(kSemaphores, name);
   sem_t* semaphore = real<Call::sem_open>(&sem_open)(name, flags, mode, value);
   end_shared<Call::sem_open>(record, semaphore != SEM_FAILED);
+  if (semaphore != SEM_FAILED) forget_identity(semaphore);
   return semaphore;
 }
 

@@ -7,9 +7,10 @@ namespace ddpscope::injector {
 // Records of reads, writes, seeks and look-ups that this thread has opened.
 extern __thread std::uint32_t file_records __attribute__((tls_model("initial-exec")));
 
-// Changes when the thread records anything else. Whatever orders threads or ranks is such a record, so calls
-// with one stamp have one place in the order of events, and one record can stand for them.
-inline std::uint32_t stamp() { return this_thread.writer.opened() - file_records; }
+// Changes when the thread records anything else or releases something to another thread. Whatever orders
+// threads or ranks is one of the two, so calls with one stamp have one place in the order of events, and one
+// record can stand for them.
+inline std::uint32_t stamp() { return this_thread.writer.opened() - file_records + this_thread.releases; }
 
 // Opens a record that leaves the stamp as it is. As own work only.
 template <class Payload>

@@ -1,5 +1,6 @@
-// syscall(): calls on files and processes that are made by number go the same way as those made by name. All
-// others are handed to libc with a jump, because some of them (vfork, clone) return twice on one stack.
+// syscall(): calls on files, processes and futexes that are made by number go the same way as those made by
+// name. All others are handed to libc with a jump, because some of them (vfork, clone) return twice on one
+// stack.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -12,6 +13,7 @@
 
 #include "injector/files/open_call.h"
 #include "injector/processes/process_call.h"
+#include "injector/threads/futex_call.h"
 
 namespace {
 
@@ -70,7 +72,8 @@ __attribute__((visibility("hidden"))) void ddpscope_find_syscall() {
                     SYS_splice,
                     SYS_statx,
                     SYS_copy_file_range,
-                    SYS_close_range})
+                    SYS_close_range,
+                    SYS_futex})
     ddpscope_by_number[taken] = 1;
 }
 
@@ -138,6 +141,9 @@ __attribute__((visibility("hidden"))) long ddpscope_syscall(long call, long a, l
     case SYS_fork:
       return recorded_fork<Call::fork>(
           [&] { return after_fork(number(ddpscope_real_syscall(call, a, b, c, d, e, f))); });
+    case SYS_futex:
+      return recorded_futex(b, at<void>(a), at<void>(e), DDPSCOPE_CALL_SITE,
+                            [&] { return ddpscope_real_syscall(call, a, b, c, d, e, f); });
     case SYS_exit_group:
       note_end(Call::_exit, number(a));
       break;

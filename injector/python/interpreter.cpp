@@ -7,8 +7,13 @@
 
 #include "injector/core/real.h"
 #include "injector/core/safe_read.h"
+#include "injector/python/range.h"
 
 namespace ddpscope::injector::python {
+
+std::uintptr_t code_start;
+std::uintptr_t code_bytes;
+
 namespace {
 
 struct Symbols {
@@ -30,6 +35,13 @@ Symbols symbols;
 template <class T>
 void find(T* place, const char* symbol) {
   *place = reinterpret_cast<T>(real_dlsym(RTLD_DEFAULT, symbol));
+}
+
+void find_range() {
+  dl_find_object object;
+  if (_dl_find_object(reinterpret_cast<void*>(symbols.this_thread_state), &object) != 0) return;
+  code_start = reinterpret_cast<std::uintptr_t>(object.dlfo_map_start);
+  code_bytes = reinterpret_cast<std::uintptr_t>(object.dlfo_map_end) - code_start;
 }
 
 bool has_type(Address object, Address type) {
@@ -66,6 +78,7 @@ void find_interpreter() {
   find(&symbols.this_thread_state, "PyGILState_GetThisThreadState");
   is_present = symbols.this_thread_state != nullptr;
   if (!is_present) return;
+  find_range();
   find(&symbols.gil_holder, "_PyThreadState_UncheckedGet");
   find(&symbols.is_finalizing, "_Py_IsFinalizing");
   find(&symbols.line_of, "PyCode_Addr2Line");

@@ -10,11 +10,24 @@ namespace {
 
 constexpr std::uint64_t kBuckets = 25;  // of a model: after the first step every call recurs
 
+constexpr struct {
+  const char* call;
+  void (*time)(std::uint64_t calls);
+} kKinds[] = {
+    {"differing", [](std::uint64_t calls) { time_collectives(calls, calls); }},
+    {"regular", [](std::uint64_t calls) { time_collectives(calls, kBuckets); }},
+    {"read", time_reads},
+    {"write", time_writes},
+    {"lock", time_locks},
+    {"shared-lock", time_shared_locks},
+    {"signal", time_signals},
+    {"post", time_posts},
+    {"wake", time_wakes},
+};
+
 bool time_calls(const char* call, std::uint64_t calls) {
-  if (std::strcmp(call, "differing") == 0) return time_collectives(calls, calls), true;
-  if (std::strcmp(call, "regular") == 0) return time_collectives(calls, kBuckets), true;
-  if (std::strcmp(call, "read") == 0) return time_reads(calls), true;
-  if (std::strcmp(call, "write") == 0) return time_writes(calls), true;
+  for (const auto& kind : kKinds)
+    if (std::strcmp(call, kind.call) == 0) return kind.time(calls), true;
   return false;
 }
 
@@ -29,6 +42,9 @@ bool time_calls(const char* call, std::uint64_t calls) {
 int main(int argc, char** argv) {
   std::uint64_t calls = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
-  std::fputs("error: usage: hooked_calls differing|regular|read|write CALLS [FRAMES]\n", stderr);
+  std::fputs(
+      "error: usage: hooked_calls differing|regular|read|write|lock|shared-lock|signal|post|wake CALLS "
+      "[FRAMES]\n",
+      stderr);
   return 2;
 }

@@ -39,6 +39,11 @@ SCENARIOS = [
     Scenario("NCCL call below 20 Python frames", "≤ 350 more", "python", frames=20),
     Scenario("read of what is not recorded", "≤ 15", "read"),
     Scenario("write to what is not recorded", "≤ 15", "write"),
+    Scenario("mutex locked and unlocked, 10 times", "≤ 250", "lock"),
+    Scenario("the same, another thread had it", "", "shared-lock"),
+    Scenario("signal without a waiter, 10 times", "", "signal"),
+    Scenario("semaphore posted and taken, 10 times", "", "post"),
+    Scenario("mutex, DDPSCOPE_DISABLE=1, 10 times", "≤ 100", "lock", disabled=True),
     Scenario("NCCL call, DDPSCOPE_DISABLE=1", "≤ 10", "differing", disabled=True),
     Scenario("read, DDPSCOPE_DISABLE=1", "≤ 10", "read", disabled=True),
 ]

@@ -17,6 +17,11 @@ LIMITS = {
     "NCCL call below 20 Python frames": 1210,
     "read of what is not recorded": 45,
     "write to what is not recorded": 50,
+    "mutex locked and unlocked, 10 times": 1830,
+    "the same, another thread had it": 3490,
+    "signal without a waiter, 10 times": 1890,
+    "semaphore posted and taken, 10 times": 1990,
+    "mutex, DDPSCOPE_DISABLE=1, 10 times": 1000,
     "NCCL call, DDPSCOPE_DISABLE=1": 130,
     "read, DDPSCOPE_DISABLE=1": 90,
 }

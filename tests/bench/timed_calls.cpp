@@ -1,15 +1,11 @@
-// The three legs of a measurement, block by block.
+// Collectives, reads and writes.
 #include "tests/bench/timed_calls.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
-
-#include "tests/bench/instant_nccl.h"
-#include "tests/bench/latencies.h"
+#include "tests/bench/measure_calls.h"
 
 // glibc's own names of read and write, which nobody hooks.
 extern "C" ssize_t __read(int, void*, size_t);
@@ -17,40 +13,6 @@ extern "C" ssize_t __write(int, const void*, size_t);
 
 namespace ddpscope::bench {
 namespace {
-
-constexpr std::size_t kBlock = 1000;
-
-// Functions of their own, so that callgrind can tell them apart.
-template <class Call>
-[[gnu::noinline]] void hooked_block(Latencies& latencies, std::size_t calls, const Call& call) {
-  latencies.time(calls, call);
-}
-template <class Call>
-[[gnu::noinline]] void bare_block(Latencies& latencies, std::size_t calls, const Call& call) {
-  latencies.time(calls, call);
-}
-
-void print(const char* name, const Summary& s, const char* end) {
-  std::printf(
-      R"("%s": {"p50": %.1f, "p99": %.1f, "p99.9": %.1f, "max": %.1f, "mean": %.2f, "processor": %.2f}%s)",
-      name, s.p50, s.p99, s.p999, s.max, s.mean, s.processor, end);
-}
-
-template <class Hooked, class Bare>
-void measure(std::size_t calls, const Hooked& hooked, const Bare& bare) {
-  for (std::size_t i = 0; i < kBlock; ++i) hooked(i);
-  Latencies with(calls), without(calls), nothing(calls);
-  for (std::size_t done = 0; done < calls; done += kBlock) {
-    std::size_t block = std::min(kBlock, calls - done);
-    hooked_block(with, block, hooked);
-    bare_block(without, block, bare);
-    nothing.time(block, [](std::size_t) {});
-  }
-  std::printf("{");
-  print("hooked", with.summary(), ", ");
-  print("bare", without.summary(), ", ");
-  print("idle", nothing.summary(), "}\n");
-}
 
 // Valgrind 3.19 dies when it merges two mappings of one file that were made under different names, as the
 // trace's header (before the file is renamed into place) and its first chunk are: here is a hole for the
@@ -61,7 +23,8 @@ void part_header_from_chunks() {
   if (pages != MAP_FAILED) munmap(static_cast<char*>(pages) + kPage, kPage);
 }
 
-// Of a process that is recorded from here on.
+}  // namespace
+
 ncclComm_t make_communicator() {
   part_header_from_chunks();
   ncclUniqueId id;
@@ -71,7 +34,6 @@ ncclComm_t make_communicator() {
   return communicator;
 }
 
-}  // namespace
 }  // namespace ddpscope::bench
 
 using namespace ddpscope::bench;

@@ -23,6 +23,7 @@ std::uint16_t ThreadWriter::number(FileWriter& file) {
   if (!number_ && !nameless_) {
     number_ = file.next_thread();
     nameless_ = number_ == 0;
+    if (announced_) __atomic_store_n(announced_, number_, __ATOMIC_RELAXED);
   }
   return number_;
 }

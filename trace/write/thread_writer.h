@@ -83,9 +83,12 @@ class ThreadWriter {
 
   bool add_item(FileWriter& file, const ItemRead& item);
 
-  std::uint16_t number(FileWriter& file);  // of this thread, given at its first record
-  void leave(FileWriter& file);            // the thread ends
-  void forget();                           // after fork
+  std::uint16_t number(FileWriter& file);                 // of this thread, given at its first record
+  std::uint16_t known_number() const { return number_; }  // 0: it has none yet
+  // Where its number is also to be written once it has one: in the record of its creation.
+  void announce(std::uint32_t* place) { announced_ = place; }
+  void leave(FileWriter& file);  // the thread ends
+  void forget();                 // after fork
 
  private:
   friend class Fold;
@@ -155,6 +158,7 @@ class ThreadWriter {
   std::uint32_t opened_ = 0;
   std::uint16_t number_ = 0;
   bool nameless_ = false;  // the file can name no more threads
+  std::uint32_t* announced_ = nullptr;
 };
 
 }  // namespace ddpscope::trace

@@ -28,7 +28,7 @@ def test_guards_are_used():
     assert set(guards.SHARED) == {row["guard"] for row in guards.TRAPS.values() if isinstance(row.get("guard"), str)}
 
 
-@pytest.mark.parametrize("module", ["test_traps.py", "test_regular.py", "test_life.py"])
+@pytest.mark.parametrize("module", ["test_traps.py", "test_regular.py", "test_life.py", "test_hand_overs.py"])
 def test_every_trap_has_a_row(module):
     tried = {guards.function_of(row) for row in guards.TRAPS.values()}
     path = guards.FOLDER / module

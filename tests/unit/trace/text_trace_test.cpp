@@ -178,6 +178,30 @@ TEST_F(TextTrace, HostsHaveClocksOfTheirOwn) {
   EXPECT_EQ(file.header().opened.realtime_ns, 1'699'999'999'500'000'000u);
 }
 
+TEST_F(TextTrace, HandOversAreOfAllUntilNow) {
+  TraceFile file = compile(R"(
+    host a monotonic=3 drift=100
+    process r0 rank=0 world=1
+    r0/2 10.0 +0 sem_wait from_thread=1
+    r0/2 10.5 +0 pthread_cond_wait from_thread=1 from_ticks=10.25
+    r0/2 11.0 +0 pthread_cond_wait from_thread=1 kind=mutex flags=relock|uncertain
+    r0/2 12.0 +0 mtx_lock from_thread=1 module=libx.so site=0x71)");
+  auto hand_over = [&file](trace::Call call, std::size_t which) {
+    return trace::payload_of<trace::payload::HandOver>(records_of(file, call).at(which));
+  };
+  trace::Record taken = records_of(file, trace::Call::sem_wait).at(0);
+  EXPECT_EQ(hand_over(trace::Call::sem_wait, 0).from_ticks, taken.begin);
+  EXPECT_EQ(hand_over(trace::Call::sem_wait, 0).kind, 2);
+  trace::Record woken = records_of(file, trace::Call::pthread_cond_wait).at(0);
+  auto signalled = hand_over(trace::Call::pthread_cond_wait, 0);
+  EXPECT_EQ(woken.begin - signalled.from_ticks, 250'025'000u);  // by this host's clock
+  EXPECT_EQ(signalled.kind, 1);
+  EXPECT_EQ(hand_over(trace::Call::pthread_cond_wait, 1).kind, 3);
+  EXPECT_EQ(hand_over(trace::Call::pthread_cond_wait, 1).flags, 3);
+  EXPECT_EQ(hand_over(trace::Call::mtx_lock, 0).kind, 3);
+  EXPECT_EQ(file.string(hand_over(trace::Call::mtx_lock, 0).module), "libx.so");
+}
+
 TEST_F(TextTrace, ExitAndHealthGoToTheHeader) {
   TraceFile file = compile("process r0\nr0 1 +0 exit status=3\nhealth r0 items_lost=7");
   EXPECT_EQ(file.header().ended, 1u);
