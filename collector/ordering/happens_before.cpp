@@ -1,0 +1,50 @@
+// Collects the edges of all sources and asks the clocks.
+#include "collector/ordering/happens_before.h"
+
+#include <algorithm>
+
+#include "collector/ordering/device_edges.h"
+#include "collector/ordering/losses.h"
+#include "collector/ordering/process_edges.h"
+
+namespace ddpscope::ordering {
+
+HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives& collectives,
+                             std::vector<ThreadId> judged)
+    : job_(job), bulk_from_ns_(complete_from_ns(job)) {
+  kept_lost_ = lost_records(job);
+  if (!judged.empty()) {
+    add_process_edges(job, graph_);
+    add_communicator_edges(job, collectives, graph_);
+    add_device_edges(job, collectives, graph_);
+  }
+  for (ThreadId thread : judged) graph_.mention(thread);
+  graph_.finish();
+  bool used[3] = {true, false, false};
+  for (const Edge& edge : graph_.edges()) used[static_cast<std::size_t>(edge.trust)] = true;
+  for (Trust trust : {Trust::kSeen, Trust::kAssumed, Trust::kUnseen}) {
+    auto level = static_cast<std::size_t>(trust);
+    clocks_[level] = used[level] ? std::make_shared<Clocks>(graph_, judged, trust) : clocks_[level - 1];
+  }
+}
+
+bool HappensBefore::before(const Span& first, const Span& second, Trust trust) const {
+  if (first.begin_ns > second.end_ns + job_.clock_error_ns) return false;
+  if (first.thread == second.thread) return first.end_ns <= second.begin_ns;
+  return clocks(trust).known(first.thread, second.thread, second.begin_ns) >= first.end_ns;
+}
+
+// Whether all calls that could order `earlier` before another are there.
+bool HappensBefore::known_in_full(const Span& earlier) const {
+  return !kept_lost_ && earlier.end_ns >= bulk_from_ns_ && !clocks(Trust::kSeen).contradictory();
+}
+
+Verdict HappensBefore::between(const Span& a, const Span& b) const {
+  auto ordered = [&](Trust trust) { return before(a, b, trust) || before(b, a, trust); };
+  if (ordered(Trust::kSeen)) return Verdict::kOrdered;
+  if (!known_in_full(a.begin_ns <= b.begin_ns ? a : b)) return Verdict::kUnjudged;
+  if (ordered(Trust::kAssumed)) return Verdict::kLikely;
+  return ordered(Trust::kUnseen) ? Verdict::kUnjudged : Verdict::kUnordered;
+}
+
+}  // namespace ddpscope::ordering
