@@ -44,7 +44,8 @@ Outcome dump(const std::string& trace) {
   Job& job = reading->job;
   alignment::align(job);
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    reports::RecordPrinter printer(job.processes[i].file);
+    reports::RecordPrinter printer(job.processes[i].file,
+                                   [&job, i](std::uint64_t ticks) { return job.time_ns(i, ticks); });
     std::string name = name_of(job.processes[i]);
     model::for_each_in_time(job.processes[i].file, [&](model::EventPlace, const trace::Record& record) {
       dump_record(job, i, printer, name, record);

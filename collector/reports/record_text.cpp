@@ -8,6 +8,7 @@
 
 #include "collector/model/nccl_types.h"
 #include "collector/reports/escape.h"
+#include "trace/fields.h"
 #include "trace/schema.h"
 
 namespace ddpscope::reports {
@@ -46,6 +47,20 @@ std::string open_flags(std::uint64_t flags) {
   return text;
 }
 
+std::string bits(trace::FieldFormat format, std::uint64_t value) {
+  std::string text;
+  for (const trace::NamedValue& bit : trace::kNamedValues)
+    if (bit.format == format && (bit.value ? (value & bit.value) == bit.value : value == 0))
+      text += fmt::format("{}{}", text.empty() ? "" : "|", bit.name);
+  return text.empty() ? fmt::format("{:#x}", value) : text;
+}
+
+std::string name_of(trace::FieldFormat format, std::uint64_t value) {
+  for (const trace::NamedValue& named : trace::kNamedValues)
+    if (named.format == format && named.value == value) return std::string(named.name);
+  return fmt::format("{}", value);
+}
+
 std::string errno_name(std::uint64_t number) {
   if (number == 0) return "0";
   const char* name = strerrorname_np(static_cast<int>(number));
@@ -54,7 +69,8 @@ std::string errno_name(std::uint64_t number) {
 
 }  // namespace
 
-RecordPrinter::RecordPrinter(const trace::TraceFile& file) : file_(file) {
+RecordPrinter::RecordPrinter(const trace::TraceFile& file, std::function<std::int64_t(std::uint64_t)> time_ns)
+    : file_(file), time_ns_(std::move(time_ns)) {
   read_schema({trace::kSchemaText, trace::kSchemaBytes});
   read_schema(file.schema());  // the file's own word on what it holds comes last and wins
 }
@@ -128,6 +144,10 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
   if (field.format == "openflags") return open_flags(raw);
   if (field.format == "datatype") return model::datatype_name(static_cast<std::uint8_t>(raw));
   if (field.format == "reduction") return model::reduction_name(static_cast<std::uint8_t>(raw));
+  if (field.format == "handover") return name_of(trace::FieldFormat::handover, raw);
+  if (field.format == "handoverflags") return bits(trace::FieldFormat::handoverflags, raw);
+  if (field.format == "ticks" && time_ns_)
+    return fmt::format("{:.9f}", static_cast<double>(time_ns_(raw)) * 1e-9);
   if (field.format == "copykind") return from_table(kCopyKinds, raw);
   return number < 0 || field.type == "i32" ? fmt::format("{}", number) : fmt::format("{}", raw);
 }

@@ -1,5 +1,6 @@
 // One record as a line of text, by the schema that its own file carries.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "collector/model/job.h"
@@ -10,7 +11,9 @@ namespace ddpscope::reports {
 // file's schema describes them.
 class RecordPrinter {
  public:
-  explicit RecordPrinter(const trace::TraceFile& file);
+  // `time_ns` turns ticks into ns since the job's start; without it they are printed as they are.
+  explicit RecordPrinter(const trace::TraceFile& file,
+                         std::function<std::int64_t(std::uint64_t)> time_ns = nullptr);
 
   std::string call(const trace::Record& record) const;
   std::string fields(
@@ -36,6 +39,7 @@ class RecordPrinter {
   std::string value(const Field& field, const trace::Record& record) const;
 
   const trace::TraceFile& file_;
+  std::function<std::int64_t(std::uint64_t)> time_ns_;
   std::map<std::string_view, std::vector<Field>> payloads_;
   std::map<std::uint16_t, CallRow> calls_;
 };

@@ -97,6 +97,24 @@ class Names {
   std::uint64_t next_ = 1001;
 };
 
+// What a function hands over.
+std::uint64_t kind_of(std::string_view function) {
+  constexpr std::pair<std::string_view, std::uint64_t> kKinds[] = {
+      {"pthread_cond", 1},    {"cnd", 1},  {"sem", 2}, {"pthread_rwlock", 6},
+      {"pthread_barrier", 5}, {"futex", 4}};
+  for (auto [prefix, kind] : kKinds)
+    if (function.starts_with(prefix)) return kind;
+  return 3;
+}
+
+// What the other thread had done by the time of the hand-over, unless the text says otherwise.
+void complete_hand_over(Event& event) {
+  if (event.call->operation != Operation::kHandOver) return;
+  Field from_ticks(event, "from_ticks"), kind(event, "kind");
+  if (!from_ticks.given()) from_ticks.set(static_cast<std::uint64_t>(event.begin_ns));
+  if (!kind.given()) kind.set(kind_of(event.call->symbol));
+}
+
 }  // namespace
 
 void complete_story(Story& story) {
@@ -108,6 +126,7 @@ void complete_story(Story& story) {
   for (const Moment& moment : by_time(story)) {
     sequences.complete(moment);
     names.complete(*moment.event);
+    complete_hand_over(*moment.event);
   }
 }
 

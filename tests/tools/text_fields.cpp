@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/tools/mistake.h"
+#include "tests/tools/text_lines.h"
 
 namespace ddpscope::tests {
 namespace {
@@ -26,7 +27,8 @@ std::optional<std::uint64_t> named_value(FieldFormat format, std::string_view na
 std::uint64_t parse_value(FieldFormat format, std::string_view text) {
   std::uint64_t value = 0;
   while (true) {
-    std::size_t bar = format == FieldFormat::openflags ? text.find('|') : text.npos;
+    bool bits = format == FieldFormat::openflags || format == FieldFormat::handoverflags;
+    std::size_t bar = bits ? text.find('|') : text.npos;
     std::string_view word = text.substr(0, bar);
     std::optional<std::uint64_t> named = named_value(format, word);
     value |= named ? *named : static_cast<std::uint64_t>(parse_integer(word));
@@ -92,7 +94,8 @@ void set_field(Event& event, const trace::PayloadInfo& payload, std::string_view
     event.texts.push_back({field.offset, std::string(text)});
     return;
   }
-  std::uint64_t value = parse_value(field.format, text);
+  std::uint64_t value = field.format == FieldFormat::ticks ? static_cast<std::uint64_t>(parse_seconds(text))
+                                                           : parse_value(field.format, text);
   if (!fits(field, value))
     throw Mistake{"'" + std::string(text) + "' does not fit into the field '" + std::string(name) + "'"};
   put(event, field, value);

@@ -5,12 +5,20 @@
 #include <cstring>
 
 #include "tests/tools/mistake.h"
+#include "tests/tools/text_fields.h"
 #include "tests/tools/text_story.h"
 
 namespace ddpscope::tests {
 namespace {
 
-bool write_event(TraceScribe& scribe, Event event) {
+// Times within a payload are written in true time, too.
+void convert_times(const HostClock& clock, Event& event) {
+  for (const trace::FieldInfo& field : trace::info_of(event.call->payload).fields)
+    if (field.format == trace::FieldFormat::ticks)
+      put(event, field, clock.ticks(static_cast<std::int64_t>(get(event, field))));
+}
+
+bool write_event(TraceScribe& scribe, const HostClock& clock, Event event) {
   for (const Text& text : event.texts) {
     std::uint32_t id = scribe.intern(event.thread, text.text);
     std::memcpy(event.payload.data() + text.offset, &id, sizeof(id));
@@ -20,6 +28,7 @@ bool write_event(TraceScribe& scribe, Event event) {
     std::memcpy(&item, event.payload.data(), sizeof(item));
     return scribe.write_item(event.thread, item, event.begin_ns);
   }
+  convert_times(clock, event);
   std::uint32_t stack = event.stack.empty() ? 0 : scribe.intern_stack(event.thread, event.stack);
   return scribe.write(event.thread, event.call->call, event.payload.data(), event.begin_ns, event.end_ns,
                       stack);
@@ -46,7 +55,7 @@ Result<CompiledTrace> write_story(const Story& story, const std::filesystem::pat
     auto scribe = TraceScribe::create(folder, process.identity);
     if (!scribe) return scribe.error();
     for (const Event& event : process.events) {
-      if (!write_event(**scribe, event))
+      if (!write_event(**scribe, process.identity.clock, event))
         return Error{"no room for a record", "line " + std::to_string(event.line), "is the disk full?"};
       if (event.label.empty()) continue;
       const ScribeIdentity& own = process.identity;
