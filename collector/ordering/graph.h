@@ -83,6 +83,10 @@ class Graph {
   std::vector<ThreadId> threads() const;
 
   std::int64_t ns(Node node) const { return nodes_[node].ns; }
+  // Not the start or the end of a thread, nor a meeting.
+  bool at_some_time(Node node) const {
+    return on_thread(node) && nodes_[node].phase != Phase::kStart && nodes_[node].phase != Phase::kEnd;
+  }
   bool on_thread(Node node) const { return nodes_[node].thread != kNoThread; }
   std::uint32_t thread_number(Node node) const { return nodes_[node].thread; }  // order of first mention
   std::uint32_t number_of(ThreadId thread) const;                               // kNoThread if unknown

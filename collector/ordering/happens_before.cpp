@@ -6,6 +6,8 @@
 #include "collector/ordering/device_edges.h"
 #include "collector/ordering/losses.h"
 #include "collector/ordering/process_edges.h"
+#include "collector/ordering/stream_edges.h"
+#include "collector/ordering/thread_edges.h"
 
 namespace ddpscope::ordering {
 
@@ -17,6 +19,9 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     add_process_edges(job, graph_);
     add_communicator_edges(job, collectives, graph_);
     add_device_edges(job, collectives, graph_);
+    add_stream_edges(job, graph_);
+    add_thread_edges(job, graph_);
+    one_actor_ = add_unseen_hand_overs(job, judged, graph_);
   }
   for (ThreadId thread : judged) graph_.mention(thread);
   graph_.finish();
@@ -31,6 +36,8 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
 bool HappensBefore::before(const Span& first, const Span& second, Trust trust) const {
   if (first.begin_ns > second.end_ns + job_.clock_error_ns) return false;
   if (first.thread == second.thread) return first.end_ns <= second.begin_ns;
+  bool one_actor = first.thread.process == second.thread.process && one_actor_.count(first.thread.process);
+  if (trust == Trust::kUnseen && one_actor && first.end_ns <= second.begin_ns) return true;
   return clocks(trust).known(first.thread, second.thread, second.begin_ns) >= first.end_ns;
 }
 

@@ -1,6 +1,7 @@
 // Is one access ordered before another in every run, or only by luck in this one?
 #pragma once
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "collector/matching/collectives.h"
@@ -38,6 +39,7 @@ class HappensBefore {
   const model::Job& job_;
   Graph graph_;
   std::shared_ptr<const Clocks> clocks_[3];  // by trust; one for those that differ in no edge
+  std::set<std::uint32_t> one_actor_;        // processes in which no hand-over was recorded
   bool kept_lost_ = false;                   // what makes edges is missing, and nobody knows when it was
   std::int64_t bulk_from_ns_;                // before, calls that make edges may have been overwritten
 };

@@ -1,0 +1,15 @@
+// Edges of sockets and pipes.
+#pragma once
+#include "collector/model/job.h"
+#include "collector/ordering/graph.h"
+
+namespace ddpscope::ordering {
+
+// The send of byte n -> the receive that returns byte n; the connect -> its accept, the listen -> the
+// connect. Of peers outside the trace it is assumed that they hand on what they are told. In a thread that
+// serves connections and does nothing else (a key-value store) requests of different clients have nothing to
+// do with each other: its sends come after what came on the same connection, and after the last request if
+// that was another client's (a push).
+void add_stream_edges(const model::Job& job, Graph& graph);
+
+}  // namespace ddpscope::ordering
