@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collector/ordering/device_edges.h"
+#include "collector/ordering/file_edges.h"
 #include "collector/ordering/losses.h"
 #include "collector/ordering/process_edges.h"
 #include "collector/ordering/stream_edges.h"
@@ -12,7 +13,7 @@
 namespace ddpscope::ordering {
 
 HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives& collectives,
-                             std::vector<ThreadId> judged)
+                             const files::SharedNames& names, std::vector<ThreadId> judged)
     : job_(job), bulk_from_ns_(complete_from_ns(job)) {
   kept_lost_ = lost_records(job);
   if (!judged.empty()) {
@@ -21,6 +22,8 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     add_device_edges(job, collectives, graph_);
     add_stream_edges(job, graph_);
     add_thread_edges(job, graph_);
+    synchronises_ = add_file_edges(job, names, graph_);
+    add_lock_edges(job, graph_);
     one_actor_ = add_unseen_hand_overs(job, judged, graph_);
   }
   for (ThreadId thread : judged) graph_.mention(thread);

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "collector/files/shared_names.h"
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 #include "collector/ordering/clocks.h"
@@ -22,7 +23,10 @@ class HappensBefore {
  public:
   // `judged`: the threads that will be asked about. Nothing is built without any.
   HappensBefore(const model::Job& job, const matching::Collectives& collectives,
-                std::vector<ThreadId> judged);
+                const files::SharedNames& names, std::vector<ThreadId> judged);
+
+  // Whether this event of `names` only waits for a name.
+  bool synchronises(std::size_t event) const { return event < synchronises_.size() && synchronises_[event]; }
 
   // Whether all of `first` comes before any of `second`, by edges of this trust and more trusted ones.
   bool before(const Span& first, const Span& second, Trust trust) const;
@@ -38,6 +42,7 @@ class HappensBefore {
 
   const model::Job& job_;
   Graph graph_;
+  std::vector<bool> synchronises_;
   std::shared_ptr<const Clocks> clocks_[3];  // by trust; one for those that differ in no edge
   std::set<std::uint32_t> one_actor_;        // processes in which no hand-over was recorded
   bool kept_lost_ = false;                   // what makes edges is missing, and nobody knows when it was

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collector/ordering/accumulated.h"
 #include "collector/ordering/servers.h"
 #include "collector/ordering/stream_ends.h"
 
@@ -171,17 +172,12 @@ class StreamEdges {
     };
     std::stable_sort(moments.begin(), moments.end(),
                      [&](const Moment& a, const Moment& b) { return at(a) < at(b); });
-    Node told = kNoNode;
+    Accumulated told(graph_, EdgeKind::kMessage);
     for (const Moment& moment : moments) {
-      Node node = nodes_[moment.transfer];
-      if (!moment.sends) {
-        graph_.edge(told, node, EdgeKind::kMessage, Trust::kAssumed);
-        continue;
-      }
-      Node next = graph_.meeting();
-      graph_.edge(told, next, EdgeKind::kMessage, Trust::kAssumed);
-      graph_.edge(node, next, EdgeKind::kMessage, Trust::kAssumed);
-      told = next;
+      if (moment.sends)
+        told.release(nodes_[moment.transfer], Trust::kAssumed);
+      else
+        told.acquire(nodes_[moment.transfer], Trust::kAssumed);
     }
   }
 

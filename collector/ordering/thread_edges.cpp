@@ -7,6 +7,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "collector/ordering/accumulated.h"
+
 namespace ddpscope::ordering {
 namespace {
 
@@ -125,18 +127,13 @@ class SharedSemaphores {
       std::stable_sort(events.begin(), events.end(),
                        [&](const Event& a, const Event& b) { return at(a) < at(b); });
       std::int64_t tokens = 0;
-      Node posted = kNoNode;  // all posts so far
+      Accumulated posts(graph, EdgeKind::kHandOver);
       for (const Event& event : events) {
         tokens += event.posts ? 1 : -1;
-        if (!event.posts) {
-          graph.edge(posted, graph.after(event.call), EdgeKind::kHandOver,
-                     tokens <= 0 ? Trust::kSeen : Trust::kAssumed);
-          continue;
-        }
-        Node next = graph.meeting();
-        graph.edge(posted, next, EdgeKind::kHandOver);
-        graph.edge(graph.before(event.call), next, EdgeKind::kHandOver);
-        posted = next;
+        if (event.posts)
+          posts.release(graph.before(event.call));
+        else if (!posts.empty())
+          posts.acquire(graph.after(event.call), tokens <= 0 ? Trust::kSeen : Trust::kAssumed);
       }
     }
   }
