@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "collector/files/ignored.h"
+#include "collector/files/name_history.h"
 #include "collector/files/places.h"
 
 namespace ddpscope::files {
@@ -63,6 +64,7 @@ class Survey {
           });
       std::stable_sort(out_.events.begin(), out_.events.end(),
                        [](const FileEvent& a, const FileEvent& b) { return a.begin_ns < b.begin_ns; });
+      mark_makers(out_.events);
     }
     return std::move(out_);
   }

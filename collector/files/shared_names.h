@@ -27,7 +27,13 @@ struct FileEvent {
   std::uint32_t attempts = 1;           // that one record stands for
   std::int32_t error = 0;
   std::uint64_t bytes = 0;  // transferred
+  Name made = kNoName;      // the name that this call gave a meaning, or another one
+  bool fresh = false;       // that name meant nothing before, as far as the job's calls tell
 };
+
+bool is_look(const FileEvent& event);  // at a name: stat, access, open
+bool is_miss(const FileEvent& event);  // such a one that found nothing
+bool removes(const FileEvent& event);  // its name has no meaning from here on
 
 struct SharedNames {
   std::vector<std::string> places;  // see Places

@@ -43,11 +43,11 @@ class ProcessWrites {
         return open(place, record);
       case Operation::kWrite: {
         auto io = trace::payload_of<trace::payload::FileIo>(record);
-        return write(place, io.file, io.offset, io.bytes);
+        return write(place, record.thread, io.file, io.offset, io.bytes);
       }
       case Operation::kTransfer: {
         auto moved = trace::payload_of<trace::payload::FileTransfer>(record);
-        return write(place, moved.target, moved.target_offset, moved.bytes);
+        return write(place, record.thread, moved.target, moved.target_offset, moved.bytes);
       }
       case Operation::kLock:
         return lock(static_cast<trace::Call>(record.call),
@@ -81,6 +81,7 @@ class ProcessWrites {
     file.inode = opening.inode;
     file.begin_ns = file.last_write_ns = file.end_ns = job_.begin_ns(file.open);
     file.open_ns = job_.end_ns(file.open);
+    file.open_thread = file.last_thread = record.thread;
     file.append = opening.flags & O_APPEND;
     file.truncate = opening.flags & (O_TRUNC | O_EXCL);
     file.exclusive = opening.flags & O_EXCL;
@@ -94,13 +95,17 @@ class ProcessWrites {
     return found == by_number_.end() ? nullptr : &files_[found->second];
   }
 
-  void write(model::EventPlace place, std::uint32_t number, std::uint64_t offset, std::uint64_t bytes) {
+  void write(model::EventPlace place, std::uint16_t thread, std::uint32_t number, std::uint64_t offset,
+             std::uint64_t bytes) {
     WrittenFile* file = find(number);
     if (!file || !bytes) return;
     file->bytes += bytes;
     for (const auto& [lock, held_by] : locks_) file->locks.insert(lock);
     file->last_write_ns = std::max(file->last_write_ns, job_.begin_ns({process_, place}));
-    file->end_ns = std::max(file->end_ns, job_.end_ns({process_, place}));
+    if (std::int64_t end = job_.end_ns({process_, place}); end >= file->end_ns) {
+      file->end_ns = end;
+      file->last_thread = thread;
+    }
     if (offset != ~std::uint64_t{0}) file->extents.push_back({offset, bytes});
   }
 

@@ -12,32 +12,12 @@ namespace ddpscope::ordering {
 namespace {
 
 using files::FileEvent;
+using files::is_look;
+using files::is_miss;
 using files::kNoName;
 using files::Name;
+using files::removes;
 using trace::Operation;
-
-bool is_look(const FileEvent& event) {
-  return event.operation == Operation::kOpen || event.operation == Operation::kStat ||
-         event.operation == Operation::kAccess;
-}
-
-bool is_miss(const FileEvent& event) {
-  return is_look(event) && (event.error == ENOENT || event.error == ENOTDIR);
-}
-
-// The name that this event may have brought into being.
-Name created_by(const FileEvent& event) {
-  if (event.error) return kNoName;
-  if (event.operation == Operation::kOpen) return event.flags & O_CREAT ? event.name : kNoName;
-  if (event.operation == Operation::kMakeDirectory) return event.name;
-  bool moves = event.operation == Operation::kRename || event.operation == Operation::kLink;
-  return moves ? event.target : kNoName;
-}
-
-bool removes(const FileEvent& event) {
-  return !event.error && (event.operation == Operation::kRename || event.operation == Operation::kUnlink ||
-                          event.operation == Operation::kRemoveDirectory);
-}
 
 class FileEdges {
  public:
@@ -46,14 +26,11 @@ class FileEdges {
 
   std::vector<bool> add() {
     for (const FileEvent& event : names_.events) {
-      if (Name made = created_by(event); made != kNoName) makers_[made].push_back(&event);
+      if (event.made != kNoName) makers_[event.made].push_back(&event);
       if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
         published_.emplace(names_.places[event.target], event.target);
     }
-    for (std::size_t i = 0; i < names_.events.size(); ++i) {
-      see(i);
-      note_existence(names_.events[i]);
-    }
+    for (std::size_t i = 0; i < names_.events.size(); ++i) see(i);
     return std::move(synchronises_);
   }
 
@@ -71,7 +48,7 @@ class FileEdges {
   void see(std::size_t index) {
     const FileEvent& event = names_.events[index];
     if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
-      renames_[event.target].push_back({&event, exists_.count(event.target) > 0});
+      renames_[event.target].push_back(&event);
     if (removes(event)) removed_[event.name] = &event;
     if (!is_look(event)) return;
     Looker looker{thread_of(event), event.name};
@@ -90,13 +67,6 @@ class FileEdges {
       follow_renames(index);
     }
     polling_.erase(looker);
-  }
-
-  void note_existence(const FileEvent& event) {
-    if (removes(event)) exists_.erase(event.name);
-    if (is_miss(event)) exists_.erase(event.name);
-    if (is_look(event) && !event.error) exists_.insert(event.name);
-    if (Name made = created_by(event); made != kNoName) exists_.insert(made);
   }
 
   // The name came to be between the last failure and the success: by the first that made it then.
@@ -134,13 +104,13 @@ class FileEdges {
     auto known = renames_.find(name);
     if (known == renames_.end()) return;
     for (auto rename = known->second.rbegin(); rename != known->second.rend(); ++rename) {
-      const FileEvent& event = *rename->event;
+      const FileEvent& event = **rename;
       if (inode && event.inode && inode != event.inode) continue;
       if (!inode && event.end_ns > seen.end_ns + job_.clock_error_ns) continue;
       if (thread_of(event) == thread_of(seen)) return;
       if (!followed_.insert({thread_of(seen), &event}).second) return;
-      if (!rename->replaced) synchronises_[index] = true;
-      Node from = rename->replaced ? graph_.before(span_of(event)) : graph_.through(span_of(event));
+      if (event.fresh) synchronises_[index] = true;
+      Node from = event.fresh ? graph_.through(span_of(event)) : graph_.before(span_of(event));
       graph_.edge(from, graph_.after(span_of(seen)), EdgeKind::kFile);
       return;
     }
@@ -153,11 +123,6 @@ class FileEdges {
       graph_.edge(graph_.through(span_of(*removal->second)), graph_.after(span_of(made)), EdgeKind::kFile);
   }
 
-  struct Rename {
-    const FileEvent* event;
-    bool replaced;  // the name meant something before
-  };
-
   const model::Job& job_;
   const files::SharedNames& names_;
   Graph& graph_;
@@ -165,9 +130,8 @@ class FileEdges {
   std::map<Name, std::vector<const FileEvent*>> makers_;
   std::map<std::string, Name, std::less<>> published_;  // rename targets, by place
   std::map<Looker, Polling> polling_;
-  std::map<Name, std::vector<Rename>> renames_;
+  std::map<Name, std::vector<const FileEvent*>> renames_;
   std::map<Name, const FileEvent*> removed_;  // by what last
-  std::set<Name> exists_;
   std::set<std::pair<ThreadId, const FileEvent*>> followed_;
 };
 

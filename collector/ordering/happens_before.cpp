@@ -12,6 +12,23 @@
 
 namespace ddpscope::ordering {
 
+namespace {
+
+// Stretches of time, in order and without overlap.
+void merge(std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
+  std::sort(stretches.begin(), stretches.end());
+  std::size_t kept = 0;
+  for (const auto& stretch : stretches) {
+    if (kept && stretch.first <= stretches[kept - 1].second)
+      stretches[kept - 1].second = std::max(stretches[kept - 1].second, stretch.second);
+    else
+      stretches[kept++] = stretch;
+  }
+  stretches.resize(kept);
+}
+
+}  // namespace
+
 HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives& collectives,
                              const files::SharedNames& names, std::vector<ThreadId> judged)
     : job_(job), bulk_from_ns_(complete_from_ns(job)) {
@@ -20,11 +37,14 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     add_process_edges(job, graph_);
     add_communicator_edges(job, collectives, graph_);
     add_device_edges(job, collectives, graph_);
-    add_stream_edges(job, graph_);
+    std::vector<Span> runs = add_stream_edges(job, graph_);
     add_thread_edges(job, graph_);
     synchronises_ = add_file_edges(job, names, graph_);
     add_lock_edges(job, graph_);
     one_actor_ = add_unseen_hand_overs(job, judged, graph_);
+    for (const Span& run : runs)
+      if (one_actor_.count(run.thread.process)) unseen_talk_.emplace_back(run.begin_ns, run.end_ns);
+    merge(unseen_talk_);
   }
   for (ThreadId thread : judged) graph_.mention(thread);
   graph_.finish();
@@ -49,12 +69,21 @@ bool HappensBefore::known_in_full(const Span& earlier) const {
   return !kept_lost_ && earlier.end_ns >= bulk_from_ns_ && !clocks(Trust::kSeen).contradictory();
 }
 
+// Ranks talked between the two, in a process of which nobody knows what its threads told each other.
+bool HappensBefore::talked_between(const Span& earlier, const Span& later) const {
+  auto ends_before = [](const auto& stretch, std::int64_t ns) { return stretch.second < ns; };
+  auto talk = std::lower_bound(unseen_talk_.begin(), unseen_talk_.end(), earlier.end_ns, ends_before);
+  return talk != unseen_talk_.end() && talk->first <= later.begin_ns;
+}
+
 Verdict HappensBefore::between(const Span& a, const Span& b) const {
   auto ordered = [&](Trust trust) { return before(a, b, trust) || before(b, a, trust); };
   if (ordered(Trust::kSeen)) return Verdict::kOrdered;
-  if (!known_in_full(a.begin_ns <= b.begin_ns ? a : b)) return Verdict::kUnjudged;
+  bool a_first = a.begin_ns <= b.begin_ns;
+  if (!known_in_full(a_first ? a : b)) return Verdict::kUnjudged;
   if (ordered(Trust::kAssumed)) return Verdict::kLikely;
-  return ordered(Trust::kUnseen) ? Verdict::kUnjudged : Verdict::kUnordered;
+  bool may_be = ordered(Trust::kUnseen) || talked_between(a_first ? a : b, a_first ? b : a);
+  return may_be ? Verdict::kUnjudged : Verdict::kUnordered;
 }
 
 }  // namespace ddpscope::ordering

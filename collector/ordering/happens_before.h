@@ -34,19 +34,25 @@ class HappensBefore {
   // Of two calls of different ranks, in whatever direction.
   Verdict between(const Span& a, const Span& b) const;
 
+  // Up to when (ns) what `of` did is known to come before what `thread` does from `from_ns` on.
+  std::int64_t known(ThreadId of, ThreadId thread, std::int64_t from_ns) const {
+    return clocks(Trust::kSeen).known(of, thread, from_ns);
+  }
   const Graph& graph() const { return graph_; }
 
  private:
   const Clocks& clocks(Trust trust) const { return *clocks_[static_cast<std::size_t>(trust)]; }
   bool known_in_full(const Span& earlier) const;
+  bool talked_between(const Span& earlier, const Span& later) const;
 
   const model::Job& job_;
   Graph graph_;
   std::vector<bool> synchronises_;
   std::shared_ptr<const Clocks> clocks_[3];  // by trust; one for those that differ in no edge
   std::set<std::uint32_t> one_actor_;        // processes in which no hand-over was recorded
-  bool kept_lost_ = false;                   // what makes edges is missing, and nobody knows when it was
-  std::int64_t bulk_from_ns_;                // before, calls that make edges may have been overwritten
+  std::vector<std::pair<std::int64_t, std::int64_t>> unseen_talk_;  // in those, by runs of calls
+  bool kept_lost_ = false;     // what makes edges is missing, and nobody knows when it was
+  std::int64_t bulk_from_ns_;  // before, calls that make edges may have been overwritten
 };
 
 }  // namespace ddpscope::ordering

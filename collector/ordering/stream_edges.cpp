@@ -60,6 +60,21 @@ class StreamEdges {
     pass_outside();
   }
 
+  std::vector<Span> runs_between_ranks() const {
+    std::vector<Span> runs;
+    auto add = [&](const std::vector<Transfer>& transfers, std::int32_t peer) {
+      for (const Transfer& transfer : transfers)
+        if (transfer.count > 1 && (peer < 0 || peer != rank_of(transfer))) runs.push_back(transfer.call);
+    };
+    for (const auto& [id, end] : streams_.ends) {
+      auto peer = end.peer ? streams_.ends.find(*end.peer) : streams_.ends.end();
+      bool known = peer != streams_.ends.end();
+      add(end.sent, known && !peer->second.received.empty() ? rank_of(peer->second.received.front()) : -1);
+      add(end.received, known && !peer->second.sent.empty() ? rank_of(peer->second.sent.front()) : -1);
+    }
+    return runs;
+  }
+
  private:
   struct Moment {
     const Transfer* transfer;
@@ -67,6 +82,9 @@ class StreamEdges {
     bool sends;
   };
 
+  std::int32_t rank_of(const Transfer& transfer) const {
+    return job_.processes[transfer.call.thread.process].rank;
+  }
   bool serves(const Transfer& transfer) const { return servers_.count(transfer.call.thread) > 0; }
 
   void add_nodes() {
@@ -190,6 +208,10 @@ class StreamEdges {
 
 }  // namespace
 
-void add_stream_edges(const Job& job, Graph& graph) { StreamEdges(job, graph).add(); }
+std::vector<Span> add_stream_edges(const Job& job, Graph& graph) {
+  StreamEdges edges(job, graph);
+  edges.add();
+  return edges.runs_between_ranks();
+}
 
 }  // namespace ddpscope::ordering

@@ -1,5 +1,7 @@
 // Edges of sockets and pipes.
 #pragma once
+#include <vector>
+
 #include "collector/model/job.h"
 #include "collector/ordering/graph.h"
 
@@ -10,6 +12,8 @@ namespace ddpscope::ordering {
 // serves connections and does nothing else (a key-value store) requests of different clients have nothing to
 // do with each other: its sends come after what came on the same connection, and after the last request if
 // that was another client's (a push).
-void add_stream_edges(const model::Job& job, Graph& graph);
+// Returns the runs of calls through which ranks talk to each other: where hand-overs between threads are not
+// recorded, what another thread of the process did in the midst of one may have gone with it.
+std::vector<Span> add_stream_edges(const model::Job& job, Graph& graph);
 
 }  // namespace ddpscope::ordering

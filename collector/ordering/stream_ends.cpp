@@ -93,7 +93,7 @@ class Reader {
     if (!io.bytes) return;
     bool sends = trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kStreamSend;
     StreamEnd& own = out_.ends[end(io.inode)];
-    (sends ? own.sent : own.received).push_back({span(place, record), io.offset, io.bytes});
+    (sends ? own.sent : own.received).push_back({span(place, record), io.offset, io.bytes, io.count});
   }
 
   void paired(const payload::Connection& pair) {

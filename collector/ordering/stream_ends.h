@@ -25,6 +25,7 @@ struct Transfer {
   Span call;
   std::uint64_t own_offset;  // in its process's own count
   std::uint64_t bytes;
+  std::uint32_t count;  // of the run
 };
 
 struct StreamEnd {
