@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "collector/detectors/story.h"
@@ -18,6 +19,7 @@ using matching::Member;
 using patterns::FileRace;
 
 constexpr std::size_t kMaxEvidence = 32;
+constexpr std::size_t kLookBack = 4096;  // collectives before the second access
 
 const FileEvent& event_of(const Facts& facts, const Access& access) {
   return facts.names.events[access.event];
@@ -44,12 +46,15 @@ std::optional<UnheededBarrier> barrier_between(const Facts& facts, const FileEve
     const Member* a = member_in(communicator, first.event.process);
     const Member* b = member_in(communicator, second.event.process);
     if (!a || !b) continue;
-    for (std::size_t k = std::min(a->calls.size(), b->calls.size()); k-- > 0;) {
+    auto begins_later = [&](std::int64_t ns, std::uint32_t call) {
+      return ns < collectives.calls[call].begin_ns;
+    };
+    auto end = std::upper_bound(b->calls.begin(), b->calls.end(), second.begin_ns, begins_later);
+    std::size_t before = std::min(a->calls.size(), static_cast<std::size_t>(end - b->calls.begin()));
+    for (std::size_t k = before; k-- > 0 && before - k <= kLookBack;) {
       const auto& own = collectives.call_at(*a, k);
-      const auto& other = collectives.call_at(*b, k);
       if (own.begin_ns < first.end_ns) break;
-      if (other.enqueue_ns > second.begin_ns) continue;
-      if (looks_like_a_barrier(own.signature) && looks_like_a_barrier(other.signature))
+      if (looks_like_a_barrier(own.signature) && looks_like_a_barrier(collectives.call_at(*b, k).signature))
         return UnheededBarrier{a->calls[k], b->calls[k]};
     }
   }
@@ -142,10 +147,25 @@ void tell_barriers(const Facts& facts, const RaceBug& bug, std::vector<findings:
   }
 }
 
-void add(const Facts& facts, std::vector<RaceBug>& bugs, const FileRace& race,
+// Stacks are few, races can be many.
+class KnownPlaces {
+ public:
+  explicit KnownPlaces(const Facts& facts) : facts_(facts) {}
+  const std::string& of(const FileEvent& event) {
+    auto [known, fresh] = places_.try_emplace({event.event.process, facts_.job.record(event.event).stack});
+    if (fresh) known->second = facts_.places.of(event.event);
+    return known->second;
+  }
+
+ private:
+  const Facts& facts_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> places_;
+};
+
+void add(const Facts& facts, KnownPlaces& places, std::vector<RaceBug>& bugs, const FileRace& race,
          std::optional<UnheededBarrier> barrier) {
-  std::string change = facts.places.of(opening_of(facts, race.change).event);
-  std::string use = facts.places.of(opening_of(facts, race.use).event);
+  const std::string& change = places.of(opening_of(facts, race.change));
+  const std::string& use = places.of(opening_of(facts, race.use));
   files::Name name = opening_of(facts, race.use).name;
   auto bug = std::find_if(bugs.begin(), bugs.end(), [&](const RaceBug& known) {
     bool same_lines = known.change_place == change && known.use_place == use;
@@ -154,8 +174,8 @@ void add(const Facts& facts, std::vector<RaceBug>& bugs, const FileRace& race,
   if (bug == bugs.end()) {
     bugs.push_back({});
     bug = bugs.end() - 1;
-    bug->change_place = std::move(change);
-    bug->use_place = std::move(use);
+    bug->change_place = change;
+    bug->use_place = use;
   }
   bug->races.push_back(&race);
   if (barrier) bug->barriers.push_back(*barrier);
@@ -168,9 +188,10 @@ void add(const Facts& facts, std::vector<RaceBug>& bugs, const FileRace& race,
 
 std::vector<RaceBug> find_race_bugs(const Facts& facts, bool with_barrier) {
   std::vector<RaceBug> bugs;
+  KnownPlaces places(facts);
   for (const FileRace& race : facts.file_races.races)
     if (auto barrier = barrier_of(facts, race); barrier.has_value() == with_barrier)
-      add(facts, bugs, race, barrier);
+      add(facts, places, bugs, race, barrier);
   return bugs;
 }
 

@@ -37,9 +37,9 @@ std::vector<Search> explain(const HappensBefore& order, const Span& first, const
     double at = static_cast<double>(graph.ns(last)) * 1e-9;
     std::int64_t known = order.known(first.thread, second.thread, graph.ns(last));
     std::string reach = known == Clocks::kNothing ? "nothing that the first rank did"
-                                                  : fmt::format("only what the first rank did until {:.3f} s",
+                                                  : fmt::format("only what the first rank did until {:.6f} s",
                                                                 static_cast<double>(known) * 1e-9);
-    searches.push_back({text, fmt::format("the last, at {:.3f} s, comes after {}", at, reach)});
+    searches.push_back({text, fmt::format("the last, at {:.6f} s, comes after {}", at, reach)});
   }
   return searches;
 }

@@ -137,16 +137,18 @@ class StreamEdges {
     Line sent = line_of(from.sent), received = line_of(to.received);
     Trust trust = std::max(from.trust, to.trust);
     if (!sent.sure || !received.sure) trust = Trust::kUnseen;
+    std::set<ThreadId> senders;
+    for (const Transfer& transfer : from.sent) senders.insert(transfer.call.thread);
     auto piece = sent.pieces.begin();
     for (const Piece& taken : received.pieces) {
       while (piece != sent.pieces.end() && piece->end <= taken.first) ++piece;
       std::uint64_t told = taken.first;
       for (auto part = piece; part != sent.pieces.end() && part->first < taken.end; ++part) {
-        if (part->first > told) from_unseen(from, taken);
+        if (part->first > told) from_unseen(senders, taken);
         told = part->end;
         link(*part, taken, trust);
       }
-      if (told < taken.end) from_unseen(from, taken);
+      if (told < taken.end) from_unseen(senders, taken);
     }
   }
 
@@ -157,9 +159,7 @@ class StreamEdges {
   }
 
   // Bytes that nobody is known to have sent: whoever holds that end may have, up to then.
-  void from_unseen(const StreamEnd& from, const Piece& taken) {
-    std::set<ThreadId> senders;
-    for (const Transfer& sent : from.sent) senders.insert(sent.call.thread);
+  void from_unseen(const std::set<ThreadId>& senders, const Piece& taken) {
     for (ThreadId thread : senders)
       graph_.edge(graph_.up_to(thread, taken.transfer->call.end_ns), nodes_[taken.transfer],
                   EdgeKind::kMessage, Trust::kUnseen);
