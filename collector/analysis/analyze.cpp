@@ -2,6 +2,8 @@
 #include "collector/analysis/analyze.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "collector/alignment/align.h"
 #include "collector/analysis/coverage.h"
@@ -20,6 +22,27 @@ void run_detectors(const detectors::Facts& facts, const std::vector<std::string>
     if (only.empty() || std::find(only.begin(), only.end(), detectors[i].slug) != only.end())
       detectors[i].detect(facts, outcome);
   }
+}
+
+// Those that the engine will be asked about: they use files of several ranks, or write where others write.
+std::vector<ordering::ThreadId> threads_of_files(const files::SharedNames& names,
+                                                 const std::vector<files::Object>& objects,
+                                                 const std::vector<files::WrittenFile>& written) {
+  std::vector<ordering::ThreadId> threads = patterns::judged_threads(names, objects);
+  std::map<std::string_view, std::set<std::int32_t>> of_place;
+  std::map<files::FileId, std::set<std::int32_t>> of_inode;
+  for (const files::WrittenFile& file : written) {
+    of_place[file.place].insert(file.rank);
+    of_inode[{file.device, file.inode}].insert(file.rank);
+  }
+  for (const files::WrittenFile& file : written) {
+    if (of_place[file.place].size() < 2 && of_inode[{file.device, file.inode}].size() < 2) continue;
+    threads.push_back({file.open.process, file.open_thread});
+    threads.push_back({file.open.process, file.last_thread});
+  }
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  return threads;
 }
 
 // Two or more ranks, and neither collectives nor files of theirs: silence would say nothing.
@@ -50,8 +73,13 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   std::vector<patterns::RankSteps> steps = patterns::find_steps(job, collectives);
   detectors::CodePlaces places(job);
   auto data_parallel = patterns::find_data_parallel_groups(job, collectives, steps);
-  detectors::Facts facts{job,    collectives, divergences,   device_order, barriers,
-                         rounds, steps,       data_parallel, places};
+  std::vector<files::WrittenFile> written = files::find_written_files(job);
+  files::SharedNames names = files::find_shared_names(job);
+  std::vector<files::Object> objects = files::find_objects(job, names);
+  ordering::HappensBefore order(job, collectives, names, threads_of_files(names, objects, written));
+  patterns::FileRaces races = patterns::find_file_races(names, objects, order);
+  detectors::Facts facts{job,           collectives, divergences, device_order, barriers, rounds, steps,
+                         data_parallel, places,      written,     names,        order,    races};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);

@@ -5,11 +5,13 @@
 #include <string_view>
 
 #include "collector/detectors/code_places.h"
+#include "collector/files/written_files.h"
 #include "collector/findings/finding.h"
 #include "collector/matching/collectives.h"
 #include "collector/matching/divergence.h"
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
+#include "collector/patterns/file_races.h"
 #include "collector/patterns/gradient_traffic.h"
 #include "collector/patterns/rounds.h"
 #include "collector/patterns/training_steps.h"
@@ -27,6 +29,10 @@ struct Facts {
   const std::vector<patterns::RankSteps>& steps;
   const std::vector<patterns::DataParallelGroup>& data_parallel;
   const CodePlaces& places;
+  const std::vector<files::WrittenFile>& written;
+  const files::SharedNames& names;
+  const ordering::HappensBefore& order;  // knows the threads that touch files of several ranks
+  const patterns::FileRaces& file_races;
 };
 
 struct Detector {
@@ -38,6 +44,8 @@ struct Detector {
 std::span<const Detector> all_detectors();
 
 void detect_skipped_barrier(const Facts& facts, findings::Outcome& outcome);
+void detect_missing_barrier(const Facts& facts, findings::Outcome& outcome);
+void detect_ineffective_barrier(const Facts& facts, findings::Outcome& outcome);
 void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& outcome);

@@ -6,6 +6,8 @@ namespace {
 
 constexpr Detector kDetectors[] = {
     {"skipped-barrier", detect_skipped_barrier},
+    {"missing-barrier", detect_missing_barrier},
+    {"ineffective-barrier", detect_ineffective_barrier},
     {"mismatched-collective", detect_mismatched_collective},
     {"hung-collective", detect_hung_collective},
     {"duplicate-checkpoint-write", detect_duplicate_checkpoint_write},

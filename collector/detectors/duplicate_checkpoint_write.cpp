@@ -90,7 +90,7 @@ std::vector<findings::Evidence> tell_writers(const Facts& facts, const Duplicate
 }
 
 // The first two writers that nothing orders.
-findings::Order tell_order(const Duplicate& duplicate) {
+findings::Order tell_order(const Facts& facts, const Duplicate& duplicate) {
   const WrittenFile& first = *duplicate.writers.front();
   auto other = std::find_if(duplicate.writers.begin(), duplicate.writers.end(),
                             [&](const WrittenFile* file) { return file->rank != first.rank; });
@@ -103,9 +103,7 @@ findings::Order tell_order(const Duplicate& duplicate) {
             opening,
             {{"an end of the first writing before the second begins", "none: both write at the same time"}}};
   return {fmt::format("rank {}'s last write to {} at {}", first.rank, first.path, seconds(first.end_ns)),
-          opening,
-          {{"collective that the second rank's host waits for", "none between"},
-           {"message to the second rank over TCP", "none between"}}};
+          opening, looked_for(facts.order, WriteOrders::writing(first), WriteOrders::opening(second))};
 }
 
 std::string describe(const Duplicate& duplicate, WriteOrder worst) {
@@ -141,7 +139,7 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
                                     : "Let one rank write the common state; only what differs from rank to "
                                       "rank needs a file of each rank.";
   finding.evidence = tell_writers(facts, *worst);
-  if (race) finding.order.push_back(tell_order(*worst));
+  if (race) finding.order.push_back(tell_order(facts, *worst));
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
   finding.key = fmt::format("{} {}", worst->same_file ? "file" : "content", bug.places.front());
   outcome.findings.push_back(std::move(finding));
@@ -150,9 +148,8 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
 }  // namespace
 
 void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& outcome) {
-  const std::vector<WrittenFile> written = files::find_written_files(facts.job);
   WriteOrders orders(facts);
-  for (const Bug& bug : group(facts, orders, find_duplicate_writes(orders, written)))
+  for (const Bug& bug : group(facts, orders, find_duplicate_writes(orders, facts.written)))
     tell(facts, bug, outcome);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "collector/ordering/explanation.h"
 #include "collector/symbols/native_frames.h"
 
 namespace ddpscope::detectors {
@@ -51,6 +52,14 @@ std::string program_place(const model::Job& job, model::EventRef event) {
   auto own = std::find_if_not(stack.begin(), stack.end(), findings::is_library_frame);
   if (own != stack.end()) return *own;
   return stack.empty() ? "" : stack.front();
+}
+
+std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order, const ordering::Span& first,
+                                            const ordering::Span& second) {
+  std::vector<findings::LookedFor> searches;
+  for (ordering::Search& search : ordering::explain(order, first, second))
+    searches.push_back({std::move(search.edge), std::move(search.found)});
+  return searches;
 }
 
 std::string list_ranks(const std::vector<std::int32_t>& ranks) {

@@ -6,6 +6,7 @@
 #include "collector/findings/finding.h"
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
+#include "collector/ordering/happens_before.h"
 
 namespace ddpscope::detectors {
 
@@ -20,6 +21,10 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);
 // The innermost frame that is neither the language's library nor an installed package; the innermost of all
 // without one; empty without a stack.
 std::string program_place(const model::Job& job, model::EventRef event);
+
+// Why nothing orders the two, for Order::looked_for.
+std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order, const ordering::Span& first,
+                                            const ordering::Span& second);
 
 std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
 const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many);

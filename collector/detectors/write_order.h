@@ -9,8 +9,8 @@
 namespace ddpscope::detectors {
 
 enum class WriteOrder : std::uint8_t {
-  kOrdered,    // between the two the ranks met in a collective that the second one's host waited for
-  kMaybe,      // a message came to the second one's rank over TCP in between: from whom is not followed
+  kOrdered,    // in every run
+  kMaybe,      // only if every mutex orders, or by something that recording does not show
   kUnordered,  // nothing did, or the two overlap in time
 };
 
@@ -29,16 +29,13 @@ class WriteOrders {
   // Gradients were reduced in between: the second writes what has been trained since, not the same again.
   bool trained_between(std::int64_t end_ns, const files::WrittenFile& second) const;
 
- private:
-  struct Span {
-    std::int64_t begin_ns, end_ns;
-  };
-  bool met_between(const files::WrittenFile& first, const files::WrittenFile& second) const;
-  const std::vector<Span>& messages_to(std::int32_t rank) const;
+  // What is asked about: all of a writing, by the thread that ended it; its opening.
+  static ordering::Span writing(const files::WrittenFile& file);
+  static ordering::Span opening(const files::WrittenFile& file);
 
+ private:
   const Facts& facts_;
   std::map<std::int32_t, std::vector<std::int64_t>> reductions_ns_;
-  mutable std::map<std::int32_t, std::vector<Span>> messages_;  // read when first asked for
 };
 
 }  // namespace ddpscope::detectors

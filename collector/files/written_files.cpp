@@ -10,24 +10,13 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "collector/files/ignored.h"
 #include "collector/files/places.h"
 
 namespace ddpscope::files {
 namespace {
 
 using trace::Operation;
-
-constexpr std::string_view kIgnored[] = {"/__pycache__/",   "/.triton/",          "/triton_cache",
-                                         "/torchinductor_", "/torch_extensions/", "/.nv/",
-                                         "/.cache/"};
-constexpr std::string_view kIgnoredRoots[] = {"/proc/", "/sys/", "/dev/"};
-
-bool is_ignored(std::string_view path) {
-  auto within = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
-  auto below = [&](std::string_view root) { return path.starts_with(root); };
-  return path.empty() || std::any_of(std::begin(kIgnored), std::end(kIgnored), within) ||
-         std::any_of(std::begin(kIgnoredRoots), std::end(kIgnoredRoots), below);
-}
 
 // Not shared: those are readers'.
 bool takes_exclusively(trace::Call call, std::int32_t operation) {
@@ -54,11 +43,11 @@ class ProcessWrites {
         return open(place, record);
       case Operation::kWrite: {
         auto io = trace::payload_of<trace::payload::FileIo>(record);
-        return write(place, io.file, io.offset, io.bytes);
+        return write(place, record.thread, io.file, io.offset, io.bytes);
       }
       case Operation::kTransfer: {
         auto moved = trace::payload_of<trace::payload::FileTransfer>(record);
-        return write(place, moved.target, moved.target_offset, moved.bytes);
+        return write(place, record.thread, moved.target, moved.target_offset, moved.bytes);
       }
       case Operation::kLock:
         return lock(static_cast<trace::Call>(record.call),
@@ -92,6 +81,7 @@ class ProcessWrites {
     file.inode = opening.inode;
     file.begin_ns = file.last_write_ns = file.end_ns = job_.begin_ns(file.open);
     file.open_ns = job_.end_ns(file.open);
+    file.open_thread = file.last_thread = record.thread;
     file.append = opening.flags & O_APPEND;
     file.truncate = opening.flags & (O_TRUNC | O_EXCL);
     file.exclusive = opening.flags & O_EXCL;
@@ -105,13 +95,17 @@ class ProcessWrites {
     return found == by_number_.end() ? nullptr : &files_[found->second];
   }
 
-  void write(model::EventPlace place, std::uint32_t number, std::uint64_t offset, std::uint64_t bytes) {
+  void write(model::EventPlace place, std::uint16_t thread, std::uint32_t number, std::uint64_t offset,
+             std::uint64_t bytes) {
     WrittenFile* file = find(number);
     if (!file || !bytes) return;
     file->bytes += bytes;
     for (const auto& [lock, held_by] : locks_) file->locks.insert(lock);
     file->last_write_ns = std::max(file->last_write_ns, job_.begin_ns({process_, place}));
-    file->end_ns = std::max(file->end_ns, job_.end_ns({process_, place}));
+    if (std::int64_t end = job_.end_ns({process_, place}); end >= file->end_ns) {
+      file->end_ns = end;
+      file->last_thread = thread;
+    }
     if (offset != ~std::uint64_t{0}) file->extents.push_back({offset, bytes});
   }
 

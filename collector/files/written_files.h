@@ -39,6 +39,7 @@ struct WrittenFile {
   std::int64_t open_ns;        // the opening had returned
   std::int64_t last_write_ns;  // the last write began: until then the file was held open
   std::int64_t end_ns;         // of the last write
+  std::uint16_t open_thread, last_thread;  // that opened it, that wrote last
   std::uint64_t bytes = 0;
   bool append = false;          // opened with O_APPEND
   bool truncate = false;        // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content

@@ -38,10 +38,7 @@ struct DeviceOrder {
   }
 };
 
-// Source of the rules: CUDA's stream and event semantics. A stream depends on what was enqueued to it and,
-// through a wait for an event, on what that event's stream depended on when the event was recorded; the
-// legacy stream of a device depends on its blocking streams. Waits: stream, event and device synchronize, a
-// query that says done, copies that return only when they are done.
+// By the rules of replay_device().
 DeviceOrder find_device_order(const model::Job& job, const matching::Collectives& collectives);
 
 // The collectives of its process that a collective runs after: those before it in its stream, and those that

@@ -1,15 +1,11 @@
 // Every golden trace, in every world that it names.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "collector/analysis/analyze.h"
 #include "tests/golden/expectation.h"
 #include "tests/tools/text_trace.h"
+#include "tests/tools/trace_files.h"
 
 namespace ddpscope::tests {
 namespace {
@@ -25,33 +21,12 @@ class Silent : public reading::Progress {
   void at(const char*, std::uint64_t, std::uint64_t) override {}
 };
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "ddpscope-golden.XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const auto& entry : fs::recursive_directory_iterator(GOLDEN_FOLDER)) {
-    if (entry.path().extension() != ".txt" || entry.path().filename() == "CMakeLists.txt") continue;
-    std::vector<int> worlds = read_expectation(read_text(entry.path()), 2).worlds;
+  for (const fs::path& file : text_traces_below(GOLDEN_FOLDER)) {
+    std::vector<int> worlds = read_expectation(read_text(file), 2).worlds;
     if (worlds.empty()) worlds = {0};  // fails, and says why
-    for (int world : worlds) cases.push_back({entry.path(), world});
+    for (int world : worlds) cases.push_back({file, world});
   }
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) {
     return std::pair(a.file, a.world) < std::pair(b.file, b.world);
@@ -60,11 +35,7 @@ std::vector<Case> all_cases() {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) {
-  std::string name = info.param.file.parent_path().filename().string() + "_" +
-                     info.param.file.stem().string() + "_at_" + std::to_string(info.param.world);
-  for (char& letter : name)
-    if (letter == '-') letter = '_';
-  return name;
+  return test_name_of(info.param.file, "_at_" + std::to_string(info.param.world));
 }
 
 class Golden : public testing::TestWithParam<Case> {};

@@ -126,6 +126,7 @@ class StoryReader {
                 {},
                 0,
                 {},
+                {},
                 {}};
     set_field(event, trace::info_of(trace::PayloadKind::kSetting), "name", word.key);
     set_field(event, trace::info_of(trace::PayloadKind::kSetting), "value", word.text);
@@ -151,7 +152,7 @@ class StoryReader {
   // FIELD=VALUE...
   void event(const Line& line) {
     const std::vector<Word>& words = line.words;
-    Event event{line.number, 1, 0, 0, nullptr, {}, 0, {}, {}};
+    Event event{line.number, 1, 0, 0, nullptr, {}, 0, {}, {}, {}};
     std::string who = words[0].text;
     if (std::size_t slash = who.find('/'); slash != who.npos) {
       event.thread = thread_number(who.substr(slash + 1));
@@ -175,6 +176,8 @@ class StoryReader {
       if (!words[i].has_key()) throw Mistake{"'" + words[i].text + "' is not FIELD=VALUE"};
       if (words[i].key == "stack")
         event.stack = parse_stack(words[i].text);
+      else if (words[i].key == "label")
+        event.label = words[i].text;
       else
         set_field(event, payload, words[i].key, words[i].text);
     }

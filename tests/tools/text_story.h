@@ -27,6 +27,7 @@ struct Event {
   std::uint64_t given;  // bit n: field n was written in the text
   std::vector<Text> texts;
   std::vector<PythonFrame> stack;
+  std::string label;
 };
 
 struct Process {

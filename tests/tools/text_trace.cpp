@@ -54,9 +54,14 @@ Result<CompiledTrace> write_story(const Story& story, const std::filesystem::pat
   for (const Process& process : story.processes) {
     auto scribe = TraceScribe::create(folder, process.identity);
     if (!scribe) return scribe.error();
-    for (const Event& event : process.events)
+    for (const Event& event : process.events) {
       if (!write_event(**scribe, process.identity.clock, event))
         return Error{"no room for a record", "line " + std::to_string(event.line), "is the disk full?"};
+      if (event.label.empty()) continue;
+      const ScribeIdentity& own = process.identity;
+      compiled.labels.push_back(
+          {event.label, own.host, own.pid, event.thread, event.call->call, own.clock.ticks(event.begin_ns)});
+    }
     finish_header(**scribe, process);
     ++compiled.processes;
     compiled.records += process.events.size();

@@ -2,15 +2,29 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "trace/calls.h"
 #include "trace/result.h"
 
 namespace ddpscope::tests {
 
+// A call that the text has given a name to.
+struct LabelledCall {
+  std::string label;
+  std::string host;
+  std::int32_t pid;
+  std::uint16_t thread;
+  trace::Call call;
+  std::uint64_t begin;  // ticks
+};
+
 struct CompiledTrace {
   std::size_t processes;
   std::size_t records;  // and items
+  std::vector<LabelledCall> labels;
 };
 
 // Writes one file per process into `folder`, which is made if it is missing and must hold no trace yet.

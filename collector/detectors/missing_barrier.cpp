@@ -1,0 +1,21 @@
+// missing-barrier: a rank reads, opens or looks for what another one writes or makes, and nothing orders the
+// two (bugs a2, a3 of the catalogue, and a barrier that nobody wrote).
+#include "collector/detectors/file_race_story.h"
+
+namespace ddpscope::detectors {
+
+void detect_missing_barrier(const Facts& facts, findings::Outcome& outcome) {
+  for (const RaceBug& bug : find_race_bugs(facts, false)) {
+    findings::Finding finding = tell_race(facts, bug);
+    finding.slug = "missing-barrier";
+    finding.title = describe_race(facts, bug) + ": nothing orders the two";
+    finding.advice =
+        "Let all ranks meet between the writing and the reading: a barrier that the host waits for, after "
+        "the "
+        "rank that writes has closed the file and before the others open it.";
+    outcome.findings.push_back(std::move(finding));
+  }
+  add_race_coverage(facts, "missing-barrier", outcome);
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,11 @@
+// Files that many jobs share and that no reader misses.
+#pragma once
+#include <string_view>
+
+namespace ddpscope::files {
+
+// Byte code, kernel caches, /proc, /sys, devices and shared memory (design: the default ignore list); and
+// what has no name.
+bool is_ignored(std::string_view path);
+
+}  // namespace ddpscope::files

@@ -1,0 +1,49 @@
+// Replays what the job learns of its names.
+#include "collector/files/name_history.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <set>
+
+namespace ddpscope::files {
+namespace {
+
+using trace::Operation;
+
+Name made_by(const FileEvent& event) {
+  if (event.error) return kNoName;
+  if (event.operation == Operation::kOpen) return event.flags & O_CREAT ? event.name : kNoName;
+  if (event.operation == Operation::kMakeDirectory) return event.name;
+  bool names = event.operation == Operation::kRename || event.operation == Operation::kLink;
+  return names ? event.target : kNoName;
+}
+
+}  // namespace
+
+bool is_look(const FileEvent& event) {
+  return event.operation == Operation::kOpen || event.operation == Operation::kStat ||
+         event.operation == Operation::kAccess;
+}
+
+bool is_miss(const FileEvent& event) {
+  return is_look(event) && (event.error == ENOENT || event.error == ENOTDIR);
+}
+
+bool removes(const FileEvent& event) {
+  return !event.error && (event.operation == Operation::kRename || event.operation == Operation::kUnlink ||
+                          event.operation == Operation::kRemoveDirectory);
+}
+
+void mark_makers(std::vector<FileEvent>& events) {
+  std::set<Name> exists;
+  for (FileEvent& event : events) {
+    event.made = made_by(event);
+    event.fresh = event.made != kNoName && (!exists.count(event.made) || event.flags & O_EXCL);
+    if (removes(event) || is_miss(event)) exists.erase(event.name);
+    if (is_look(event) && !event.error) exists.insert(event.name);
+    if (event.made != kNoName) exists.insert(event.made);
+  }
+}
+
+}  // namespace ddpscope::files

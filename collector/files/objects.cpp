@@ -1,0 +1,207 @@
+// Sorts events into names and contents.
+#include "collector/files/objects.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace ddpscope::files {
+namespace {
+
+using trace::Operation;
+
+bool is_network(std::string_view storage) {
+  return !std::all_of(storage.begin(), storage.end(),
+                      [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+class Sorting {
+ public:
+  Sorting(const model::Job& job, const SharedNames& names) : job_(job), names_(names) {}
+
+  std::vector<Object> take() {
+    for (const FileEvent& event : names_.events)
+      if (event.operation == Operation::kOpen && !event.error)
+        last_opened_[{event.event.process, event.name}] = event.begin_ns;
+    for (std::uint32_t i = 0; i < names_.events.size(); ++i) sort(i);
+    std::vector<Object> objects;
+    for (auto& [name, object] : of_name_) keep(std::move(object), objects);
+    for (auto& [content, object] : of_content_) keep(std::move(object), objects);
+    return objects;
+  }
+
+ private:
+  // Storage, device, inode, generation. Clients of a network file system have devices of their own.
+  using Content = std::tuple<std::string_view, std::uint64_t, std::uint64_t, std::uint32_t>;
+  using OpeningId = std::pair<std::uint32_t, std::uint32_t>;  // process and number
+  struct Opened {
+    std::uint32_t event;
+    Content content;
+    bool inherited;
+    bool stdio, written = false;
+  };
+
+  const FileEvent& event(std::uint32_t index) const { return names_.events[index]; }
+
+  void sort(std::uint32_t index) {
+    const FileEvent& at = event(index);
+    switch (at.operation) {
+      case Operation::kOpen:
+        return open(index);
+      case Operation::kRename:
+      case Operation::kLink:
+        return rename(index);
+      case Operation::kUnlink:
+        if (!at.error) end_content(at.name, at.inode);
+        return;
+      case Operation::kTruncate:
+        if (!at.opening) return truncate_by_name(index);
+        return transfer(index);
+      case Operation::kRead:
+      case Operation::kWrite:
+      case Operation::kMap:
+      case Operation::kClose:
+        return transfer(index);
+      default:
+        return;
+    }
+  }
+
+  Content content(Name name, std::uint64_t device, std::uint64_t inode) {
+    std::string_view place = names_.places[name];
+    std::string_view storage = place.substr(0, place.find('!'));
+    if (is_network(storage)) device = 0;
+    return {storage, device, inode, generation_[{storage, device, inode}]};
+  }
+
+  void end_content(Name name, std::uint64_t inode) {
+    auto known = inode_of_.find(name);
+    if (known == inode_of_.end()) return;
+    auto [storage, device, was, generation] = known->second;
+    if (!inode || inode == was) ++generation_[{storage, device, was}];
+    inode_of_.erase(known);
+  }
+
+  void add_to_name(Name name, AccessKind kind, std::uint32_t index) {
+    Object& object = of_name_[name];
+    object.content = false;
+    object.name = name;
+    object.accesses.push_back({kind, index, index, false});
+  }
+
+  void add_to_content(const Opened& opened, AccessKind kind, std::uint32_t index) {
+    Object& object = of_content_[opened.content];
+    object.content = true;
+    object.name = event(opened.event).name;
+    object.accesses.push_back({kind, index, opened.event, opened.inherited});
+  }
+
+  void open(std::uint32_t index) {
+    const FileEvent& at = event(index);
+    if (is_miss(at) && !(at.flags & O_CREAT)) {
+      auto later = last_opened_.find({at.event.process, at.name});
+      if (later == last_opened_.end() || later->second < at.begin_ns)
+        add_to_name(at.name, AccessKind::kMiss, index);
+      return;
+    }
+    auto call = static_cast<trace::Call>(job_.record(at.event).call);
+    bool inherited = call == trace::Call::inherited_descriptor;
+    if (at.error || !at.inode) return;
+    if (at.flags & O_CREAT && at.flags & O_EXCL && !inherited) end_content(at.name, 0);
+    Opened opened{index, content(at.name, at.device, at.inode), inherited, is_stdio(call)};
+    inode_of_[at.name] = opened.content;
+    if (!inherited) {
+      if (at.made != kNoName && at.fresh)
+        add_to_name(at.name, AccessKind::kMake, index);
+      else if (!(at.flags & O_CREAT))
+        add_to_name(at.name, AccessKind::kOpen, index);
+      if (at.flags & O_TRUNC) add_to_content(opened, AccessKind::kWrite, index);
+    }
+    openings_[{at.event.process, at.opening}] = opened;
+  }
+
+  static bool is_stdio(trace::Call call) {
+    return call == trace::Call::fopen || call == trace::Call::fopen64 || call == trace::Call::freopen ||
+           call == trace::Call::freopen64;
+  }
+
+  void rename(std::uint32_t index) {
+    const FileEvent& at = event(index);
+    if (at.error || at.target == kNoName) return;
+    auto source = inode_of_.find(at.name);
+    Content moved{};
+    bool known = source != inode_of_.end();
+    if (known) moved = source->second;
+    if (at.operation == Operation::kRename && known) inode_of_.erase(source);
+    auto target = inode_of_.find(at.target);
+    if (target != inode_of_.end() && (!known || target->second != moved)) end_content(at.target, 0);
+    if (known) inode_of_[at.target] = moved;
+    if (at.fresh) add_to_name(at.target, AccessKind::kMake, index);
+  }
+
+  void truncate_by_name(std::uint32_t index) {
+    const FileEvent& at = event(index);
+    auto known = inode_of_.find(at.name);
+    if (!at.error && known != inode_of_.end())
+      add_to_content({index, known->second, false, false}, AccessKind::kWrite, index);
+  }
+
+  void transfer(std::uint32_t index) {
+    const FileEvent& at = event(index);
+    auto opened = openings_.find({at.event.process, at.opening});
+    if (opened == openings_.end()) return;
+    bool flushes = opened->second.stdio && opened->second.written;
+    switch (at.operation) {
+      case Operation::kWrite:
+        opened->second.written = true;
+        [[fallthrough]];
+      case Operation::kTruncate:
+        return add_to_content(opened->second, AccessKind::kWrite, index);
+      case Operation::kRead:
+        if (at.bytes) add_to_content(opened->second, AccessKind::kRead, index);
+        return;
+      case Operation::kClose:  // stdio writes when it closes, at the latest
+        if (flushes) add_to_content(opened->second, AccessKind::kWrite, index);
+        return;
+      default:
+        return map(opened->second, index);
+    }
+  }
+
+  void map(const Opened& opened, std::uint32_t index) {
+    std::uint32_t protection = event(index).flags & 0xFFFF, flags = event(index).flags >> 16;
+    add_to_content(opened, AccessKind::kMap, index);
+    if (protection & PROT_WRITE && flags & MAP_SHARED) of_content_[opened.content].shared_memory = true;
+  }
+
+  void keep(Object object, std::vector<Object>& kept) const {
+    std::set<std::int32_t> ranks;
+    bool changed = false;
+    for (const Access& access : object.accesses) {
+      ranks.insert(event(access.event).rank);
+      changed = changed || changes(access.kind) || object.shared_memory;
+    }
+    if (ranks.size() > 1 && changed) kept.push_back(std::move(object));
+  }
+
+  const model::Job& job_;
+  const SharedNames& names_;
+  std::map<Name, Object> of_name_;
+  std::map<Content, Object> of_content_;
+  std::map<Name, Content> inode_of_;  // what each name means at the time
+  std::map<std::tuple<std::string_view, std::uint64_t, std::uint64_t>, std::uint32_t> generation_;
+  std::map<OpeningId, Opened> openings_;
+  std::map<std::pair<std::uint32_t, Name>, std::int64_t> last_opened_;  // by process
+};
+
+}  // namespace
+
+std::vector<Object> find_objects(const model::Job& job, const SharedNames& names) {
+  return Sorting(job, names).take();
+}
+
+}  // namespace ddpscope::files

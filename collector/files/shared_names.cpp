@@ -1,0 +1,265 @@
+// First who touches and who changes which name, then the events of the names that count.
+#include "collector/files/shared_names.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include "collector/files/ignored.h"
+#include "collector/files/name_history.h"
+#include "collector/files/places.h"
+
+namespace ddpscope::files {
+namespace {
+
+using model::Job;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+bool changes_name(Operation operation) {
+  return operation >= Operation::kRename && operation <= Operation::kRemoveDirectory;
+}
+
+bool looks_up(Operation operation) {
+  return operation == Operation::kStat || operation == Operation::kAccess;
+}
+
+bool moves_bytes(Operation operation) {
+  return operation == Operation::kRead || operation == Operation::kWrite ||
+         operation == Operation::kTruncate || operation == Operation::kMap || operation == Operation::kClose;
+}
+
+// Names that a rename makes one: the same file, or one in the same folder, before and after.
+class Families {
+ public:
+  void add() { parent_.push_back(static_cast<Name>(parent_.size())); }
+  Name find(Name name) {
+    while (parent_[name] != name) name = parent_[name] = parent_[parent_[name]];
+    return name;
+  }
+  void join(Name a, Name b) { parent_[find(b)] = find(a); }
+
+ private:
+  std::vector<Name> parent_;
+};
+
+class Survey {
+ public:
+  explicit Survey(const Job& job) : job_(job), places_(job), names_(job.processes.size()) {}
+
+  SharedNames take() {
+    each_record([&](std::uint32_t process, model::EventPlace, const Record& record, Operation operation) {
+      touch(process, record, operation);
+    });
+    join_renamed();
+    choose();
+    if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end()) {
+      each_record(
+          [&](std::uint32_t process, model::EventPlace place, const Record& record, Operation operation) {
+            collect({process, place}, record, operation);
+          });
+      std::stable_sort(out_.events.begin(), out_.events.end(),
+                       [](const FileEvent& a, const FileEvent& b) { return a.begin_ns < b.begin_ns; });
+      mark_makers(out_.events);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Touched {
+    std::int32_t rank = -1;
+    bool several = false, changed = false;
+  };
+
+  template <class Visit>
+  void each_record(Visit visit) {
+    for (std::uint32_t process = 0; process < job_.processes.size(); ++process) {
+      if (job_.processes[process].rank < 0) continue;
+      openings_.clear();
+      model::for_each_in_time(
+          job_.processes[process].file, [&](model::EventPlace place, const Record& record) {
+            Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+            if (operation >= Operation::kOpen && operation <= Operation::kAccess)
+              visit(process, place, record, operation);
+          });
+    }
+  }
+
+  // String ids are few, records many.
+  Name name_of(std::uint32_t process, std::uint32_t path) {
+    auto [known, fresh] = names_[process].emplace(path, kNoName);
+    if (!fresh) return known->second;
+    std::string_view text = job_.processes[process].file.string(path);
+    if (is_ignored(text)) return kNoName;
+    std::string place = places_.of(process, text);
+    auto [name, made] = by_place_.emplace(place, static_cast<Name>(out_.places.size()));
+    if (made) {
+      out_.places.push_back(std::move(place));
+      out_.paths.emplace_back(text);
+      touched_.emplace_back();
+      families_.add();
+    }
+    return known->second = name->second;
+  }
+
+  void touch(Name name, std::int32_t rank, bool changed) {
+    if (name == kNoName) return;
+    Touched& touched = touched_[name];
+    touched.several = touched.several || (touched.rank >= 0 && touched.rank != rank);
+    touched.rank = rank;
+    touched.changed = touched.changed || changed;
+  }
+
+  void touch(std::uint32_t process, const Record& record, Operation operation) {
+    std::int32_t rank = job_.processes[process].rank;
+    const trace::CallInfo* info = trace::find_call(record.call);
+    if (operation == Operation::kOpen && info->payload == trace::PayloadKind::kFileOpen) {
+      auto opening = trace::payload_of<payload::FileOpen>(record);
+      bool writes = (opening.flags & O_ACCMODE) != O_RDONLY && !opening.error;
+      touch(name_of(process, opening.path), rank, writes);
+    } else if (info->payload == trace::PayloadKind::kFileName) {
+      auto call = trace::payload_of<payload::FileName>(record);
+      bool changes = (changes_name(operation) || operation == Operation::kTruncate) && !call.error;
+      Name name = name_of(process, call.path);
+      touch(name, rank, changes);
+      if (!call.target || !changes) return;
+      Name target = name_of(process, call.target);
+      touch(target, rank, true);
+      if (operation == Operation::kRename && name != kNoName && target != kNoName)
+        renames_.emplace_back(name, target);
+    }
+  }
+
+  void join_renamed() {
+    for (auto [from, to] : renames_) {
+      families_.join(from, to);
+      std::string below = out_.places[to] + "/";
+      for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below);
+           ++it) {
+        auto before = by_place_.find(out_.places[from] + "/" + it->first.substr(below.size()));
+        if (before != by_place_.end()) families_.join(before->second, it->second);
+      }
+    }
+  }
+
+  void choose() {
+    std::map<Name, Touched> whole;
+    for (Name name = 0; name < touched_.size(); ++name) {
+      Touched& family = whole[families_.find(name)];
+      const Touched& own = touched_[name];
+      if (own.rank < 0) continue;
+      family.several = family.several || own.several || (family.rank >= 0 && family.rank != own.rank);
+      family.rank = own.rank;
+      family.changed = family.changed || own.changed;
+    }
+    chosen_.resize(touched_.size());
+    for (Name name = 0; name < touched_.size(); ++name) {
+      const Touched& family = whole[families_.find(name)];
+      chosen_[name] = family.several && family.changed;
+    }
+    for (auto [from, to] : renames_) chosen_[from] = chosen_[to] = chosen_[from] || chosen_[to] || folds(to);
+  }
+
+  // A folder whose files count.
+  bool folds(Name folder) const {
+    std::string below = out_.places[folder] + "/";
+    for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below); ++it)
+      if (chosen_[it->second]) return true;
+    return false;
+  }
+
+  bool counts(Name name) const { return name != kNoName && chosen_[name]; }
+
+  FileEvent make(model::EventRef event, const Record& record, Operation operation, Name name) const {
+    FileEvent made{.event = event,
+                   .rank = job_.processes[event.process].rank,
+                   .thread = record.thread,
+                   .operation = operation,
+                   .name = name,
+                   .begin_ns = job_.begin_ns(event),
+                   .end_ns = job_.end_ns(event)};
+    return made;
+  }
+
+  void collect(model::EventRef event, const Record& record, Operation operation) {
+    const trace::CallInfo* info = trace::find_call(record.call);
+    if (info->payload == trace::PayloadKind::kFileOpen) return collect_open(event, record, operation);
+    if (info->payload == trace::PayloadKind::kFileName) return collect_name(event, record, operation);
+    if (info->payload == trace::PayloadKind::kFileTransfer) return collect_transfer(event, record);
+    if (!moves_bytes(operation) || info->payload != trace::PayloadKind::kFileIo) return;
+    auto io = trace::payload_of<payload::FileIo>(record);
+    auto opening = openings_.find(io.file);
+    if (opening == openings_.end() || io.error) return;
+    FileEvent moved = make(event, record, operation, opening->second);
+    moved.opening = io.file;
+    moved.bytes = io.bytes;
+    if (operation == Operation::kMap) moved.flags = io.count | static_cast<std::uint32_t>(io.next) << 16;
+    out_.events.push_back(moved);
+  }
+
+  void collect_open(model::EventRef event, const Record& record, Operation operation) {
+    auto call = trace::payload_of<payload::FileOpen>(record);
+    Name name = name_of(event.process, call.path);
+    if (!counts(name)) return;
+    FileEvent opened = make(event, record, operation, name);
+    opened.device = call.device;
+    opened.inode = call.inode;
+    opened.flags = call.flags;
+    opened.opening = call.error ? 0 : call.file;
+    opened.error = call.error;
+    if (call.error && call.fd < 0)
+      opened.attempts = static_cast<std::uint32_t>(-static_cast<std::int64_t>(call.fd));
+    if (opened.opening) openings_[opened.opening] = name;
+    out_.events.push_back(opened);
+  }
+
+  void collect_name(model::EventRef event, const Record& record, Operation operation) {
+    if (!changes_name(operation) && !looks_up(operation) && operation != Operation::kTruncate) return;
+    auto call = trace::payload_of<payload::FileName>(record);
+    Name name = name_of(event.process, call.path);
+    Name target = call.target ? name_of(event.process, call.target) : kNoName;
+    if (!counts(name) && !counts(target)) return;
+    FileEvent changed = make(event, record, operation, name);
+    changed.target = target;
+    changed.device = call.device;
+    changed.inode = call.inode;
+    changed.attempts = std::max(call.count, 1u);
+    changed.error = call.error;
+    out_.events.push_back(changed);
+  }
+
+  void collect_transfer(model::EventRef event, const Record& record) {
+    auto call = trace::payload_of<payload::FileTransfer>(record);
+    if (call.error || !call.bytes) return;
+    for (auto [number, operation] :
+         {std::pair(call.source, Operation::kRead), {call.target, Operation::kWrite}}) {
+      auto opening = openings_.find(number);
+      if (!number || opening == openings_.end()) continue;
+      FileEvent moved = make(event, record, operation, opening->second);
+      moved.opening = number;
+      moved.bytes = call.bytes;
+      out_.events.push_back(moved);
+    }
+  }
+
+  const Job& job_;
+  Places places_;
+  SharedNames out_;
+  std::vector<std::unordered_map<std::uint32_t, Name>> names_;  // by process and string id
+  std::map<std::string, Name> by_place_;
+  std::vector<Touched> touched_;  // by name
+  std::vector<bool> chosen_;
+  std::vector<std::pair<Name, Name>> renames_;
+  Families families_;
+  std::unordered_map<std::uint32_t, Name> openings_;  // of the process at hand
+};
+
+}  // namespace
+
+SharedNames find_shared_names(const Job& job) { return Survey(job).take(); }
+
+}  // namespace ddpscope::files

@@ -1,0 +1,48 @@
+// The names of files that two ranks touch and one of them changes, and all that the job does with them.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "collector/model/job.h"
+
+namespace ddpscope::files {
+
+using Name = std::uint32_t;  // index in SharedNames::places
+constexpr Name kNoName = std::numeric_limits<std::uint32_t>::max();
+
+// An opening, look-up, change of a name, or a transfer through an opening.
+struct FileEvent {
+  model::EventRef event;
+  std::int32_t rank;
+  std::uint16_t thread;
+  trace::Operation operation;
+  Name name;
+  Name target = kNoName;  // of a rename or link
+  std::int64_t begin_ns, end_ns;
+  std::uint64_t device = 0, inode = 0;  // 0 where the call does not tell
+  std::uint32_t flags = 0;              // of an opening; of a mapping: its protection and, above, its flags
+  std::uint32_t opening = 0;            // number in its process; 0 if it failed
+  std::uint32_t attempts = 1;           // that one record stands for
+  std::int32_t error = 0;
+  std::uint64_t bytes = 0;  // transferred
+  Name made = kNoName;      // the name that this call gave a meaning, or another one
+  bool fresh = false;       // that name meant nothing before, as far as the job's calls tell
+};
+
+bool is_look(const FileEvent& event);  // at a name: stat, access, open
+bool is_miss(const FileEvent& event);  // such a one that found nothing
+bool removes(const FileEvent& event);  // its name has no meaning from here on
+
+struct SharedNames {
+  std::vector<std::string> places;  // see Places
+  std::vector<std::string> paths;   // as one process names each
+  std::vector<FileEvent> events;    // by begin
+};
+
+// Of ranks and of the processes that work for them; ignored files are left out. A file that is renamed,
+// itself or with its folder, takes its whole history along.
+SharedNames find_shared_names(const model::Job& job);
+
+}  // namespace ddpscope::files

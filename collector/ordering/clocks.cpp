@@ -1,0 +1,180 @@
+// Kahn's algorithm, joining clocks on the way.
+#include "collector/ordering/clocks.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace ddpscope::ordering {
+
+Clocks::Clocks(const Graph& graph, const std::vector<ThreadId>& judged, Trust trust) : graph_(graph) {
+  components_.assign(graph.threads().size(), kNoComponent);
+  for (ThreadId thread : judged)
+    if (std::uint32_t number = graph.number_of(thread); number != Graph::kNoThread)
+      if (components_[number] == kNoComponent) components_[number] = size_++;
+  link(trust);
+  run();
+}
+
+// Edges by either end, as offsets into one array.
+void Clocks::link(Trust trust) {
+  std::size_t nodes = graph_.nodes();
+  previous_.assign(nodes, kNoNode);
+  next_.assign(nodes, kNoNode);
+  for (ThreadId thread : graph_.threads()) {
+    const std::vector<Node>& own = graph_.nodes_of(thread);
+    for (std::size_t i = 1; i < own.size(); ++i) {
+      previous_[own[i]] = own[i - 1];
+      next_[own[i - 1]] = own[i];
+    }
+  }
+  first_in_.assign(nodes + 1, 0);
+  first_out_.assign(nodes + 1, 0);
+  for (const Edge& edge : graph_.edges()) {
+    if (edge.trust > trust) continue;
+    ++first_in_[edge.to + 1];
+    ++first_out_[edge.from + 1];
+  }
+  for (std::size_t i = 0; i < nodes; ++i) {
+    first_in_[i + 1] += first_in_[i];
+    first_out_[i + 1] += first_out_[i];
+  }
+  in_.resize(first_in_[nodes]);
+  out_.resize(first_out_[nodes]);
+  std::vector<std::uint32_t> at_in = first_in_, at_out = first_out_;
+  for (const Edge& edge : graph_.edges()) {
+    if (edge.trust > trust) continue;
+    in_[at_in[edge.to]++] = edge.from;
+    out_[at_out[edge.from]++] = edge.to;
+  }
+}
+
+template <class Visit>
+void Clocks::each_before(Node node, Visit visit) const {
+  if (previous_[node] != kNoNode) visit(previous_[node]);
+  for (std::uint32_t i = first_in_[node]; i < first_in_[node + 1]; ++i) visit(in_[i]);
+}
+
+template <class Visit>
+void Clocks::each_after(Node node, Visit visit) const {
+  if (next_[node] != kNoNode) visit(next_[node]);
+  for (std::uint32_t i = first_out_[node]; i < first_out_[node + 1]; ++i) visit(out_[i]);
+}
+
+void Clocks::run() {
+  std::size_t nodes = graph_.nodes();
+  clocks_.resize(nodes);
+  waiting_.assign(nodes, 0);
+  readers_.assign(nodes, 0);
+  std::queue<Node> ready;
+  for (Node node = 0; node < nodes; ++node) {
+    each_before(node, [&](Node) { ++waiting_[node]; });
+    each_after(node, [&](Node) { ++readers_[node]; });
+    if (waiting_[node] == 0) ready.push(node);
+  }
+  std::vector<Node> left;  // latest first
+  for (std::size_t done = 0; done < nodes; ++done) {
+    if (ready.empty()) {
+      if (!contradictory_) left = find_left();
+      while (waiting_[left.back()] == kDone) left.pop_back();
+      ready.push(left.back());
+    }
+    Node node = ready.front();
+    ready.pop();
+    waiting_[node] = kDone;
+    settle(node);
+    each_after(node, [&](Node after) {
+      if (waiting_[after] != kDone && --waiting_[after] == 0) ready.push(after);
+    });
+  }
+}
+
+// Edges go in a circle: from here on the earliest goes first where nothing else can.
+std::vector<Node> Clocks::find_left() {
+  contradictory_ = true;
+  std::vector<Node> left;
+  for (Node node = 0; node < waiting_.size(); ++node)
+    if (waiting_[node] != kDone) left.push_back(node);
+  std::sort(left.begin(), left.end(),
+            [&](Node a, Node b) { return std::pair(graph_.ns(a), a) > std::pair(graph_.ns(b), b); });
+  return left;
+}
+
+std::size_t Clocks::component(Node node) const {
+  return graph_.on_thread(node) ? components_[graph_.thread_number(node)] : kNoComponent;
+}
+
+// What a node knows while it is put together: another node's clock as long as that says it all.
+class Clocks::Draft {
+ public:
+  Draft(Clock known, std::size_t size) : known_(std::move(known)), size_(size) {}
+
+  void learn(const Clock& other) {
+    if (!other || other == known_) return;
+    if (!known_) {
+      known_ = other;
+      return;
+    }
+    bool news = false, all = true;  // anything in `other` that is new; everything known is in `other`
+    for (std::size_t i = 0; i < size_; ++i) {
+      news = news || (*other)[i] > (*known_)[i];
+      all = all && (*other)[i] >= (*known_)[i];
+    }
+    if (!news) return;
+    if (all) {
+      known_ = other;
+      own_.reset();
+      return;
+    }
+    Values& values = writable();
+    for (std::size_t i = 0; i < size_; ++i) values[i] = std::max(values[i], (*other)[i]);
+  }
+
+  void learn(std::size_t component, std::int64_t ns) {
+    if (!known_ || (*known_)[component] < ns) writable()[component] = ns;
+  }
+
+  Clock take() { return std::move(known_); }
+
+ private:
+  Values& writable() {
+    if (!own_) {
+      own_ = known_ ? std::make_shared<Values>(*known_) : std::make_shared<Values>(size_, kNothing);
+      known_ = own_;
+    }
+    return *own_;
+  }
+
+  Clock known_;
+  std::shared_ptr<Values> own_;  // the same, where it is not shared yet
+  std::size_t size_;
+};
+
+void Clocks::settle(Node node) {
+  Draft draft(previous_[node] == kNoNode ? Clock{} : clocks_[previous_[node]], size_);
+  for (std::uint32_t i = first_in_[node]; i < first_in_[node + 1]; ++i) {
+    Node from = in_[i];
+    draft.learn(clocks_[from]);
+    if (std::size_t own = component(from); own != kNoComponent) draft.learn(own, graph_.ns(from));
+  }
+  clocks_[node] = draft.take();
+  each_before(node, [&](Node before) { leave(before); });
+  if (readers_[node] == 0 && component(node) == kNoComponent) clocks_[node].reset();
+}
+
+// A clock that nobody will read any more goes; those of judged threads are asked for in the end.
+void Clocks::leave(Node node) {
+  if (readers_[node] && --readers_[node] == 0 && component(node) == kNoComponent) clocks_[node].reset();
+}
+
+std::int64_t Clocks::known(ThreadId of, ThreadId thread, std::int64_t from_ns) const {
+  std::uint32_t number = graph_.number_of(of);
+  if (number == Graph::kNoThread || components_[number] == kNoComponent) return kNothing;
+  const std::vector<Node>& nodes = graph_.nodes_of(thread);
+  auto later = [&](std::int64_t ns, Node node) { return ns < graph_.ns(node); };
+  auto after = std::upper_bound(nodes.begin(), nodes.end(), from_ns, later);
+  if (after == nodes.begin()) return kNothing;
+  const Clock& clock = clocks_[*(after - 1)];
+  return clock ? (*clock)[components_[number]] : kNothing;
+}
+
+}  // namespace ddpscope::ordering

@@ -1,0 +1,57 @@
+// What each node of the graph comes after: for every judged thread the latest moment of its program order.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "collector/ordering/graph.h"
+
+namespace ddpscope::ordering {
+
+// Vector clocks with one component a judged thread. A clock is immutable and shared by all nodes that know
+// the same; it is made anew only where something is learned.
+class Clocks {
+ public:
+  // Follows edges of `trust` and more trusted ones. The graph is finished and lives on.
+  Clocks(const Graph& graph, const std::vector<ThreadId>& judged, Trust trust);
+
+  static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min();
+
+  // Up to which moment (ns) what `of` did comes before what `thread` does from `from_ns` on. Both are judged.
+  std::int64_t known(ThreadId of, ThreadId thread, std::int64_t from_ns) const;
+
+  // Nodes that come after themselves, by edges that contradict each other: what passes through one was
+  // followed in part only.
+  bool contradictory() const { return contradictory_; }
+
+ private:
+  using Values = std::vector<std::int64_t>;     // ns, by component
+  using Clock = std::shared_ptr<const Values>;  // none: knows nothing
+  class Draft;
+
+  void link(Trust trust);
+  void run();
+  void settle(Node node);
+  std::vector<Node> find_left();
+  std::size_t component(Node node) const;
+  void leave(Node node);
+  template <class Visit>
+  void each_before(Node node, Visit visit) const;
+  template <class Visit>
+  void each_after(Node node, Visit visit) const;
+
+  static constexpr std::size_t kNoComponent = std::numeric_limits<std::size_t>::max();
+  static constexpr std::uint32_t kDone = std::numeric_limits<std::uint32_t>::max();
+
+  const Graph& graph_;
+  std::vector<std::size_t> components_;  // by thread number of the graph
+  std::size_t size_ = 0;                 // of a clock
+  std::vector<Clock> clocks_;            // by node; dropped once nobody asks
+  std::vector<Node> previous_, next_;    // in program order
+  std::vector<std::uint32_t> first_in_, first_out_;
+  std::vector<Node> in_, out_;
+  std::vector<std::uint32_t> waiting_, readers_;
+  bool contradictory_ = false;
+};
+
+}  // namespace ddpscope::ordering

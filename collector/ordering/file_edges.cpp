@@ -1,0 +1,144 @@
+// Names that come to be, and who sees them.
+#include "collector/ordering/file_edges.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+
+namespace ddpscope::ordering {
+namespace {
+
+using files::FileEvent;
+using files::is_look;
+using files::is_miss;
+using files::kNoName;
+using files::Name;
+using files::removes;
+using trace::Operation;
+
+class FileEdges {
+ public:
+  FileEdges(const model::Job& job, const files::SharedNames& names, Graph& graph)
+      : job_(job), names_(names), graph_(graph), synchronises_(names.events.size()) {}
+
+  std::vector<bool> add() {
+    for (const FileEvent& event : names_.events) {
+      if (event.made != kNoName) makers_[event.made].push_back(&event);
+      if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
+        published_.emplace(names_.places[event.target], event.target);
+    }
+    for (std::size_t i = 0; i < names_.events.size(); ++i) see(i);
+    return std::move(synchronises_);
+  }
+
+ private:
+  using Looker = std::pair<ThreadId, Name>;
+  struct Polling {
+    std::uint32_t misses = 0;
+    std::int64_t last_ns = 0;
+    std::vector<std::size_t> events;
+  };
+
+  static ThreadId thread_of(const FileEvent& event) { return {event.event.process, event.thread}; }
+  static Span span_of(const FileEvent& event) { return {thread_of(event), event.begin_ns, event.end_ns}; }
+
+  void see(std::size_t index) {
+    const FileEvent& event = names_.events[index];
+    if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
+      renames_[event.target].push_back(&event);
+    if (removes(event)) removed_[event.name] = &event;
+    if (!is_look(event)) return;
+    Looker looker{thread_of(event), event.name};
+    if (is_miss(event)) {
+      Polling& polling = polling_[looker];
+      polling.misses += event.attempts;
+      polling.last_ns = event.begin_ns;
+      polling.events.push_back(index);
+      return;
+    }
+    if (event.error) return;
+    if (event.operation == Operation::kOpen && event.flags & O_CREAT) {
+      if (event.flags & O_EXCL) follow_removal(event);
+    } else {
+      end_polling(looker, index);
+      follow_renames(index);
+    }
+    polling_.erase(looker);
+  }
+
+  // The name came to be between the last failure and the success: by the first that made it then.
+  void end_polling(const Looker& looker, std::size_t index) {
+    const FileEvent& seen = names_.events[index];
+    auto polled = polling_.find(looker);
+    if (polled == polling_.end() || polled->second.misses < kPolls) return;
+    const FileEvent* made = nullptr;
+    for (const FileEvent* maker : makers_[seen.name]) {
+      if (maker->begin_ns > seen.end_ns + job_.clock_error_ns) break;
+      if (maker->end_ns + job_.clock_error_ns >= polled->second.last_ns &&
+          thread_of(*maker) != looker.first && !made)
+        made = maker;
+    }
+    if (!made) return;
+    graph_.edge(graph_.through(span_of(*made)), graph_.after(span_of(seen)), EdgeKind::kFile);
+    synchronises_[index] = true;
+    for (std::size_t miss : polled->second.events) synchronises_[miss] = true;
+  }
+
+  // What was written under another name and then got this one was complete. A name that had meant another
+  // file until then may be seen with either: that says nothing of the rename itself.
+  void follow_renames(std::size_t index) {
+    const FileEvent& seen = names_.events[index];
+    follow_rename(index, seen.name, seen.inode);
+    const std::string& place = names_.places[seen.name];
+    for (std::size_t slash = place.rfind('/'); slash != std::string::npos && slash;
+         slash = place.rfind('/', slash - 1))
+      if (auto folder = published_.find(place.substr(0, slash)); folder != published_.end())
+        follow_rename(index, folder->second, 0);
+  }
+
+  void follow_rename(std::size_t index, Name name, std::uint64_t inode) {
+    const FileEvent& seen = names_.events[index];
+    auto known = renames_.find(name);
+    if (known == renames_.end()) return;
+    for (auto rename = known->second.rbegin(); rename != known->second.rend(); ++rename) {
+      const FileEvent& event = **rename;
+      if (inode && event.inode && inode != event.inode) continue;
+      if (!inode && event.end_ns > seen.end_ns + job_.clock_error_ns) continue;
+      if (thread_of(event) == thread_of(seen)) return;
+      if (!followed_.insert({thread_of(seen), &event}).second) return;
+      if (event.fresh) synchronises_[index] = true;
+      Node from = event.fresh ? graph_.through(span_of(event)) : graph_.before(span_of(event));
+      graph_.edge(from, graph_.after(span_of(seen)), EdgeKind::kFile);
+      return;
+    }
+  }
+
+  // Nobody can make what is there already.
+  void follow_removal(const FileEvent& made) {
+    auto removal = removed_.find(made.name);
+    if (removal != removed_.end() && thread_of(*removal->second) != thread_of(made))
+      graph_.edge(graph_.through(span_of(*removal->second)), graph_.after(span_of(made)), EdgeKind::kFile);
+  }
+
+  const model::Job& job_;
+  const files::SharedNames& names_;
+  Graph& graph_;
+  std::vector<bool> synchronises_;
+  std::map<Name, std::vector<const FileEvent*>> makers_;
+  std::map<std::string, Name, std::less<>> published_;  // rename targets, by place
+  std::map<Looker, Polling> polling_;
+  std::map<Name, std::vector<const FileEvent*>> renames_;
+  std::map<Name, const FileEvent*> removed_;  // by what last
+  std::set<std::pair<ThreadId, const FileEvent*>> followed_;
+};
+
+}  // namespace
+
+std::vector<bool> add_file_edges(const model::Job& job, const files::SharedNames& names, Graph& graph) {
+  return FileEdges(job, names, graph).add();
+}
+
+}  // namespace ddpscope::ordering

@@ -1,0 +1,89 @@
+// Collects the edges of all sources and asks the clocks.
+#include "collector/ordering/happens_before.h"
+
+#include <algorithm>
+
+#include "collector/ordering/device_edges.h"
+#include "collector/ordering/file_edges.h"
+#include "collector/ordering/losses.h"
+#include "collector/ordering/process_edges.h"
+#include "collector/ordering/stream_edges.h"
+#include "collector/ordering/thread_edges.h"
+
+namespace ddpscope::ordering {
+
+namespace {
+
+// Stretches of time, in order and without overlap.
+void merge(std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
+  std::sort(stretches.begin(), stretches.end());
+  std::size_t kept = 0;
+  for (const auto& stretch : stretches) {
+    if (kept && stretch.first <= stretches[kept - 1].second)
+      stretches[kept - 1].second = std::max(stretches[kept - 1].second, stretch.second);
+    else
+      stretches[kept++] = stretch;
+  }
+  stretches.resize(kept);
+}
+
+}  // namespace
+
+HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives& collectives,
+                             const files::SharedNames& names, std::vector<ThreadId> judged)
+    : job_(job), bulk_from_ns_(complete_from_ns(job)) {
+  kept_lost_ = lost_records(job);
+  if (!judged.empty()) {
+    add_process_edges(job, graph_);
+    add_communicator_edges(job, collectives, graph_);
+    add_device_edges(job, collectives, graph_);
+    std::vector<Span> runs = add_stream_edges(job, graph_);
+    add_thread_edges(job, graph_);
+    synchronises_ = add_file_edges(job, names, graph_);
+    add_lock_edges(job, graph_);
+    one_actor_ = add_unseen_hand_overs(job, judged, graph_);
+    for (const Span& run : runs)
+      if (one_actor_.count(run.thread.process)) unseen_talk_.emplace_back(run.begin_ns, run.end_ns);
+    merge(unseen_talk_);
+  }
+  for (ThreadId thread : judged) graph_.mention(thread);
+  graph_.finish();
+  bool used[3] = {true, false, false};
+  for (const Edge& edge : graph_.edges()) used[static_cast<std::size_t>(edge.trust)] = true;
+  for (Trust trust : {Trust::kSeen, Trust::kAssumed, Trust::kUnseen}) {
+    auto level = static_cast<std::size_t>(trust);
+    clocks_[level] = used[level] ? std::make_shared<Clocks>(graph_, judged, trust) : clocks_[level - 1];
+  }
+}
+
+bool HappensBefore::before(const Span& first, const Span& second, Trust trust) const {
+  if (first.begin_ns > second.end_ns + job_.clock_error_ns) return false;
+  if (first.thread == second.thread) return first.end_ns <= second.begin_ns;
+  bool one_actor = first.thread.process == second.thread.process && one_actor_.count(first.thread.process);
+  if (trust == Trust::kUnseen && one_actor && first.end_ns <= second.begin_ns) return true;
+  return clocks(trust).known(first.thread, second.thread, second.begin_ns) >= first.end_ns;
+}
+
+// Whether all calls that could order `earlier` before another are there.
+bool HappensBefore::known_in_full(const Span& earlier) const {
+  return !kept_lost_ && earlier.end_ns >= bulk_from_ns_ && !clocks(Trust::kSeen).contradictory();
+}
+
+// Ranks talked between the two, in a process of which nobody knows what its threads told each other.
+bool HappensBefore::talked_between(const Span& earlier, const Span& later) const {
+  auto ends_before = [](const auto& stretch, std::int64_t ns) { return stretch.second < ns; };
+  auto talk = std::lower_bound(unseen_talk_.begin(), unseen_talk_.end(), earlier.end_ns, ends_before);
+  return talk != unseen_talk_.end() && talk->first <= later.begin_ns;
+}
+
+Verdict HappensBefore::between(const Span& a, const Span& b) const {
+  auto ordered = [&](Trust trust) { return before(a, b, trust) || before(b, a, trust); };
+  if (ordered(Trust::kSeen)) return Verdict::kOrdered;
+  bool a_first = a.begin_ns <= b.begin_ns;
+  if (!known_in_full(a_first ? a : b)) return Verdict::kUnjudged;
+  if (ordered(Trust::kAssumed)) return Verdict::kLikely;
+  bool may_be = ordered(Trust::kUnseen) || talked_between(a_first ? a : b, a_first ? b : a);
+  return may_be ? Verdict::kUnjudged : Verdict::kUnordered;
+}
+
+}  // namespace ddpscope::ordering

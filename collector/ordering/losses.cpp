@@ -1,0 +1,37 @@
+// Health counters and recycled chunks.
+#include "collector/ordering/losses.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace ddpscope::ordering {
+
+bool lost_records(const model::Job& job) {
+  return std::any_of(job.processes.begin(), job.processes.end(), [](const model::Process& process) {
+    return process.file.health(trace::Health::kept_records_lost) ||
+           process.file.health(trace::Health::bulk_records_lost) ||
+           process.file.health(trace::Health::chunk_open_failed) ||
+           process.file.health(trace::Health::threads_lost) || !process.file.damage().empty();
+  });
+}
+
+std::int64_t complete_from_ns(const model::Job& job) {
+  std::int64_t from = std::numeric_limits<std::int64_t>::min();
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    const trace::TraceFile& file = job.processes[i].file;
+    if (!file.health(trace::Health::bulk_records_overwritten)) continue;
+    // The ring takes the oldest chunk there is: what it has left begins with the oldest one left. A thread
+    // may have lost more of its own, if it was the only one to write.
+    std::map<std::uint16_t, std::uint64_t> oldest;
+    for (const trace::RecordSpan& span : file.records()) {
+      if (span.kind != trace::ChunkKind::kBulk || span.records.empty()) continue;
+      auto [known, fresh] = oldest.emplace(span.thread, span.records.front().begin);
+      known->second = std::min(known->second, span.records.front().begin);
+    }
+    for (auto [thread, ticks] : oldest) from = std::max(from, job.time_ns(i, ticks));
+  }
+  return from;
+}
+
+}  // namespace ddpscope::ordering

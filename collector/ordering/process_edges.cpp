@@ -1,0 +1,128 @@
+// fork, exec, exit, wait.
+#include "collector/ordering/process_edges.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace ddpscope::ordering {
+namespace {
+
+using model::Job;
+using model::Process;
+using trace::Operation;
+using trace::Record;
+
+class ProcessEdges {
+ public:
+  ProcessEdges(const Job& job, Graph& graph) : job_(job), graph_(graph) {
+    for (std::uint32_t i = 0; i < job.processes.size(); ++i)
+      by_pid_[{job.processes[i].host, job.processes[i].header().pid}].push_back(i);
+    for (auto& [pid, processes] : by_pid_)  // a number is given again, and exec begins a new file
+      std::stable_sort(processes.begin(), processes.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return job.processes[a].first_ns < job.processes[b].first_ns;
+      });
+  }
+
+  void run() {
+    for (process_ = 0; process_ < job_.processes.size(); ++process_)
+      model::for_each(job_.processes[process_].file,
+                      [&](model::EventPlace place, const Record& record) { see(place, record); });
+    for (std::uint32_t child = 0; child < job_.processes.size(); ++child)
+      if (!linked_.count(child)) link_unseen(child);
+  }
+
+ private:
+  void see(model::EventPlace place, const Record& record) {
+    switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
+      case Operation::kFork:
+      case Operation::kSpawn:
+        return made(place, record);
+      case Operation::kExecute:
+        return replaced(place, record);
+      case Operation::kWaitChild:
+        return awaited(place, record);
+      default:
+        return;
+    }
+  }
+
+  Span span(model::EventPlace place, const Record& record) const {
+    model::EventRef event{process_, place};
+    return {{process_, record.thread}, job_.begin_ns(event), job_.end_ns(event)};
+  }
+
+  // Of this pid on this host: the last file that began by then, or the first that began after.
+  std::optional<std::uint32_t> file_of(std::int32_t pid, std::int64_t ns, bool after) const {
+    auto found = by_pid_.find({job_.processes[process_].host, pid});
+    if (found == by_pid_.end()) return std::nullopt;
+    std::optional<std::uint32_t> latest;
+    for (std::uint32_t process : found->second) {
+      bool later = job_.processes[process].first_ns >= ns;
+      if (after && later) return process;
+      if (!after && !later) latest = process;
+    }
+    return latest;
+  }
+
+  void link(Node from, std::uint32_t child) {
+    graph_.edge(from, graph_.start_of_process(child), EdgeKind::kProcess);
+    linked_.insert(child);
+  }
+
+  void made(model::EventPlace place, const Record& record) {
+    auto call = trace::payload_of<trace::payload::Process>(record);
+    Span own = span(place, record);
+    if (call.pid > 0) {
+      if (auto child = file_of(call.pid, own.begin_ns, true)) link(graph_.before(own), *child);
+      return;
+    }
+    // The pid of a shell is not told: it began within the call.
+    for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+      const Process& child = job_.processes[i];
+      bool own_child = child.parent == static_cast<std::int32_t>(process_);
+      if (!own_child || child.first_ns < own.begin_ns || child.first_ns > own.end_ns) continue;
+      link(graph_.before(own), i);
+      bool waits = record.call == static_cast<std::uint16_t>(trace::Call::system) && record.end;
+      if (waits) graph_.edge(graph_.end_of_process(i), graph_.after(own), EdgeKind::kProcess);
+    }
+  }
+
+  void replaced(model::EventPlace place, const Record& record) {
+    if (record.end) return;  // it failed
+    Span own = span(place, record);
+    if (auto program = file_of(job_.processes[process_].header().pid, own.begin_ns, true))
+      if (*program != process_) link(graph_.before(own), *program);
+  }
+
+  void awaited(model::EventPlace place, const Record& record) {
+    auto call = trace::payload_of<trace::payload::Process>(record);
+    if (!record.end || call.pid <= 0) return;
+    Span own = span(place, record);
+    if (auto child = file_of(call.pid, own.end_ns, false); child && *child != process_)
+      graph_.edge(graph_.end_of_process(*child), graph_.after(own), EdgeKind::kProcess);
+  }
+
+  void link_unseen(std::uint32_t child) {
+    std::int32_t parent = job_.processes[child].parent;
+    if (parent < 0 || static_cast<std::uint32_t>(parent) == child) return;
+    std::set<std::uint16_t> threads;
+    for (const trace::RecordSpan& span : job_.processes[static_cast<std::size_t>(parent)].file.records())
+      threads.insert(span.thread);
+    for (std::uint16_t thread : threads)
+      graph_.edge(graph_.moment({static_cast<std::uint32_t>(parent), thread}, job_.processes[child].first_ns),
+                  graph_.start_of_process(child), EdgeKind::kProcess, Trust::kUnseen);
+  }
+
+  const Job& job_;
+  Graph& graph_;
+  std::uint32_t process_ = 0;
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<std::uint32_t>> by_pid_;
+  std::set<std::uint32_t> linked_;  // whose making is known
+};
+
+}  // namespace
+
+void add_process_edges(const Job& job, Graph& graph) { ProcessEdges(job, graph).run(); }
+
+}  // namespace ddpscope::ordering

@@ -1,0 +1,13 @@
+// Edges between processes that make, become and await each other.
+#pragma once
+#include "collector/model/job.h"
+#include "collector/ordering/graph.h"
+
+namespace ddpscope::ordering {
+
+// fork and spawn -> the child's start, exec -> the program's start, the child's end -> the wait that tells of
+// it. A child whose making was not recorded comes after what its parent had done when it first shows, as far
+// as recording can tell.
+void add_process_edges(const model::Job& job, Graph& graph);
+
+}  // namespace ddpscope::ordering

@@ -1,0 +1,217 @@
+// Nodes for transfers, edges by byte.
+#include "collector/ordering/stream_edges.h"
+
+#include <algorithm>
+
+#include "collector/ordering/accumulated.h"
+#include "collector/ordering/servers.h"
+#include "collector/ordering/stream_ends.h"
+
+namespace ddpscope::ordering {
+namespace {
+
+using model::Job;
+
+// Bytes of a direction of a stream, counted over all processes that share the end.
+struct Piece {
+  const Transfer* transfer;
+  std::uint64_t first, end;
+};
+
+struct Line {
+  std::vector<Piece> pieces;
+  bool sure = true;  // false: calls are missing, and more than one process counts
+};
+
+// One process's own count tells where the bytes of its calls lie, also when some calls are missing. Those of
+// several processes are added up in time order.
+Line line_of(const std::vector<Transfer>& transfers) {
+  Line line;
+  std::map<std::uint32_t, std::uint64_t> counted;  // by process
+  for (const Transfer& transfer : transfers) counted.emplace(transfer.call.thread.process, 0);
+  std::uint64_t total = 0;
+  for (const Transfer& transfer : transfers) {
+    std::uint64_t& own = counted[transfer.call.thread.process];
+    if (counted.size() == 1)
+      total = std::max(total, transfer.own_offset);
+    else if (transfer.own_offset > own)
+      line.sure = false;
+    own = std::max(own, transfer.own_offset) + transfer.bytes;
+    line.pieces.push_back({&transfer, total, total + transfer.bytes});
+    total += transfer.bytes;
+  }
+  return line;
+}
+
+class StreamEdges {
+ public:
+  StreamEdges(const Job& job, Graph& graph)
+      : job_(job), graph_(graph), streams_(find_stream_ends(job)), servers_(find_servers(job, streams_)) {}
+
+  void add() {
+    add_nodes();
+    serve();
+    for (const auto& [id, end] : streams_.ends) {
+      if (!end.peer || end.received.empty()) continue;
+      auto sender = streams_.ends.find(*end.peer);
+      if (sender != streams_.ends.end()) connect(sender->second, end);
+    }
+    for (const Joint& joint : streams_.joints) join(joint);
+    pass_outside();
+  }
+
+  std::vector<Span> runs_between_ranks() const {
+    std::vector<Span> runs;
+    auto add = [&](const std::vector<Transfer>& transfers, std::int32_t peer) {
+      for (const Transfer& transfer : transfers)
+        if (transfer.count > 1 && (peer < 0 || peer != rank_of(transfer))) runs.push_back(transfer.call);
+    };
+    for (const auto& [id, end] : streams_.ends) {
+      auto peer = end.peer ? streams_.ends.find(*end.peer) : streams_.ends.end();
+      bool known = peer != streams_.ends.end();
+      add(end.sent, known && !peer->second.received.empty() ? rank_of(peer->second.received.front()) : -1);
+      add(end.received, known && !peer->second.sent.empty() ? rank_of(peer->second.sent.front()) : -1);
+    }
+    return runs;
+  }
+
+ private:
+  struct Moment {
+    const Transfer* transfer;
+    EndId end;
+    bool sends;
+  };
+
+  std::int32_t rank_of(const Transfer& transfer) const {
+    return job_.processes[transfer.call.thread.process].rank;
+  }
+  bool serves(const Transfer& transfer) const { return servers_.count(transfer.call.thread) > 0; }
+
+  void add_nodes() {
+    for (const auto& [id, end] : streams_.ends) {
+      for (const Transfer& sent : end.sent)
+        nodes_[&sent] = serves(sent) ? graph_.meeting() : graph_.before(sent.call);
+      for (const Transfer& received : end.received)
+        nodes_[&received] = serves(received) ? graph_.meeting() : graph_.after(received.call);
+    }
+  }
+
+  // The calls of each server, in the order in which it made them.
+  void serve() {
+    std::map<ThreadId, std::vector<Moment>> moments;
+    for (const auto& [id, end] : streams_.ends) {
+      for (const Transfer& sent : end.sent)
+        if (serves(sent)) moments[sent.call.thread].push_back({&sent, id, true});
+      for (const Transfer& received : end.received)
+        if (serves(received)) moments[received.call.thread].push_back({&received, id, false});
+    }
+    for (auto& [thread, calls] : moments) {
+      std::stable_sort(calls.begin(), calls.end(), [](const Moment& a, const Moment& b) {
+        return a.transfer->call.begin_ns < b.transfer->call.begin_ns;
+      });
+      serve(thread, calls);
+    }
+  }
+
+  void serve(ThreadId thread, const std::vector<Moment>& calls) {
+    std::map<EndId, Node> latest;
+    const Moment* asked = nullptr;  // the request that came last
+    for (const Moment& call : calls) {
+      Node node = nodes_[call.transfer];
+      auto [own, fresh] = latest.emplace(call.end, kNoNode);
+      graph_.edge(own->second, node, EdgeKind::kMessage);
+      own->second = node;
+      if (!call.sends) {
+        asked = &call;
+        graph_.edge(node, graph_.after(call.transfer->call), EdgeKind::kMessage);
+        continue;
+      }
+      graph_.edge(graph_.start_of(thread), node, EdgeKind::kProgram);
+      if (asked && asked->end != call.end) graph_.edge(nodes_[asked->transfer], node, EdgeKind::kMessage);
+      // What it keeps for its clients is not recorded: any earlier request may be what this answer tells of.
+      graph_.edge(graph_.before(call.transfer->call), node, EdgeKind::kMessage, Trust::kUnseen);
+    }
+  }
+
+  void connect(const StreamEnd& from, const StreamEnd& to) {
+    Line sent = line_of(from.sent), received = line_of(to.received);
+    Trust trust = std::max(from.trust, to.trust);
+    if (!sent.sure || !received.sure) trust = Trust::kUnseen;
+    std::set<ThreadId> senders;
+    for (const Transfer& transfer : from.sent) senders.insert(transfer.call.thread);
+    auto piece = sent.pieces.begin();
+    for (const Piece& taken : received.pieces) {
+      while (piece != sent.pieces.end() && piece->end <= taken.first) ++piece;
+      std::uint64_t told = taken.first;
+      for (auto part = piece; part != sent.pieces.end() && part->first < taken.end; ++part) {
+        if (part->first > told) from_unseen(senders, taken);
+        told = part->end;
+        link(*part, taken, trust);
+      }
+      if (told < taken.end) from_unseen(senders, taken);
+    }
+  }
+
+  // Bytes are counted, not looked at: where calls are missing a send may seem to come after its receive.
+  void link(const Piece& sent, const Piece& received, Trust trust) {
+    if (sent.transfer->call.begin_ns <= received.transfer->call.end_ns + job_.clock_error_ns)
+      graph_.edge(nodes_[sent.transfer], nodes_[received.transfer], EdgeKind::kMessage, trust);
+  }
+
+  // Bytes that nobody is known to have sent: whoever holds that end may have, up to then.
+  void from_unseen(const std::set<ThreadId>& senders, const Piece& taken) {
+    for (ThreadId thread : senders)
+      graph_.edge(graph_.up_to(thread, taken.transfer->call.end_ns), nodes_[taken.transfer],
+                  EdgeKind::kMessage, Trust::kUnseen);
+  }
+
+  void join(const Joint& joint) {
+    graph_.edge(graph_.before(joint.connect), graph_.after(joint.accept), EdgeKind::kMessage);
+    if (joint.listen && joint.connected)
+      graph_.edge(graph_.before(*joint.listen), graph_.after(joint.connect), EdgeKind::kMessage);
+  }
+
+  bool leads_outside(const StreamEnd& end) const {
+    if (!end.peer) return true;
+    auto peer = streams_.ends.find(*end.peer);
+    return peer == streams_.ends.end() || (peer->second.sent.empty() && peer->second.received.empty());
+  }
+
+  // What a peer outside the trace was told by anybody it may tell to anybody later.
+  void pass_outside() {
+    std::vector<Moment> moments;
+    for (const auto& [id, end] : streams_.ends) {
+      if (!leads_outside(end)) continue;
+      for (const Transfer& sent : end.sent) moments.push_back({&sent, id, true});
+      for (const Transfer& received : end.received) moments.push_back({&received, id, false});
+    }
+    auto at = [](const Moment& moment) {
+      return moment.sends ? moment.transfer->call.begin_ns : moment.transfer->call.end_ns;
+    };
+    std::stable_sort(moments.begin(), moments.end(),
+                     [&](const Moment& a, const Moment& b) { return at(a) < at(b); });
+    Accumulated told(graph_, EdgeKind::kMessage);
+    for (const Moment& moment : moments) {
+      if (moment.sends)
+        told.release(nodes_[moment.transfer], Trust::kAssumed);
+      else
+        told.acquire(nodes_[moment.transfer], Trust::kAssumed);
+    }
+  }
+
+  const Job& job_;
+  Graph& graph_;
+  StreamEnds streams_;
+  std::set<ThreadId> servers_;
+  std::map<const Transfer*, Node> nodes_;
+};
+
+}  // namespace
+
+std::vector<Span> add_stream_edges(const Job& job, Graph& graph) {
+  StreamEdges edges(job, graph);
+  edges.add();
+  return edges.runs_between_ranks();
+}
+
+}  // namespace ddpscope::ordering

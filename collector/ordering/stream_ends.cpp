@@ -1,0 +1,188 @@
+// Reads connections and transfers of all processes, then pairs.
+#include "collector/ordering/stream_ends.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+namespace ddpscope::ordering {
+namespace {
+
+using model::Job;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+struct Joining {
+  EndId end;
+  Span call;
+  bool done;  // not under way still
+  std::optional<Span> listen;
+};
+
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("[0:0:0:0:0:0:0:1]");
+}
+
+// One process only sends, another only receives, through one inode.
+bool looks_like_a_pipe(const StreamEnd& end) {
+  std::set<std::uint32_t> senders;
+  for (const Transfer& sent : end.sent) senders.insert(sent.call.thread.process);
+  return !end.peer && !senders.empty() && !end.received.empty() &&
+         std::none_of(end.received.begin(), end.received.end(), [&](const Transfer& received) {
+           return senders.count(received.call.thread.process) > 0;
+         });
+}
+
+class Reader {
+ public:
+  Reader(const Job& job, StreamEnds& out) : job_(job), out_(out) {}
+
+  void read(std::uint32_t process) {
+    process_ = process;
+    listening_.clear();
+    model::for_each_in_time(job_.processes[process].file,
+                            [&](model::EventPlace place, const Record& record) { see(place, record); });
+  }
+
+  bool is_socket(EndId end) const { return sockets_.count(end) > 0; }
+
+  void pair() {
+    for (auto& [addresses, accepts] : accepts_) {
+      auto connects = connects_.find(addresses);
+      if (connects != connects_.end()) pair(connects->second, accepts, Trust::kSeen);
+    }
+    for (auto& [path, accepts] : unix_accepts_) {
+      auto connects = unix_connects_.find(path);
+      if (connects != unix_connects_.end()) pair(connects->second, accepts, Trust::kUnseen);
+    }
+  }
+
+ private:
+  EndId end(std::uint64_t inode) const { return {job_.processes[process_].host, inode}; }
+  Span span(model::EventPlace place, const Record& record) const {
+    model::EventRef event{process_, place};
+    return {{process_, record.thread}, job_.begin_ns(event), job_.end_ns(event)};
+  }
+
+  void see(model::EventPlace place, const Record& record) {
+    const trace::CallInfo* info = trace::find_call(record.call);
+    if (info && info->payload == trace::PayloadKind::kConnection && info->operation != Operation::kPair)
+      sockets_.insert(end(trace::payload_of<payload::Connection>(record).inode));
+    switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
+      case Operation::kStreamSend:
+      case Operation::kStreamReceive:
+        return moved(place, record);
+      case Operation::kPair:
+        return paired(trace::payload_of<payload::Connection>(record));
+      case Operation::kConnect:
+        return connecting(place, record);
+      case Operation::kAccept:
+        return accepted(place, record);
+      case Operation::kListen:
+        if (record.call == static_cast<std::uint16_t>(trace::Call::listen))
+          listening_[trace::payload_of<payload::Connection>(record).fd] = span(place, record);
+        return;
+      default:
+        return;
+    }
+  }
+
+  void moved(model::EventPlace place, const Record& record) {
+    auto io = trace::payload_of<payload::StreamIo>(record);
+    if (!io.bytes) return;
+    bool sends = trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kStreamSend;
+    StreamEnd& own = out_.ends[end(io.inode)];
+    (sends ? own.sent : own.received).push_back({span(place, record), io.offset, io.bytes, io.count});
+  }
+
+  void paired(const payload::Connection& pair) {
+    if (pair.error) return;
+    out_.ends[end(pair.inode)].peer = end(pair.peer_inode);
+    out_.ends[end(pair.peer_inode)].peer = end(pair.inode);
+  }
+
+  // Loopback addresses are the host's own.
+  std::string key(std::string_view client, std::string_view server) const {
+    std::string text = std::string(client) + " " + std::string(server);
+    if (is_loopback(server)) text += " " + std::to_string(job_.processes[process_].host);
+    return text;
+  }
+  std::string host_path(std::string_view path) const {
+    return std::to_string(job_.processes[process_].host) + std::string(path);
+  }
+
+  void connecting(model::EventPlace place, const Record& record) {
+    auto connection = trace::payload_of<payload::Connection>(record);
+    bool under_way = connection.error == EINPROGRESS || connection.error == EALREADY;
+    if (connection.error && !under_way && connection.error != EISCONN) return;
+    const trace::TraceFile& file = job_.processes[process_].file;
+    std::string_view peer = file.string(connection.peer);
+    Joining joining{end(connection.inode), span(place, record), record.end && !under_way, {}};
+    if (peer.starts_with("unix:"))
+      unix_connects_[host_path(peer)].push_back(joining);
+    else if (!peer.empty())
+      connects_[key(file.string(connection.local), peer)].push_back(joining);
+  }
+
+  void accepted(model::EventPlace place, const Record& record) {
+    auto connection = trace::payload_of<payload::Connection>(record);
+    if (connection.error) return;
+    const trace::TraceFile& file = job_.processes[process_].file;
+    std::string_view local = file.string(connection.local);
+    Joining joining{end(connection.inode), span(place, record), true, {}};
+    if (auto known = listening_.find(connection.peer_fd); known != listening_.end())
+      joining.listen = known->second;
+    if (local.starts_with("unix:")) {
+      unix_accepts_[host_path(local)].push_back(joining);
+    } else if (!local.empty()) {
+      out_.ends[joining.end].accepted = true;
+      accepts_[key(file.string(connection.peer), local)].push_back(joining);
+    }
+  }
+
+  // An address pair is used again: each accept belongs to the first connect that is left and began before.
+  void pair(std::vector<Joining>& connects, std::vector<Joining>& accepts, Trust trust) {
+    auto earlier = [](const Joining& a, const Joining& b) { return a.call.begin_ns < b.call.begin_ns; };
+    std::stable_sort(connects.begin(), connects.end(), earlier);
+    std::stable_sort(accepts.begin(), accepts.end(), earlier);
+    std::set<EndId> met;
+    auto next = connects.begin();
+    for (const Joining& accept : accepts) {
+      while (next != connects.end() && !met.insert(next->end).second) ++next;  // tried again
+      if (next == connects.end() || next->call.begin_ns > accept.call.end_ns + job_.clock_error_ns) continue;
+      StreamEnd& client = out_.ends[next->end];
+      StreamEnd& server = out_.ends[accept.end];
+      client.peer = accept.end;
+      server.peer = next->end;
+      client.trust = server.trust = trust;
+      if (trust == Trust::kSeen) out_.joints.push_back({next->call, accept.call, accept.listen, next->done});
+      ++next;
+    }
+  }
+
+  const Job& job_;
+  StreamEnds& out_;
+  std::uint32_t process_ = 0;
+  std::set<EndId> sockets_;
+  std::map<std::int32_t, Span> listening_;  // by descriptor
+  std::map<std::string, std::vector<Joining>> connects_, accepts_, unix_connects_, unix_accepts_;
+};
+
+}  // namespace
+
+StreamEnds find_stream_ends(const Job& job) {
+  StreamEnds found;
+  Reader reader(job, found);
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process) reader.read(process);
+  reader.pair();
+  for (auto& [id, end] : found.ends) {
+    if (!reader.is_socket(id) && looks_like_a_pipe(end)) end.peer = id;
+    auto earlier = [](const Transfer& a, const Transfer& b) { return a.call.begin_ns < b.call.begin_ns; };
+    std::stable_sort(end.sent.begin(), end.sent.end(), earlier);
+    std::stable_sort(end.received.begin(), end.received.end(), earlier);
+  }
+  return found;
+}
+
+}  // namespace ddpscope::ordering

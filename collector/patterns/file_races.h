@@ -1,0 +1,35 @@
+// Pairs of accesses of two ranks to one file that nothing orders: one changes what the other relies on.
+#pragma once
+#include <vector>
+
+#include "collector/files/objects.h"
+#include "collector/files/shared_names.h"
+#include "collector/ordering/happens_before.h"
+
+namespace ddpscope::patterns {
+
+struct FileRace {
+  const files::Object* object;
+  files::Access change, use;
+  ordering::Verdict verdict;  // kUnordered or kLikely
+};
+
+struct FileRaces {
+  std::vector<FileRace> races;
+  std::size_t unjudged = 0;      // pairs of which recording cannot tell
+  std::size_t mapped_files = 0;  // that are written through mappings: nobody sees when
+};
+
+// Threads whose accesses will be asked about.
+std::vector<ordering::ThreadId> judged_threads(const files::SharedNames& names,
+                                               const std::vector<files::Object>& objects);
+
+// Left out: looks that only wait for a name; a process that has made the name itself; what a process uses
+// after it asked for the name and found it, if all that the other rank changed was done by then: whether it
+// would have waited shows in no call.
+FileRaces find_file_races(const files::SharedNames& names, const std::vector<files::Object>& objects,
+                          const ordering::HappensBefore& order);
+
+ordering::Span span_of(const files::FileEvent& event);
+
+}  // namespace ddpscope::patterns
