@@ -61,9 +61,9 @@ def main():
     shuffle = torch.Generator().manual_seed(7)  # all ranks have to draw the same batches
     loader = DataLoader(clips, batch_size=4, shuffle=True, generator=shuffle, num_workers=args.workers, drop_last=True)
     torch.manual_seed(1 + dist.get_rank())
-    body = SplitPerceptron(len(clips[0][0]), args.hidden, 256)
+    body = SplitPerceptron(len(clips[0][0]), args.hidden, 2048)
     torch.manual_seed(1)
-    head = nn.Linear(256, 4)
+    head = nn.Linear(2048, 4)
     optimizer = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.01)
     for epoch in range(args.epochs):
         for wav, label in loader:
