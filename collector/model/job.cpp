@@ -33,6 +33,7 @@ CallClass class_of(PayloadKind payload) {
       return CallClass::kCuda;
     case PayloadKind::kConnection:
     case PayloadKind::kStreamIo:
+    case PayloadKind::kStoreKey:
       return CallClass::kSockets;
     case PayloadKind::kProcess:
     case PayloadKind::kEnding:

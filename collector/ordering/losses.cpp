@@ -8,8 +8,14 @@
 namespace ddpscope::ordering {
 
 bool lost_records(const model::Job& job) {
+  // A rank without a trace, or a worker whose maker has none: order may have passed through either.
+  std::vector<std::int32_t> ranks = job.ranks();
+  auto in_world =
+      std::count_if(ranks.begin(), ranks.end(), [&](std::int32_t rank) { return rank < job.world_size; });
+  if (in_world < job.world_size) return true;
   return std::any_of(job.processes.begin(), job.processes.end(), [](const model::Process& process) {
-    return process.file.health(trace::Health::kept_records_lost) ||
+    return (process.role == model::Role::kWorker && process.parent < 0) ||
+           process.file.health(trace::Health::kept_records_lost) ||
            process.file.health(trace::Health::bulk_records_lost) ||
            process.file.health(trace::Health::chunk_open_failed) ||
            process.file.health(trace::Health::threads_lost) || !process.file.damage().empty();

@@ -4,7 +4,8 @@
 
 namespace ddpscope::ordering {
 
-// Records that found no room, in any process: edges are missing, nobody knows where.
+// Records that found no room in any process, damage, processes without a trace: edges are missing, nobody
+// knows where.
 bool lost_records(const model::Job& job);
 
 // From here on no record was overwritten by a ring, in any process; the earliest time there is if none was.

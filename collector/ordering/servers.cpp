@@ -17,6 +17,7 @@ bool belongs_to_serving(Operation operation) {
     case Operation::kListen:
     case Operation::kStreamSend:
     case Operation::kStreamReceive:
+    case Operation::kStoreKey:
     case Operation::kThread:
       return true;
     default:

@@ -114,7 +114,10 @@ class StreamEdges {
   }
 
   void serve(ThreadId thread, const std::vector<Moment>& calls) {
+    bool has_keys = streams_.key_readers.count(thread) > 0;
     std::map<EndId, Node> latest;
+    std::map<EndId, std::vector<std::string>> requests;  // keys that each client's request names
+    Store store;
     const Moment* asked = nullptr;  // the request that came last
     for (const Moment& call : calls) {
       Node node = nodes_[call.transfer];
@@ -124,12 +127,33 @@ class StreamEdges {
       if (!call.sends) {
         asked = &call;
         graph_.edge(node, graph_.after(call.transfer->call), EdgeKind::kMessage);
+        if (has_keys) note_keys(call, store, requests[call.end]);
         continue;
       }
       graph_.edge(graph_.start_of(thread), node, EdgeKind::kProgram);
       if (asked && asked->end != call.end) graph_.edge(nodes_[asked->transfer], node, EdgeKind::kMessage);
-      // What it keeps for its clients is not recorded: any earlier request may be what this answer tells of.
-      graph_.edge(graph_.before(call.transfer->call), node, EdgeKind::kMessage, Trust::kUnseen);
+      // Of what its request names, the answer tells what all earlier ones have left.
+      for (const std::string& key : requests[call.end]) store.at(key).acquire(node);
+      // Where keys are not recorded, any earlier request may be what this answer tells of.
+      if (!has_keys)
+        graph_.edge(graph_.before(call.transfer->call), node, EdgeKind::kMessage, Trust::kUnseen);
+    }
+  }
+
+  using Store = std::map<std::string, Accumulated>;  // by key: the requests that have named it
+
+  // The keys that this request names are those of its connection until the next request with any.
+  void note_keys(const Moment& request, Store& store, std::vector<std::string>& current) {
+    const std::vector<NamedKey>& keys = streams_.ends.at(request.end).keys;
+    const Transfer& transfer = *request.transfer;
+    auto before = [](const NamedKey& key, std::uint64_t offset) { return key.own_offset < offset; };
+    auto first = std::lower_bound(keys.begin(), keys.end(), transfer.own_offset, before);
+    auto end = std::lower_bound(first, keys.end(), transfer.own_offset + transfer.bytes, before);
+    if (first == end) return;
+    current.clear();
+    for (auto key = first; key != end; ++key) {
+      store.try_emplace(key->key, graph_, EdgeKind::kMessage).first->second.release(nodes_[request.transfer]);
+      current.push_back(key->key);
     }
   }
 

@@ -73,6 +73,8 @@ class Reader {
       case Operation::kStreamSend:
       case Operation::kStreamReceive:
         return moved(place, record);
+      case Operation::kStoreKey:
+        return named(record);
       case Operation::kPair:
         return paired(trace::payload_of<payload::Connection>(record));
       case Operation::kConnect:
@@ -94,6 +96,13 @@ class Reader {
     bool sends = trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kStreamSend;
     StreamEnd& own = out_.ends[end(io.inode)];
     (sends ? own.sent : own.received).push_back({span(place, record), io.offset, io.bytes, io.count});
+  }
+
+  void named(const Record& record) {
+    auto named = trace::payload_of<payload::StoreKey>(record);
+    std::string key(job_.processes[process_].file.string(named.key));
+    out_.ends[end(named.inode)].keys.push_back({named.offset, std::move(key)});
+    out_.key_readers.insert({process_, record.thread});
   }
 
   void paired(const payload::Connection& pair) {
@@ -179,6 +188,8 @@ StreamEnds find_stream_ends(const Job& job) {
   for (auto& [id, end] : found.ends) {
     if (!reader.is_socket(id) && looks_like_a_pipe(end)) end.peer = id;
     auto earlier = [](const Transfer& a, const Transfer& b) { return a.call.begin_ns < b.call.begin_ns; };
+    std::stable_sort(end.keys.begin(), end.keys.end(),
+                     [](const NamedKey& a, const NamedKey& b) { return a.own_offset < b.own_offset; });
     std::stable_sort(end.sent.begin(), end.sent.end(), earlier);
     std::stable_sort(end.received.begin(), end.received.end(), earlier);
   }

@@ -28,8 +28,15 @@ struct Transfer {
   std::uint32_t count;  // of the run
 };
 
+// A message that was received names this key of a store.
+struct NamedKey {
+  std::uint64_t own_offset;  // of the message, as in Transfer
+  std::string key;
+};
+
 struct StreamEnd {
   std::vector<Transfer> sent, received;
+  std::vector<NamedKey> keys;  // by offset
   std::optional<EndId> peer;
   Trust trust = Trust::kSeen;  // in the pairing
   bool accepted = false;       // from a listening TCP socket
@@ -45,6 +52,7 @@ struct Joint {
 struct StreamEnds {
   std::map<EndId, StreamEnd> ends;
   std::vector<Joint> joints;
+  std::set<ThreadId> key_readers;  // threads whose recording tells the keys of what they receive
 };
 
 // Ends of TCP are paired by their addresses, those of pairs and pipes by inode. A client of a Unix socket has
