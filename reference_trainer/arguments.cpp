@@ -14,6 +14,7 @@ namespace {
 struct FaultArguments {
   std::string fault, twin;
   int64_t at = 2;
+  double delay_seconds = 1;
   bool list = false, json = false;
 };
 
@@ -54,6 +55,9 @@ void add_fault_flags(CLI::App& app, Arguments& a, FaultArguments& f) {
   app.add_option("--twin", f.twin, "a healthy program that looks like a fault")->excludes(fault);
   app.add_option("--fault-rank", a.fault_rank, "the rank that goes wrong")->capture_default_str();
   app.add_option("--fault-at", f.at, "the step, epoch or save that goes wrong, from 1")
+      ->capture_default_str();
+  app.add_option("--fault-delay", f.delay_seconds,
+                 "seconds by which what nothing orders comes late; 0: such a race may end the run")
       ->capture_default_str();
   app.add_flag("--list-faults", f.list, "print the table of faults and twins");
   app.add_flag("--json", f.json, "with --list-faults: as JSON");
@@ -112,7 +116,8 @@ Action parse_arguments(int argc, char** argv, Arguments& arguments) {
   }
   if (!faults.fault.empty()) arguments.faults.select_fault(faults.fault);
   if (!faults.twin.empty()) arguments.faults.select_twin(faults.twin);
-  arguments.faults.strike(arguments.fault_rank, faults.at);
+  require(faults.delay_seconds >= 0, "--fault-delay must not be negative");
+  arguments.faults.strike(arguments.fault_rank, faults.at, faults.delay_seconds);
   apply_twin(arguments);
   validate(arguments);
   return Action::kTrain;

@@ -21,9 +21,17 @@ void write_in_place(const std::filesystem::path& path, std::span<const Bytes> pa
   check_system(close(file), path.native());
 }
 
+void write_in_place(const std::filesystem::path& path, std::string_view text) {
+  const Bytes part = std::as_bytes(std::span(text));
+  write_in_place(path, std::span(&part, 1));
+}
+
+std::filesystem::path temporary_of(const std::filesystem::path& path) {
+  return path.native() + fmt::format(".{}.tmp", getpid());
+}
+
 void write_atomically(const std::filesystem::path& path, std::span<const Bytes> parts) {
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
+  const std::filesystem::path temporary = temporary_of(path);
   write_in_place(temporary, parts);
   check_system(rename(temporary.c_str(), path.c_str()), path.native());
 }

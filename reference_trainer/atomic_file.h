@@ -13,7 +13,13 @@ using Bytes = std::span<const std::byte>;
 // Writes the parts one after the other into an existing or new file. Throws std::system_error.
 void write_in_place(const std::filesystem::path& path, std::span<const Bytes> parts);
 
-// Likewise, by way of `path`.tmp.
+// The same for text.
+void write_in_place(const std::filesystem::path& path, std::string_view text);
+
+// A name beside `path` that no other process uses.
+std::filesystem::path temporary_of(const std::filesystem::path& path);
+
+// Likewise, by way of temporary_of(path).
 void write_atomically(const std::filesystem::path& path, std::span<const Bytes> parts);
 void write_atomically(const std::filesystem::path& path, std::string_view text);
 

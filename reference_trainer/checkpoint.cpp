@@ -6,17 +6,10 @@
 #include <chrono>
 #include <cstring>
 
-#include "atomic_file.h"
+#include "checkpoint_folder.h"
 
 namespace reference_trainer {
 namespace {
-
-struct Header {
-  char magic[8];
-  int64_t step;
-  uint64_t values;  // float32 values that follow
-};
-constexpr char kMagic[sizeof Header::magic + 1] = "RTCKPT01";
 
 // A slice of an array: part `index` of `parts`.
 struct Slice {
@@ -35,8 +28,7 @@ std::vector<const DeviceBuffer<float>*> arrays_of(const Learners& learners) {
 
 class Snapshot {
  public:
-  Snapshot(int64_t step, const Learners& learners, const Slice& slice) : header_{{}, step, 0} {
-    std::memcpy(header_.magic, kMagic, sizeof header_.magic);
+  Snapshot(int64_t step, const Learners& learners, const Slice& slice) : header_(make_header(step, 0)) {
     for (const DeviceBuffer<float>* array : arrays_of(learners)) {
       std::vector<float> all(array->size());
       array->download(all);
@@ -54,9 +46,11 @@ class Snapshot {
   }
 
  private:
-  Header header_;
+  CheckpointHeader header_;
   std::vector<std::vector<float>> arrays_;
 };
+
+std::string name_of(int64_t step) { return fmt::format("step_{:06}", step); }
 
 int64_t unix_milliseconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -68,60 +62,130 @@ int64_t unix_milliseconds() {
 void Checkpoints::save(int64_t step, const Learners& learners) {
   ++saves_;
   group_.watchdog().at(fmt::format("save {}", saves_));
-  write(step, learners);
+  std::filesystem::create_directories(folder_);
+  if (faults_.on(Fault::kCheckpointRaceRename) || faults_.on(Twin::kRenamedFolder)) {
+    write_folder(step, learners);
+  } else {
+    write(step, learners);
+  }
   wait_for_save();
+  look_back(step);
 }
 
 void Checkpoints::write(int64_t step, const Learners& learners) const {
-  std::filesystem::create_directories(folder_);
-  const std::string name = fmt::format("step_{:06}", step);
   const int rank = group_.rank();
   if (faults_.on(Twin::kShardedCheckpoint)) {
     const Slice own = {static_cast<size_t>(rank), static_cast<size_t>(group_.size())};
-    write_atomically(folder_ / fmt::format("{}.shard_{}_of_{}.bin", name, rank, group_.size()),
-                     Snapshot(step, learners, own).parts());
-    return;
+    const std::string name = fmt::format("{}.shard_{}_of_{}.bin", name_of(step), rank, group_.size());
+    return write_atomically(folder_ / name, Snapshot(step, learners, own).parts());
   }
-  std::filesystem::path path = folder_ / (name + ".bin");
-  if (faults_.on(Fault::kDuplicateTimestamped)) {
-    // No two names are equal, so nobody notices that all ranks save.
-    path = folder_ / fmt::format("{}-{}-{}.bin", name, unix_milliseconds(), getpid());
-  }
-  if (faults_.on(Fault::kDuplicateAll)) {
+  if (rank != 0 && !all_ranks_write()) return;
+  const std::filesystem::path path = folder_ / file_name(step);
+  if (faults_.on(Fault::kDuplicateAll) || reads_back()) {
     write_in_place(path, Snapshot(step, learners, {}).parts());
-  } else if (rank == 0 || faults_.on(Fault::kDuplicateTimestamped)) {
-    write_atomically(path, Snapshot(step, learners, {}).parts());
   } else {
-    return;
+    write_atomically(path, Snapshot(step, learners, {}).parts());
   }
   fmt::print("rank {} saves {}\n", rank, path.filename().native());
-  if (rank == 0) write_atomically(folder_ / "latest", path.filename().native() + "\n");
+  if (rank == 0) point_at(path.filename());
+}
+
+bool Checkpoints::all_ranks_write() const {
+  return faults_.on(Fault::kDuplicateAll) || faults_.on(Fault::kDuplicateTimestamped) ||
+         faults_.on(Fault::kDuplicateShardedNames);
+}
+
+// These save like programs that count on the barrier: without a temporary file.
+bool Checkpoints::reads_back() const {
+  return faults_.on(Fault::kMissingBarrierCheckpoint) || faults_.on(Twin::kReadBack);
+}
+
+std::string Checkpoints::file_name(int64_t step) const {
+  const std::string name = name_of(step);
+  // No two names are equal, so nobody notices that all ranks save.
+  if (faults_.on(Fault::kDuplicateTimestamped))
+    return fmt::format("{}-{}-{}.bin", name, unix_milliseconds(), getpid());
+  if (faults_.on(Fault::kDuplicateShardedNames)) return fmt::format("{}.rank_{}.bin", name, group_.rank());
+  return name + ".bin";
+}
+
+void Checkpoints::point_at(const std::filesystem::path& name) const {
+  const std::string text = name.native() + "\n";
+  if (reads_back()) return write_in_place(folder_ / "latest", text);
+  write_atomically(folder_ / "latest", text);
+}
+
+// A folder becomes visible under its name when all of it is there.
+void Checkpoints::write_folder(int64_t step, const Learners& learners) const {
+  const std::filesystem::path path = folder_ / name_of(step), temporary = folder_ / ("tmp-" + name_of(step));
+  const int rank = group_.rank();
+  if (rank == 0) {
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directories(temporary);
+    write_in_place(temporary / "state.bin", Snapshot(step, learners, {}).parts());
+  }
+  group_.barrier(fmt::format("the barrier inside save {}", saves_));
+  if (faults_.on(Fault::kCheckpointRaceRename)) {
+    // Whoever comes first takes the folder away from the others.
+    std::error_code gone;
+    std::filesystem::rename(temporary, path, gone);
+    if (gone) fmt::print("rank {} cannot rename {}: {}\n", rank, temporary.native(), gone.message());
+  } else if (rank == 0) {
+    std::filesystem::rename(temporary, path);
+  }
+  if (rank == 0) point_at(path.filename() / "state.bin");
 }
 
 void Checkpoints::wait_for_save() {
+  if (faults_.on(Fault::kMissingBarrierCheckpoint)) return;
   if (faults_.hits(Fault::kSkippedBarrierCheckpoint, group_.rank(), saves_)) return;
   const std::string place = fmt::format("the barrier after save {}", saves_);
   group_.barrier(place);
   if (faults_.hits(Fault::kSkippedBarrierExtra, group_.rank(), saves_)) group_.barrier(place);
 }
 
+void Checkpoints::look_back(int64_t step) {
+  if (reads_back()) read_back(step);
+  if (faults_.on(Fault::kCheckpointRaceRotation) || faults_.on(Twin::kRotationBetweenBarriers)) rotate();
+  if (faults_.on(Twin::kLogFolder)) {
+    write_in_place(folder_ / fmt::format("rank_{}.save_{}.log", group_.rank(), saves_), "saved\n");
+    find_checkpoints(folder_);
+  }
+}
+
+void Checkpoints::read_back(int64_t step) const {
+  if (group_.rank() != 0 && faults_.on(Fault::kMissingBarrierCheckpoint)) faults_.come_late();
+  const int64_t found = read_header(read_latest(folder_)).step;
+  if (found == step) return;
+  throw std::runtime_error(fmt::format("the latest checkpoint is of step {}, not {}", found, step));
+}
+
+// All but the newest go. Every rank looks, as if it were about to choose where to resume.
+void Checkpoints::rotate() {
+  const std::vector<SavedCheckpoint> found = find_checkpoints(folder_);
+  const bool waits = faults_.on(Twin::kRotationBetweenBarriers);
+  if (waits) group_.barrier(fmt::format("the barrier before the deletion after save {}", saves_));
+  if (group_.rank() == 0) {
+    if (!waits) faults_.come_late();
+    for (size_t old = 0; old + 1 < found.size(); ++old) std::filesystem::remove(found[old].path);
+  }
+  if (waits) group_.barrier(fmt::format("the barrier after the deletion after save {}", saves_));
+}
+
 int64_t Checkpoints::load(Learners& learners) const {
   const std::filesystem::path latest = folder_ / "latest";
   if (!std::filesystem::exists(latest)) return 0;
-  const std::string name = read_text(latest);
-  return load_file(folder_ / name.substr(0, name.find('\n')), learners);
+  return load_file(read_latest(folder_), learners);
 }
 
 int64_t Checkpoints::load_file(const std::filesystem::path& path, Learners& learners) const {
   const std::string bytes = read_text(path);
-  Header header = {};
   size_t values = 0;
   for (const DeviceBuffer<float>* array : arrays_of(learners)) values += array->size();
-  if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 || header.values != values ||
-      bytes.size() != sizeof header + values * sizeof(float)) {
+  if (!is_checkpoint(bytes, values))
     throw std::runtime_error(fmt::format("{} does not fit this model", path.native()));
-  }
+  CheckpointHeader header = {};
+  std::memcpy(&header, bytes.data(), sizeof header);
   const char* next = bytes.data() + sizeof header;
   for (const DeviceBuffer<float>* array : arrays_of(learners)) {
     std::vector<float> host(array->size());

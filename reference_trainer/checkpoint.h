@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <list>
+#include <string>
 #include <vector>
 
 #include "learner.h"
@@ -25,7 +26,18 @@ class Checkpoints {
 
  private:
   void write(int64_t step, const Learners& learners) const;
+  void write_folder(int64_t step, const Learners& learners) const;
+  std::string file_name(int64_t step) const;
+  void point_at(const std::filesystem::path& name) const;
   void wait_for_save();
+
+  // What some faults and their twins do besides.
+  bool all_ranks_write() const;
+  bool reads_back() const;
+  void look_back(int64_t step);
+  void read_back(int64_t step) const;
+  void rotate();
+
   int64_t load_file(const std::filesystem::path& path, Learners& learners) const;
 
   std::filesystem::path folder_;

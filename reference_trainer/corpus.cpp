@@ -39,10 +39,12 @@ std::vector<Token> tokenize(const std::filesystem::path& data) {
 
 Shard write_shard(std::span<const Token> tokens, const std::filesystem::path& folder,
                   const std::string& name) {
-  std::ofstream file(folder / name, std::ios::binary);
+  const std::filesystem::path temporary = temporary_of(folder / name);
+  std::ofstream file(temporary, std::ios::binary);
   file.write(reinterpret_cast<const char*>(tokens.data()), static_cast<std::streamsize>(tokens.size_bytes()));
   file.close();
-  if (!file) throw std::runtime_error(fmt::format("cannot write {}", (folder / name).native()));
+  if (!file) throw std::runtime_error(fmt::format("cannot write {}", temporary.native()));
+  std::filesystem::rename(temporary, folder / name);
   return {name, static_cast<int64_t>(tokens.size())};
 }
 
@@ -58,6 +60,13 @@ void write_lines(std::span<const Token> tokens, const Arguments& arguments,
   }
   file.close();
   if (!file) throw std::runtime_error("cannot write train.jsonl");
+}
+
+std::string to_text(const Manifest& manifest) {
+  std::string text;
+  for (const Shard& shard : manifest.train) text += fmt::format("train {} {}\n", shard.name, shard.tokens);
+  text += fmt::format("validation {} {}\n", manifest.validation.name, manifest.validation.tokens);
+  return text;
 }
 
 }  // namespace
@@ -79,18 +88,27 @@ void write_training_data(const Arguments& arguments, const std::filesystem::path
   }
   if (arguments.faults.on(Twin::kInterleavedLines)) write_lines(tokens.first(train), arguments, folder);
   manifest.validation = write_shard(tokens.subspan(train), folder, "validation.bin");
-  write_manifest(manifest, folder);
-}
-
-void write_manifest(const Manifest& manifest, const std::filesystem::path& folder) {
-  std::string text;
-  for (const Shard& shard : manifest.train) text += fmt::format("train {} {}\n", shard.name, shard.tokens);
-  text += fmt::format("validation {} {}\n", manifest.validation.name, manifest.validation.tokens);
-  write_atomically(folder / kManifestName, text);
+  const std::string lines = to_text(manifest);
+  // Ranks that all prepare would otherwise empty it under one another's eyes, and end the run.
+  const bool all_write = arguments.faults.on(Fault::kNoGroupWorldOfOne);
+  if (arguments.faults.on(Twin::kRenamePublished) || all_write) {
+    write_atomically(folder / kManifestName, lines);
+  } else {
+    write_in_place(folder / kManifestName, lines);
+  }
 }
 
 bool has_manifest(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / kManifestName);
+}
+
+void verify_training_data(const std::filesystem::path& folder) {
+  Manifest manifest = read_manifest(folder);
+  manifest.train.push_back(manifest.validation);
+  for (const Shard& shard : manifest.train) {
+    if (std::filesystem::file_size(folder / shard.name) == shard.tokens * sizeof(Token)) continue;
+    throw std::runtime_error(fmt::format("{} is not whole", (folder / shard.name).native()));
+  }
 }
 
 Manifest read_manifest(const std::filesystem::path& folder) {

@@ -25,12 +25,14 @@ struct Manifest {
 };
 
 // Writes DATA/train_NNN.bin (tokens, native order), validation.bin, train.jsonl where lines are asked for,
-// and last manifest.txt. Throws std::runtime_error for a text that is too short.
+// and last manifest.txt: in place, since whoever reads it has waited for the writer, unless a twin or fault
+// does without. Throws std::runtime_error for a text that is too short.
 void write_training_data(const Arguments& arguments, const std::filesystem::path& folder);
 
-void write_manifest(const Manifest& manifest, const std::filesystem::path& folder);
-
 bool has_manifest(const std::filesystem::path& folder);
+
+// Throws std::system_error or std::runtime_error unless manifest and shards are there and whole.
+void verify_training_data(const std::filesystem::path& folder);
 
 // Throws std::system_error if there is none, std::runtime_error if it is not one of ours.
 Manifest read_manifest(const std::filesystem::path& folder);

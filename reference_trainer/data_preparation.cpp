@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "corpus.h"
+#include "data_handover.h"
 
 namespace reference_trainer {
 namespace {
@@ -41,18 +42,62 @@ void prepare_if_missing(const std::function<void()>& write, const std::filesyste
   group.barrier(kPlace);
 }
 
+// Fault divergent-existence-check: every rank looks. Who comes when rank 0 is done sees nothing to wait for.
+void prepare_if_unseen(const std::function<void()>& write, const std::filesystem::path& folder,
+                       ProcessGroup& group, const Faults& faults) {
+  if (group.rank() != 0) faults.come_late();
+  if (has_manifest(folder)) return;
+  if (group.rank() == 0) write();
+  group.barrier(kPlace);
+}
+
+// Twin waited-late: has something else to do while the others come.
+void prepare_and_wait_late(const std::function<void()>& write, const Arguments& arguments,
+                           ProcessGroup& group) {
+  if (group.rank() == 0) write();
+  group.barrier(kPlace, ProcessGroup::Wait::kLater);
+  std::filesystem::create_directories(std::filesystem::path(arguments.workdir) / "checkpoints");
+  group.synchronize();
+}
+
+// False unless a twin, or a fault with a way of its own, has prepared the data.
+bool prepare_otherwise(const std::function<void()>& write, const Arguments& arguments,
+                       const std::filesystem::path& folder, ProcessGroup& group) {
+  const Faults& faults = arguments.faults;
+  if (faults.on(Twin::kNestedBarrier)) {
+    prepare_nested(write, group);
+  } else if (faults.on(Twin::kBroadcastGuard) || arguments.resume) {
+    prepare_if_missing(write, folder, group);
+  } else if (faults.on(Fault::kDivergentExistenceCheck)) {
+    prepare_if_unseen(write, folder, group, faults);
+  } else if (faults.on(Twin::kWaitedLate)) {
+    prepare_and_wait_late(write, arguments, group);
+  } else {
+    return hand_over_without_collective(arguments, folder, write, group);
+  }
+  return true;
+}
+
+// Whether nothing orders the reading of the data after its writing.
+bool is_unordered(const Faults& faults) {
+  return faults.on(Fault::kMissingBarrier) || faults.on(Fault::kIneffectiveWrongDevice) ||
+         faults.on(Fault::kIneffectiveNeverWaited) || faults.on(Fault::kNoGroupNever);
+}
+
 }  // namespace
 
 void prepare_data(const Arguments& arguments, const std::filesystem::path& folder, ProcessGroup& group) {
   group.watchdog().at("data preparation");
+  const Faults& faults = arguments.faults;
   const auto write = [&] { write_training_data(arguments, folder); };
-  if (arguments.faults.on(Twin::kNestedBarrier)) return prepare_nested(write, group);
-  if (arguments.faults.on(Twin::kBroadcastGuard) || arguments.resume)
-    return prepare_if_missing(write, folder, group);
-  if (group.rank() == 0) write();
-  // "Nothing to wait for here": true only of the rank that wrote.
-  if (arguments.faults.hits(Fault::kSkippedBarrier, group.rank())) return;
-  group.barrier(kPlace);
+  if (!prepare_otherwise(write, arguments, folder, group)) {
+    if (group.rank() == 0) write();
+    // "Nothing to wait for here": true only of the rank that wrote.
+    if (faults.hits(Fault::kSkippedBarrier, group.rank())) return;
+    if (!faults.on(Fault::kMissingBarrier)) group.barrier(kPlace);
+  }
+  if (group.rank() != 0 && is_unordered(faults)) faults.come_late();
+  verify_training_data(folder);
 }
 
 }  // namespace reference_trainer

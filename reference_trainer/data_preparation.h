@@ -8,7 +8,8 @@
 
 namespace reference_trainer {
 
-// Collective. Fault skipped-barrier/preparation goes wrong here, and its twins go other ways.
+// Collective. All ranks return with data that they have seen to be whole. The faults of the preparation go
+// wrong here, and their twins go other ways.
 void prepare_data(const Arguments& arguments, const std::filesystem::path& folder, ProcessGroup& group);
 
 }  // namespace reference_trainer

@@ -91,6 +91,13 @@ class Event {
   void record(cudaStream_t stream) const { check(cudaEventRecord(event_, stream)); }
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_, 0)); }
   void synchronize() const { check(cudaEventSynchronize(event_)); }
+  bool done() const {
+    const cudaError_t state = cudaEventQuery(event_);
+    if (state != cudaErrorNotReady) check(state);
+    // "Not ready" stays behind as the last error, which the next launch would be blamed for.
+    if (state == cudaErrorNotReady) cudaGetLastError();
+    return state == cudaSuccess;
+  }
 
  private:
   cudaEvent_t event_ = nullptr;

@@ -1,10 +1,12 @@
 // Which fault or healthy look-alike this run has, and where it strikes. The rows are in faults.def.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace reference_trainer {
 
@@ -25,7 +27,9 @@ class Faults {
   // Throw std::invalid_argument for a name that has no row.
   void select_fault(std::string_view name);
   void select_twin(std::string_view name);
-  void strike(int rank, int64_t at) { rank_ = rank, at_ = at; }
+  void strike(int rank, int64_t at, double delay_seconds) {
+    rank_ = rank, at_ = at, delay_ = std::chrono::duration<double>(delay_seconds);
+  }
 
   bool on(Fault fault) const { return fault_ == fault; }
   bool on(Twin twin) const { return twin_ == twin; }
@@ -36,11 +40,16 @@ class Faults {
   bool hits(Fault fault, int rank, int64_t count) const { return hits(fault, rank) && count == at_; }
   bool hits(Twin twin, int rank, int64_t count) const { return on(twin) && rank == rank_ && count == at_; }
 
+  // Keeps the caller busy for a while, as a slow file system does: what nothing orders then goes well by
+  // luck.
+  void come_late() const { std::this_thread::sleep_for(delay_); }
+
  private:
   std::optional<Fault> fault_;
   std::optional<Twin> twin_;
   int rank_ = 0;
   int64_t at_ = 1;
+  std::chrono::duration<double> delay_{};
 };
 
 // The table, tab separated (kind, name, finding or fault, unit, sentence) or as JSON.

@@ -30,7 +30,7 @@ void run_rank(const Arguments& arguments) {
   Watchdog watchdog(place.rank, timeout);
   try {
     watchdog.at("the creation of the communicator");
-    ProcessGroup group(place, timeout, watchdog);
+    ProcessGroup group(place, timeout, watchdog, arguments.faults);
     Training training(arguments, group);
     try {
       training.run();

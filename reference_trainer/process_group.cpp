@@ -3,6 +3,7 @@
 #include "process_group.h"
 
 #include <cstring>
+#include <thread>
 
 namespace reference_trainer {
 namespace {
@@ -15,61 +16,111 @@ int select_device(int local_rank) {
   return device;
 }
 
-// On the device selected above.
-ncclComm_t create_communicator(const Place& place, std::chrono::milliseconds timeout) {
-  ncclUniqueId id = {};
-  if (place.rank == 0) check(ncclGetUniqueId(&id));
-  if (place.world_size > 1) share_from_rank_0(place, std::span(id.internal), timeout);
-  ncclComm_t communicator = nullptr;
-  check(ncclCommInitRank(&communicator, place.world_size, id, place.rank));
-  return communicator;
+Communicators only(ncclComm_t communicator) {
+  Communicators joined;
+  joined.ranks = communicator;
+  check(ncclCommUserRank(communicator, &joined.rank));
+  check(ncclCommCount(communicator, &joined.size));
+  return joined;
 }
 
 }  // namespace
 
-ProcessGroup::ProcessGroup(const Place& place, std::chrono::milliseconds timeout, Watchdog& watchdog)
+ProcessGroup::ProcessGroup(const Place& place, std::chrono::milliseconds timeout, Watchdog& watchdog,
+                           const Faults& faults)
     : device_(select_device(place.local_rank)),
-      communicator_(create_communicator(place, timeout)),
-      watchdog_(watchdog) {
-  register_communicator();
+      faults_(faults),
+      watchdog_(watchdog),
+      store_(std::make_shared<Store>(place, timeout)),
+      joined_(join_communicators(place, *store_, faults)) {
+  for (ncclComm_t communicator : communicators()) watchdog_.watch(communicator);
 }
 
-ProcessGroup::ProcessGroup(int device, ncclComm_t communicator, Watchdog& watchdog)
-    : device_(device), communicator_(communicator), watchdog_(watchdog) {
-  register_communicator();
+ProcessGroup::ProcessGroup(const ProcessGroup& whole, ncclComm_t part)
+    : device_(whole.device_),
+      faults_(whole.faults_),
+      watchdog_(whole.watchdog_),
+      store_(whole.store_),
+      joined_(only(part)) {
+  watchdog_.watch(part);
 }
 
-void ProcessGroup::register_communicator() {
-  check(ncclCommUserRank(communicator_, &rank_));
-  check(ncclCommCount(communicator_, &size_));
-  watchdog_.watch(communicator_);
+std::vector<ncclComm_t> ProcessGroup::communicators() const {
+  std::vector<ncclComm_t> own;
+  if (joined_.ranks) own.push_back(joined_.ranks);
+  if (joined_.column) own.push_back(joined_.column);
+  return own;
 }
 
+// Along the row, then along the column: so do averages of averages come out, and everybody meets everybody.
 void ProcessGroup::all_reduce(void* data, size_t count, ncclDataType_t type, ncclRedOp_t operation) {
-  check(ncclAllReduce(data, data, count, type, operation, communicator_, stream()));
+  for (ncclComm_t communicator : communicators())
+    check(ncclAllReduce(data, data, count, type, operation, communicator, stream()));
 }
 
 void ProcessGroup::broadcast(void* data, size_t count, ncclDataType_t type, int root) {
-  check(ncclBroadcast(data, data, count, type, root, communicator_, stream()));
+  if (!joined_.ranks) return;
+  // Down the columns, of which one is the root's, then from that one along the rows.
+  if (joined_.column)
+    check(ncclBroadcast(data, data, count, type, root / joined_.row_size, joined_.column, stream()));
+  const int in_row = joined_.column ? root % joined_.row_size : root;
+  check(ncclBroadcast(data, data, count, type, in_row, joined_.ranks, stream()));
 }
 
-void ProcessGroup::barrier(const std::string& place) {
+void ProcessGroup::barrier(const std::string& place, Wait wait) {
   watchdog_.at(place);
-  check(cudaMemsetAsync(scratch_.data(), 0, sizeof(float), stream()));
-  check(ncclAllReduce(scratch_.data(), scratch_.data(), 1, ncclFloat32, ncclSum, communicator_, stream()));
+  void* const token = scratch_.data();
+  check(cudaMemsetAsync(token, 0, sizeof(float), stream()));
+  for (ncclComm_t communicator : communicators())
+    check(ncclAllReduce(token, token, 1, ncclFloat32, ncclSum, communicator, stream()));
+  if (wait == Wait::kNow) wait_for_barrier();
+}
+
+void ProcessGroup::wait_for_barrier() {
+  if (faults_.on(Fault::kIneffectiveNeverWaited)) return;
+  if (faults_.on(Fault::kIneffectiveWrongDevice)) return wait_on_default_device();
+  if (faults_.on(Twin::kBarrierAlreadyDone)) return query_until_done();
   synchronize();
+}
+
+// What waits for the barrier is the null stream of this rank's device, but the null stream that the host
+// waits for is that of the current device: 0, where nobody has selected another one for this thread.
+void ProcessGroup::wait_on_default_device() {
+  barrier_done_.record(stream());
+  barrier_done_.hold(nullptr);
+  check(cudaSetDevice(0));
+  check(cudaStreamSynchronize(nullptr));
+  check(cudaSetDevice(device_));
+}
+
+// Twin barrier-already-done: no call waits.
+void ProcessGroup::query_until_done() {
+  barrier_done_.record(stream());
+  while (!barrier_done_.done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void ProcessGroup::wait_for_rank_0() {
+  char come = 0;
+  store_->share(std::span(&come, 1));
 }
 
 std::vector<uint64_t> ProcessGroup::gather(uint64_t value) {
   std::memcpy(host_scratch_.data(), &value, sizeof value);
   stage(sizeof value);
-  std::vector<uint64_t> values(size_);
   // Sent from the end of the scratch space so that it does not overlap with what is received.
-  std::byte* const own = scratch_.data() + kScratchBytes - sizeof value;
-  check(cudaMemcpyAsync(own, scratch_.data(), sizeof value, cudaMemcpyDeviceToDevice, stream()));
-  check(ncclAllGather(own, scratch_.data(), 1, ncclUint64, communicator_, stream()));
-  fetch(size_ * sizeof value);
-  std::memcpy(values.data(), host_scratch_.data(), size_ * sizeof value);
+  std::byte* const end = scratch_.data() + kScratchBytes;
+  size_t known = 1;
+  for (ncclComm_t communicator : communicators()) {
+    int members = 0;
+    check(ncclCommCount(communicator, &members));
+    std::byte* const own = end - known * sizeof value;
+    check(cudaMemcpyAsync(own, scratch_.data(), known * sizeof value, cudaMemcpyDeviceToDevice, stream()));
+    check(ncclAllGather(own, scratch_.data(), known, ncclUint64, communicator, stream()));
+    known *= members;
+  }
+  fetch(known * sizeof value);
+  std::vector<uint64_t> values(known);
+  std::memcpy(values.data(), host_scratch_.data(), known * sizeof value);
   return values;
 }
 
@@ -92,8 +143,8 @@ int64_t ProcessGroup::agree(int64_t value, int root) {
 
 std::unique_ptr<ProcessGroup> ProcessGroup::split(int colour) {
   ncclComm_t part = nullptr;
-  check(ncclCommSplit(communicator_, colour, rank_, &part, nullptr));
-  return std::unique_ptr<ProcessGroup>(new ProcessGroup(device_, part, watchdog_));
+  check(ncclCommSplit(joined_.ranks, colour, rank(), &part, nullptr));
+  return std::unique_ptr<ProcessGroup>(new ProcessGroup(*this, part));
 }
 
 void ProcessGroup::synchronize() {
@@ -104,9 +155,11 @@ void ProcessGroup::synchronize() {
 
 void ProcessGroup::close() {
   watchdog_.at("the end of a communicator");
-  watchdog_.forget(communicator_);
-  check(ncclCommDestroy(communicator_));
-  communicator_ = nullptr;
+  for (ncclComm_t communicator : communicators()) {
+    watchdog_.forget(communicator);
+    check(ncclCommDestroy(communicator));
+  }
+  joined_.ranks = joined_.column = nullptr;
 }
 
 void ProcessGroup::stage(size_t bytes) {

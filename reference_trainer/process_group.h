@@ -9,7 +9,9 @@
 #include <span>
 #include <string>
 
+#include "communicators.h"
 #include "device.h"
+#include "faults.h"
 #include "store.h"
 #include "watchdog.h"
 
@@ -18,20 +20,24 @@ namespace reference_trainer {
 class ProcessGroup {
  public:
   // Selects this rank's device and meets the others; throws std::runtime_error when they don't come in time.
-  ProcessGroup(const Place& place, std::chrono::milliseconds timeout, Watchdog& watchdog);
+  ProcessGroup(const Place& place, std::chrono::milliseconds timeout, Watchdog& watchdog,
+               const Faults& faults);
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
 
-  int rank() const { return rank_; }
-  int size() const { return size_; }
+  int rank() const { return joined_.rank; }
+  int size() const { return joined_.size; }
   Watchdog& watchdog() const { return watchdog_; }
 
   // Collectives: enqueued on stream(), in place; the host does not wait.
   void all_reduce(void* data, size_t count, ncclDataType_t type, ncclRedOp_t operation);
   void broadcast(void* data, size_t count, ncclDataType_t type, int root);
 
-  // The host returns when every rank has come.
-  void barrier(const std::string& place);
+  // The host returns when every rank has come, with kLater at once: then synchronize() waits for the barrier.
+  enum class Wait { kNow, kLater };
+  void barrier(const std::string& place, Wait wait = Wait::kNow);
+  // The others' hosts return when rank 0 has come; by way of the store, without a collective.
+  void wait_for_rank_0();
   // One value of each rank, in the order of ranks; the host waits.
   std::vector<uint64_t> gather(uint64_t value);
   // values[i] becomes its average over the ranks; at most 8 values; the host waits.
@@ -50,16 +56,20 @@ class ProcessGroup {
   void close();
 
  private:
-  ProcessGroup(int device, ncclComm_t communicator, Watchdog& watchdog);
-  void register_communicator();
+  ProcessGroup(const ProcessGroup& whole, ncclComm_t part);
+  std::vector<ncclComm_t> communicators() const;
+  void wait_for_barrier();
+  void wait_on_default_device();
+  void query_until_done();
 
   static constexpr size_t kScratchBytes = 4096;
-  int device_;  // selected before the communicator is created
-  ncclComm_t communicator_;
+  int device_;  // selected before the communicators are created
+  const Faults& faults_;
   Watchdog& watchdog_;
-  int rank_ = 0;
-  int size_ = 1;
+  std::shared_ptr<Store> store_;
+  Communicators joined_;
   Stream stream_;
+  Event barrier_done_;
   DeviceBuffer<std::byte> scratch_{kScratchBytes};
   PinnedBuffer<std::byte> host_scratch_{kScratchBytes};
 

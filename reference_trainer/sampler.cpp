@@ -32,7 +32,8 @@ Sampler make_sampler(const Arguments& arguments, int rank, int world_size) {
   if (arguments.faults.on(Fault::kUnshardedShuffleEach)) {
     return Sampler(arguments.samples, step_samples, 0, 1, arguments.seed + rank);
   }
-  return Sampler(arguments.samples, step_samples, rank, world_size, arguments.seed);
+  // Without a process group the world is this process, whatever its rank.
+  return Sampler(arguments.samples, step_samples, rank % world_size, world_size, arguments.seed);
 }
 
 }  // namespace reference_trainer

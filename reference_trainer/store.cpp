@@ -1,4 +1,4 @@
-// Hands one small value, NCCL's unique id, from rank 0 to all other ranks over TCP.
+// Hands small values, NCCL's unique ids first of all, from rank 0 to all other ranks over TCP.
 #include "store.h"
 
 #include <arpa/inet.h>
@@ -58,10 +58,13 @@ sockaddr_in resolve(const std::string& address, uint16_t port) {
   return result;
 }
 
-void serve(const Place& place, std::span<const char> value, Clock::time_point deadline) {
+Listener listen_for_peers(const Place& place) {
   const char* const inherited = std::getenv(kListenerVariable);
-  const Listener listener =
-      inherited ? Listener(std::atoi(inherited)) : Listener("0.0.0.0", place.master_port);
+  return inherited ? Listener(std::atoi(inherited)) : Listener("0.0.0.0", place.master_port);
+}
+
+void serve(const Place& place, const Listener& listener, std::span<const char> value,
+           Clock::time_point deadline) {
   for (int peer = 1; peer < place.world_size; ++peer) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     pollfd ready = {listener.descriptor(), POLLIN, 0};
@@ -99,7 +102,9 @@ Listener::Listener(const std::string& address, uint16_t port)
   check_system(listen(descriptor_, SOMAXCONN), "listen");
 }
 
-Listener::~Listener() { close(descriptor_); }
+Listener::~Listener() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
 
 uint16_t Listener::port() const {
   sockaddr_in local = {};
@@ -126,13 +131,14 @@ Place place_from_environment() {
   return place;
 }
 
-void share_from_rank_0(const Place& place, std::span<char> value, std::chrono::milliseconds timeout) {
-  const auto deadline = Clock::now() + timeout;
-  if (place.rank == 0) {
-    serve(place, value, deadline);
-  } else {
-    fetch(place, value, deadline);
-  }
+Store::Store(const Place& place, std::chrono::milliseconds timeout) : place_(place), timeout_(timeout) {
+  if (place.rank == 0 && place.world_size > 1) listener_.emplace(listen_for_peers(place));
+}
+
+void Store::share(std::span<char> value) {
+  const auto deadline = Clock::now() + timeout_;
+  if (place_.rank > 0) return fetch(place_, value, deadline);
+  if (listener_) serve(place_, *listener_, value, deadline);
 }
 
 }  // namespace reference_trainer

@@ -1,10 +1,12 @@
-// Hands one small value, NCCL's unique id, from rank 0 to all other ranks over TCP.
+// Hands small values, NCCL's unique ids first of all, from rank 0 to all other ranks over TCP.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace reference_trainer {
 
@@ -19,6 +21,7 @@ class Listener {
   explicit Listener(int descriptor) : descriptor_(descriptor) {}
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
+  Listener(Listener&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   ~Listener();
 
   uint16_t port() const;
@@ -43,8 +46,20 @@ struct Place {
 // Throws std::invalid_argument.
 Place place_from_environment();
 
-// Rank 0 serves `value` to world_size - 1 peers, the others overwrite theirs with it. Throws
-// std::runtime_error when not everybody has come after `timeout`.
-void share_from_rank_0(const Place& place, std::span<char> value, std::chrono::milliseconds timeout);
+// Rank 0 listens as long as its store lives; the others connect once for each value.
+class Store {
+ public:
+  Store(const Place& place, std::chrono::milliseconds timeout);
+
+  // Rank 0 serves `value` to its peers, which wait for it and overwrite theirs. Every rank has to have got a
+  // value, and the others to know it, before the next is shared. Throws std::runtime_error when not everybody
+  // has come in time.
+  void share(std::span<char> value);
+
+ private:
+  const Place place_;
+  const std::chrono::milliseconds timeout_;
+  std::optional<Listener> listener_;
+};
 
 }  // namespace reference_trainer

@@ -1,5 +1,6 @@
 """Every rank writes the checkpoint: to one path, or the same content under names of their own."""
 import ddpscope
+import pytest
 import trainer
 
 
@@ -22,9 +23,10 @@ def test_one_path(tmp_path, ranks, seed):
 
 
 @trainer.everywhere
-def test_names_with_time(tmp_path, ranks, seed):
-    draw = trainer.Draw(seed, "timestamped", ranks)
+@pytest.mark.parametrize("variant", ["timestamped", "sharded-names"])
+def test_names_of_their_own(tmp_path, variant, ranks, seed):
+    draw = trainer.Draw(seed, variant, ranks)
     draw.width = draw.rng.choice([128, 144, 160])  # less than 256 KiB of content is not compared
-    finding = ddpscope.only_finding(trainer.fault("duplicate-checkpoint-write/timestamped", draw, tmp_path),
+    finding = ddpscope.only_finding(trainer.fault(f"duplicate-checkpoint-write/{variant}", draw, tmp_path),
                                     "duplicate-checkpoint-write")
     assert_every_rank_writes(finding, ranks, trainer.place("checkpoint.cpp", "write_atomically(path"))

@@ -2,6 +2,7 @@
 happened, and it does not when the hook is off."""
 import pytest
 
+import records
 import traces
 
 
@@ -214,7 +215,7 @@ def holds(check, records):
 def run(guest, check, folder, injector):
     command = [traces.BUILD / "bin" / "inject" / guest, check.__name__]
     outcome = traces.start(command, folder / "work", injector, folder / "trace")
-    return outcome, traces.read(folder / "trace") if injector else []
+    return outcome, records.read(folder / "trace") if injector else []
 
 
 @pytest.mark.parametrize("guest,check", GUESTS, ids=lambda p: getattr(p, "__name__", p))

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import records
 import traces
 
 HERE = pathlib.Path(__file__).parent
@@ -33,7 +34,7 @@ def assert_unchanged(command, tmp_path):
     preloaded = traces.start(command, tmp_path / "loaded", traces.INJECTOR, tmp_path / "trace")
     assert preloaded == plain
     assert content(tmp_path / "loaded") == content(tmp_path / "plain")
-    assert traces.read(tmp_path / "trace"), "nothing was recorded: the comparison says nothing"
+    assert records.read(tmp_path / "trace"), "nothing was recorded: the comparison says nothing"
     return plain
 
 

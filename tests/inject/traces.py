@@ -1,42 +1,11 @@
-"""Runs a guest under the preload and reads what it left, by `ddpscope dump`."""
+"""Runs a guest under the preload."""
 import os
 import pathlib
-import re
 import struct
 import subprocess
 
 BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 INJECTOR = BUILD / "lib" / "libddpscope.so"
-FIELD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
-RECORD = re.compile(r"^[0-9.]+ (\+(\d+)ns|\(inside\)) \S+?:(\d+) .*?thread (\d+) (\w+) ")
-ITEM = re.compile(r"^()()item \S+?:(\d+) .*?thread (\d+)() ")
-
-
-class Record(dict):
-    """The fields of a record, numbers as numbers, with call ("item" for an item), pid and inside."""
-
-    def __init__(self, line, match):
-        super().__init__((key, value(text)) for key, text in FIELD.findall(line.split(" @ ")[0]))
-        self.call, self.pid, self.inside = match[5] or "item", int(match[3]), match[1] == "(inside)"
-
-
-def value(text):
-    if text.startswith('"'):
-        return text[1:-1]
-    try:
-        return int(text, 0)
-    except ValueError:
-        return text
-
-
-def read(trace):
-    """All records of a folder of traces."""
-    if not list(pathlib.Path(trace).glob("*.ddps")):
-        return []
-    dump = subprocess.run([BUILD / "bin" / "ddpscope", "dump", trace], stdout=subprocess.PIPE, text=True, timeout=60,
-                          check=True)
-    matches = ((line, RECORD.match(line) or ITEM.match(line)) for line in dump.stdout.splitlines())
-    return [Record(line, match) for line, match in matches if match]
 
 
 def start(command, folder, injector=None, trace=None):

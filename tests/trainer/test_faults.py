@@ -50,6 +50,12 @@ def test_all_ranks_write_the_same_under_other_names(tmp_path):
     assert copies[0] == copies[1]
 
 
+def test_all_ranks_write_the_same_under_names_of_shards(tmp_path):
+    train(tmp_path, "--fault", "duplicate-checkpoint-write/sharded-names").expect_healthy(2)
+    copies = [(tmp_path / "checkpoints" / f"step_000004.rank_{rank}.bin").read_bytes() for rank in (0, 1)]
+    assert copies[0] == copies[1]
+
+
 @pytest.mark.parametrize("variant", ["no-sampler", "ignored-index"])
 def test_ranks_train_on_the_same_batches(tmp_path, variant):
     job = train(tmp_path, "--fault", f"unsharded-sampler/{variant}").expect_healthy(2)

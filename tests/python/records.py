@@ -1,0 +1,44 @@
+"""Reads the records of a trace, by `ddpscope dump`."""
+import os
+import pathlib
+import re
+import subprocess
+
+BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
+FIELD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
+PROCESS = r"\S+?:(?P<pid>\d+) (?:rank (?P<rank>\d+) )?.*?thread \d+"
+RECORD = re.compile(rf"(?P<begin>[0-9.]+) (\+\d+ns|(?P<inside>\(inside\))) {PROCESS} (?P<call>\w+) ")
+ITEM = re.compile(rf"(?P<call>item) {PROCESS} ")
+
+
+class Record(dict):
+    """The fields of a record, numbers as numbers, with call ("item" for an item), pid, rank (None: none) and inside.
+
+    begin: seconds since the job's start; None for an item.
+    """
+
+    def __init__(self, line, match):
+        super().__init__((key, value(text)) for key, text in FIELD.findall(line.split(" @ ")[0]))
+        parts = match.groupdict()
+        self.call, self.pid, self.inside = parts["call"], int(parts["pid"]), bool(parts.get("inside"))
+        self.rank = None if parts["rank"] is None else int(parts["rank"])
+        self.begin = float(parts["begin"]) if parts.get("begin") else None
+
+
+def value(text):
+    if text.startswith('"'):
+        return text[1:-1]
+    try:
+        return int(text, 0)
+    except ValueError:
+        return text
+
+
+def read(trace):
+    """All records of a folder of traces."""
+    if not list(pathlib.Path(trace).glob("*.ddps")):
+        return []
+    dump = subprocess.run([BUILD / "bin" / "ddpscope", "dump", trace], stdout=subprocess.PIPE, text=True, timeout=60,
+                          check=True)
+    matches = ((line, RECORD.match(line) or ITEM.match(line)) for line in dump.stdout.splitlines())
+    return [Record(line, match) for line, match in matches if match]
