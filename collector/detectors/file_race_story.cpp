@@ -184,6 +184,59 @@ void add(const Facts& facts, KnownPlaces& places, std::vector<RaceBug>& bugs, co
   bug->changers.insert(event_of(facts, race.change).rank);
 }
 
+std::vector<std::int32_t> ranks_of(const RaceBug& bug) {
+  std::set<std::int32_t> ranks = bug.users;
+  ranks.insert(bug.changers.begin(), bug.changers.end());
+  return list(ranks);
+}
+
+// The stretch between the meetings of its ranks in which it lies: one meeting more would mend it.
+findings::Place place_of(const Facts& facts, const RaceBug& bug) {
+  std::int64_t first_ns = ordering::kNever, last_ns = 0;
+  for (const FileRace* race : bug.races)
+    for (const FileEvent* event : {&event_of(facts, race->change), &event_of(facts, race->use)}) {
+      first_ns = std::min(first_ns, event->begin_ns);
+      last_ns = std::max(last_ns, event->end_ns);
+    }
+  return facts.rounds.place(ranks_of(bug), first_ns, last_ns);
+}
+
+bool worse(const Facts& facts, const RaceBug& a, const RaceBug& b) {
+  const FileRace &of_a = worst_of(facts, a), &of_b = worst_of(facts, b);
+  auto key = [&](const FileRace& race) {
+    return std::tuple(race.verdict != ordering::Verdict::kUnordered, -weight(race),
+                      event_of(facts, race.use).begin_ns);
+  };
+  return key(of_a) < key(of_b);
+}
+
+void take_over(const Facts& facts, RaceBug& bug, RaceBug&& other) {
+  if (worse(facts, other, bug)) std::swap(bug, other);
+  bug.races.insert(bug.races.end(), other.races.begin(), other.races.end());
+  bug.barriers.insert(bug.barriers.end(), other.barriers.begin(), other.barriers.end());
+  bug.users.merge(other.users);
+  bug.changers.merge(other.changers);
+  bug.names.merge(other.names);
+}
+
+// What the same ranks write and use in the same stretch, at whatever lines, lacks the same barrier.
+std::vector<RaceBug> merge_by_stretch(const Facts& facts, std::vector<RaceBug> bugs) {
+  std::vector<RaceBug> merged;
+  for (RaceBug& bug : bugs) {
+    findings::Place place = place_of(facts, bug);
+    auto same = std::find_if(merged.begin(), merged.end(), [&](const RaceBug& known) {
+      findings::Place other = place_of(facts, known);
+      return known.changers == bug.changers && known.users == bug.users && place.from_ns < other.to_ns &&
+             other.from_ns < place.to_ns;
+    });
+    if (same == merged.end())
+      merged.push_back(std::move(bug));
+    else
+      take_over(facts, *same, std::move(bug));
+  }
+  return merged;
+}
+
 }  // namespace
 
 std::vector<RaceBug> find_race_bugs(const Facts& facts, bool with_barrier) {
@@ -192,7 +245,7 @@ std::vector<RaceBug> find_race_bugs(const Facts& facts, bool with_barrier) {
   for (const FileRace& race : facts.file_races.races)
     if (auto barrier = barrier_of(facts, race); barrier.has_value() == with_barrier)
       add(facts, places, bugs, race, barrier);
-  return bugs;
+  return merge_by_stretch(facts, std::move(bugs));
 }
 
 std::string describe_race(const Facts& facts, const RaceBug& bug) {
@@ -212,9 +265,7 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   findings::Finding finding;
   finding.severity = certain ? findings::Severity::kError : findings::Severity::kWarning;
   finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
-  std::set<std::int32_t> ranks = bug.users;
-  ranks.insert(bug.changers.begin(), bug.changers.end());
-  finding.ranks = list(ranks);
+  finding.ranks = ranks_of(bug);
   std::set<std::pair<std::int32_t, files::Name>> times;
   finding.first_ns = ordering::kNever;
   for (const FileRace* race : bug.races) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -30,6 +31,7 @@ class FileEdges {
       if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
         published_.emplace(names_.places[event.target], event.target);
     }
+    find_awaited();
     for (std::size_t i = 0; i < names_.events.size(); ++i) see(i);
     return std::move(synchronises_);
   }
@@ -44,6 +46,24 @@ class FileEdges {
 
   static ThreadId thread_of(const FileEvent& event) { return {event.event.process, event.thread}; }
   static Span span_of(const FileEvent& event) { return {thread_of(event), event.begin_ns, event.end_ns}; }
+
+  // Names for which somebody waited by asking. Others may come late and ask once, or find it at once: as with
+  // a wait whose result is there already, they would have waited.
+  void find_awaited() {
+    std::map<Looker, std::uint32_t> misses;
+    for (const FileEvent& event : names_.events) {
+      if (!is_look(event)) continue;
+      Looker looker{thread_of(event), event.name};
+      if (is_miss(event)) {
+        misses[looker] += event.attempts;
+      } else if (!event.error) {
+        auto missed = misses.find(looker);
+        if (missed == misses.end()) continue;
+        if (missed->second >= kPolls) awaited_.insert(event.name);
+        misses.erase(missed);
+      }
+    }
+  }
 
   void see(std::size_t index) {
     const FileEvent& event = names_.events[index];
@@ -69,21 +89,24 @@ class FileEdges {
     polling_.erase(looker);
   }
 
-  // The name came to be between the last failure and the success: by the first that made it then.
+  static constexpr std::int64_t kBefore = std::numeric_limits<std::int64_t>::min();
+
+  // The name came to be between the last failure, if any, and the success: by the first that made it then.
   void end_polling(const Looker& looker, std::size_t index) {
     const FileEvent& seen = names_.events[index];
+    if (!awaited_.count(seen.name)) return;
     auto polled = polling_.find(looker);
-    if (polled == polling_.end() || polled->second.misses < kPolls) return;
+    std::int64_t missed_ns = polled == polling_.end() ? kBefore : polled->second.last_ns;
     const FileEvent* made = nullptr;
     for (const FileEvent* maker : makers_[seen.name]) {
       if (maker->begin_ns > seen.end_ns + job_.clock_error_ns) break;
-      if (maker->end_ns + job_.clock_error_ns >= polled->second.last_ns &&
-          thread_of(*maker) != looker.first && !made)
+      if (maker->end_ns + job_.clock_error_ns >= missed_ns && thread_of(*maker) != looker.first && !made)
         made = maker;
     }
     if (!made) return;
     graph_.edge(graph_.through(span_of(*made)), graph_.after(span_of(seen)), EdgeKind::kFile);
     synchronises_[index] = true;
+    if (polled == polling_.end()) return;
     for (std::size_t miss : polled->second.events) synchronises_[miss] = true;
   }
 
@@ -129,6 +152,7 @@ class FileEdges {
   std::vector<bool> synchronises_;
   std::map<Name, std::vector<const FileEvent*>> makers_;
   std::map<std::string, Name, std::less<>> published_;  // rename targets, by place
+  std::set<Name> awaited_;
   std::map<Looker, Polling> polling_;
   std::map<Name, std::vector<const FileEvent*>> renames_;
   std::map<Name, const FileEvent*> removed_;  // by what last
