@@ -211,7 +211,8 @@ bool worse(const Facts& facts, const RaceBug& a, const RaceBug& b) {
 }
 
 void take_over(const Facts& facts, RaceBug& bug, RaceBug&& other) {
-  if (worse(facts, other, bug)) std::swap(bug, other);
+  bool named = !bug.use_place.empty() || other.use_place.empty();
+  if (!named || (!other.use_place.empty() && worse(facts, other, bug))) std::swap(bug, other);
   bug.races.insert(bug.races.end(), other.races.begin(), other.races.end());
   bug.barriers.insert(bug.barriers.end(), other.barriers.begin(), other.barriers.end());
   bug.users.merge(other.users);
@@ -219,15 +220,25 @@ void take_over(const Facts& facts, RaceBug& bug, RaceBug&& other) {
   bug.names.merge(other.names);
 }
 
-// What the same ranks write and use in the same stretch, at whatever lines, lacks the same barrier.
+// Only the first calls of a kind have a stack.
+bool may_be_same_lines(const RaceBug& a, const RaceBug& b) {
+  auto alike = [](const std::string& one, const std::string& other) {
+    return one == other || one.empty() || other.empty();
+  };
+  return alike(a.change_place, b.change_place) && alike(a.use_place, b.use_place);
+}
+
+// What the same ranks write and use in the same stretch, at whatever lines, lacks the same barrier; so does
+// what they do at the same lines at other times.
 std::vector<RaceBug> merge_by_stretch(const Facts& facts, std::vector<RaceBug> bugs) {
   std::vector<RaceBug> merged;
   for (RaceBug& bug : bugs) {
     findings::Place place = place_of(facts, bug);
     auto same = std::find_if(merged.begin(), merged.end(), [&](const RaceBug& known) {
       findings::Place other = place_of(facts, known);
-      return known.changers == bug.changers && known.users == bug.users && place.from_ns < other.to_ns &&
-             other.from_ns < place.to_ns;
+      bool overlap = place.from_ns < other.to_ns && other.from_ns < place.to_ns;
+      return known.changers == bug.changers && known.users == bug.users &&
+             (overlap || may_be_same_lines(known, bug));
     });
     if (same == merged.end())
       merged.push_back(std::move(bug));
@@ -245,7 +256,12 @@ std::vector<RaceBug> find_race_bugs(const Facts& facts, bool with_barrier) {
   for (const FileRace& race : facts.file_races.races)
     if (auto barrier = barrier_of(facts, race); barrier.has_value() == with_barrier)
       add(facts, places, bugs, race, barrier);
-  return merge_by_stretch(facts, std::move(bugs));
+  // What was merged may touch what stood apart.
+  for (std::size_t before = bugs.size() + 1; bugs.size() < before;) {
+    before = bugs.size();
+    bugs = merge_by_stretch(facts, std::move(bugs));
+  }
+  return bugs;
 }
 
 std::string describe_race(const Facts& facts, const RaceBug& bug) {
@@ -281,8 +297,7 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   std::set<std::int32_t> told;
   for (const FileRace* race : bug.races)
     if (told.insert(event_of(facts, race->use).rank).second && finding.evidence.size() < kMaxEvidence)
-      finding.evidence.push_back(
-          tell_access(facts, race->use.kind == worst.use.kind ? race->use : worst.use));
+      finding.evidence.push_back(tell_access(facts, race->use));
   const FileEvent& change = event_of(facts, worst.change);
   const FileEvent& use = event_of(facts, worst.use);
   finding.order.push_back(

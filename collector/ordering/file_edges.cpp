@@ -77,6 +77,8 @@ class FileEdges {
       polling.misses += event.attempts;
       polling.last_ns = event.begin_ns;
       polling.events.push_back(index);
+      if (auto removal = removed_.find(event.name); removal != removed_.end())
+        may_wait_for(*removal->second, event);
       return;
     }
     if (event.error) return;
@@ -85,11 +87,23 @@ class FileEdges {
     } else {
       end_polling(looker, index);
       follow_renames(index);
+      for (const FileEvent* maker : makers_[event.name]) {
+        if (maker->end_ns > event.end_ns + job_.clock_error_ns) break;
+        if (!maker->fresh) continue;  // the name was there before
+        may_wait_for(*maker, event);
+      }
     }
     polling_.erase(looker);
   }
 
   static constexpr std::int64_t kBefore = std::numeric_limits<std::int64_t>::min();
+
+  // Whoever looks may have been ready to wait until it finds what it does: a single look does not tell.
+  void may_wait_for(const FileEvent& change, const FileEvent& look) {
+    if (thread_of(change).process != thread_of(look).process)
+      graph_.edge(graph_.through(span_of(change)), graph_.after(span_of(look)), EdgeKind::kFile,
+                  Trust::kUnseen);
+  }
 
   // The name came to be between the last failure, if any, and the success: by the first that made it then.
   void end_polling(const Looker& looker, std::size_t index) {

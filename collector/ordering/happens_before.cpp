@@ -7,6 +7,7 @@
 #include "collector/ordering/file_edges.h"
 #include "collector/ordering/losses.h"
 #include "collector/ordering/process_edges.h"
+#include "collector/ordering/shared_memory.h"
 #include "collector/ordering/stream_edges.h"
 #include "collector/ordering/thread_edges.h"
 
@@ -45,6 +46,7 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     for (const Span& run : runs)
       if (one_actor_.count(run.thread.process)) unseen_talk_.emplace_back(run.begin_ns, run.end_ns);
     merge(unseen_talk_);
+    shared_memory_ = find_shared_memory(job);
   }
   for (ThreadId thread : judged) graph_.mention(thread);
   graph_.finish();
@@ -76,13 +78,18 @@ bool HappensBefore::talked_between(const Span& earlier, const Span& later) const
   return talk != unseen_talk_.end() && talk->first <= later.begin_ns;
 }
 
+bool HappensBefore::share_memory(const Span& a, const Span& b) const {
+  return shared_memory_.count(std::minmax(a.thread.process, b.thread.process)) > 0;
+}
+
 Verdict HappensBefore::between(const Span& a, const Span& b) const {
   auto ordered = [&](Trust trust) { return before(a, b, trust) || before(b, a, trust); };
   if (ordered(Trust::kSeen)) return Verdict::kOrdered;
   bool a_first = a.begin_ns <= b.begin_ns;
   if (!known_in_full(a_first ? a : b)) return Verdict::kUnjudged;
   if (ordered(Trust::kAssumed)) return Verdict::kLikely;
-  bool may_be = ordered(Trust::kUnseen) || talked_between(a_first ? a : b, a_first ? b : a);
+  bool may_be =
+      share_memory(a, b) || ordered(Trust::kUnseen) || talked_between(a_first ? a : b, a_first ? b : a);
   return may_be ? Verdict::kUnjudged : Verdict::kUnordered;
 }
 

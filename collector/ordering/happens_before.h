@@ -44,13 +44,15 @@ class HappensBefore {
   const Clocks& clocks(Trust trust) const { return *clocks_[static_cast<std::size_t>(trust)]; }
   bool known_in_full(const Span& earlier) const;
   bool talked_between(const Span& earlier, const Span& later) const;
+  bool share_memory(const Span& a, const Span& b) const;
 
   const model::Job& job_;
   Graph graph_;
   std::vector<bool> synchronises_;
   std::shared_ptr<const Clocks> clocks_[3];  // by trust; one for those that differ in no edge
   std::set<std::uint32_t> one_actor_;        // processes in which no hand-over was recorded
-  std::vector<std::pair<std::int64_t, std::int64_t>> unseen_talk_;  // in those, by runs of calls
+  std::vector<std::pair<std::int64_t, std::int64_t>> unseen_talk_;   // in those, by runs of calls
+  std::set<std::pair<std::uint32_t, std::uint32_t>> shared_memory_;  // processes, the smaller index first
   bool kept_lost_ = false;     // what makes edges is missing, and nobody knows when it was
   std::int64_t bulk_from_ns_;  // before, calls that make edges may have been overwritten
 };

@@ -16,8 +16,14 @@ using trace::Record;
 struct ThreadNews {
   bool hand_overs = false;  // recorded at all
   std::set<std::uint16_t> made;
+  std::set<std::uint16_t> python;                      // threads that run Python code
   std::map<std::uint16_t, std::uint64_t> first_ticks;  // by thread
 };
+
+bool runs_python(const trace::TraceFile& file, std::uint32_t stack) {
+  auto frames = file.stack(stack);
+  return !frames.empty() && frames.front().kind == trace::FrameKind::kPython;
+}
 
 ThreadNews read_threads(const trace::TraceFile& file) {
   ThreadNews news;
@@ -28,6 +34,8 @@ ThreadNews read_threads(const trace::TraceFile& file) {
     bool tells = operation == Operation::kThreadCreate || operation == Operation::kThreadJoin ||
                  operation == Operation::kHandOver || operation == Operation::kWaitingSite;
     news.hand_overs = news.hand_overs || tells;
+    if (record.stack && !news.python.count(record.thread) && runs_python(file, record.stack))
+      news.python.insert(record.thread);
     if (operation == Operation::kThreadCreate)
       news.made.insert(
           static_cast<std::uint16_t>(trace::payload_of<trace::payload::ThreadLife>(record).other));
@@ -87,7 +95,9 @@ std::set<std::uint32_t> add_unseen_hand_overs(const Job& job, const std::vector<
     const trace::TraceFile& file = job.processes[i].file;
     ThreadNews news = read_threads(file);
     if (news.first_ticks.size() < 2) continue;
-    if (!news.hand_overs || file.health(trace::Health::hand_overs_lost)) {
+    // What Python threads tell each other through variables, under the interpreter's lock, shows in no call.
+    bool unseen = !news.hand_overs || file.health(trace::Health::hand_overs_lost) || news.python.size() > 1;
+    if (unseen) {
       OneActor(i, judged, graph).add();
       one_actor.insert(i);
       continue;

@@ -1,0 +1,15 @@
+// Processes that can tell each other anything through memory that they share.
+#pragma once
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "collector/model/job.h"
+
+namespace ddpscope::ordering {
+
+// Pairs of processes, the smaller index first, that have mapped one file shared and writable, whatever it is
+// for: what they write there shows in no call (MPI on one host, TensorPipe, multiprocessing's shared memory).
+std::set<std::pair<std::uint32_t, std::uint32_t>> find_shared_memory(const model::Job& job);
+
+}  // namespace ddpscope::ordering
