@@ -5,9 +5,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "collector/detectors/story.h"
+#include "collector/ordering/file_edges.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -17,6 +22,21 @@ using files::AccessKind;
 using files::FileEvent;
 using matching::Member;
 using patterns::FileRace;
+
+// A barrier that both ranks run in between, and whose end the host of the second one does not wait for.
+struct UnheededBarrier {
+  std::uint32_t first_call, second_call;  // in Collectives::calls: of the first rank, of the second
+};
+
+// Races that one barrier would mend.
+struct RaceBug {
+  std::string change_place, use_place;
+  std::vector<const FileRace*> races;
+  std::vector<UnheededBarrier> barriers;  // of each race, or none at all
+
+  std::set<std::int32_t> users, changers;
+  std::set<files::Name> names;
+};
 
 constexpr std::size_t kMaxEvidence = 32;
 constexpr std::size_t kLookBack = 4096;  // collectives before the second access
@@ -82,14 +102,17 @@ int weight(const FileRace& race) {
 }
 
 // A certain race first, then the one that tells most, then the earliest.
+bool is_worse(const Facts& facts, const FileRace& a, const FileRace& b) {
+  auto key = [&](const FileRace& race) {
+    return std::tuple(race.verdict != ordering::Verdict::kUnordered, -weight(race),
+                      event_of(facts, race.use).begin_ns, event_of(facts, race.use).rank);
+  };
+  return key(a) < key(b);
+}
+
 const FileRace& worst_of(const Facts& facts, const RaceBug& bug) {
-  return **std::min_element(bug.races.begin(), bug.races.end(), [&](const FileRace* a, const FileRace* b) {
-    auto key = [&](const FileRace& race) {
-      return std::tuple(race.verdict != ordering::Verdict::kUnordered, -weight(race),
-                        event_of(facts, race.use).begin_ns, event_of(facts, race.use).rank);
-    };
-    return key(*a) < key(*b);
-  });
+  return **std::min_element(bug.races.begin(), bug.races.end(),
+                            [&](const FileRace* a, const FileRace* b) { return is_worse(facts, *a, *b); });
 }
 
 const char* verb_of(AccessKind kind, bool one) {
@@ -190,29 +213,30 @@ std::vector<std::int32_t> ranks_of(const RaceBug& bug) {
   return list(ranks);
 }
 
-// The stretch between the meetings of its ranks in which it lies: one meeting more would mend it.
-findings::Place place_of(const Facts& facts, const RaceBug& bug) {
+struct Stretch {
   std::int64_t first_ns = ordering::kNever, last_ns = 0;
+};
+
+Stretch stretch_of(const Facts& facts, const RaceBug& bug) {
+  Stretch stretch;
   for (const FileRace* race : bug.races)
     for (const FileEvent* event : {&event_of(facts, race->change), &event_of(facts, race->use)}) {
-      first_ns = std::min(first_ns, event->begin_ns);
-      last_ns = std::max(last_ns, event->end_ns);
+      stretch.first_ns = std::min(stretch.first_ns, event->begin_ns);
+      stretch.last_ns = std::max(stretch.last_ns, event->end_ns);
     }
-  return facts.rounds.place(ranks_of(bug), first_ns, last_ns);
+  return stretch;
 }
 
-bool worse(const Facts& facts, const RaceBug& a, const RaceBug& b) {
-  const FileRace &of_a = worst_of(facts, a), &of_b = worst_of(facts, b);
-  auto key = [&](const FileRace& race) {
-    return std::tuple(race.verdict != ordering::Verdict::kUnordered, -weight(race),
-                      event_of(facts, race.use).begin_ns);
-  };
-  return key(of_a) < key(of_b);
+// Between the meetings of its ranks in which it lies: one meeting more would mend it.
+findings::Place place_of(const Facts& facts, const RaceBug& bug) {
+  Stretch stretch = stretch_of(facts, bug);
+  return facts.rounds.place(ranks_of(bug), stretch.first_ns, stretch.last_ns);
 }
 
 void take_over(const Facts& facts, RaceBug& bug, RaceBug&& other) {
-  bool named = !bug.use_place.empty() || other.use_place.empty();
-  if (!named || (!other.use_place.empty() && worse(facts, other, bug))) std::swap(bug, other);
+  // Told by its worst race, at a line that is known.
+  bool tells_better = bug.use_place.empty() || is_worse(facts, worst_of(facts, other), worst_of(facts, bug));
+  if (!other.use_place.empty() && tells_better) std::swap(bug, other);
   bug.races.insert(bug.races.end(), other.races.begin(), other.races.end());
   bug.barriers.insert(bug.barriers.end(), other.barriers.begin(), other.barriers.end());
   bug.users.merge(other.users);
@@ -248,8 +272,7 @@ std::vector<RaceBug> merge_by_stretch(const Facts& facts, std::vector<RaceBug> b
   return merged;
 }
 
-}  // namespace
-
+// Those with a barrier in between, or those without.
 std::vector<RaceBug> find_race_bugs(const Facts& facts, bool with_barrier) {
   std::vector<RaceBug> bugs;
   KnownPlaces places(facts);
@@ -264,6 +287,7 @@ std::vector<RaceBug> find_race_bugs(const Facts& facts, bool with_barrier) {
   return bugs;
 }
 
+// "rank 1 reads /data/a at PLACE, which rank 0 writes at PLACE"
 std::string describe_race(const Facts& facts, const RaceBug& bug) {
   const FileRace& worst = worst_of(facts, bug);
   std::string more = bug.names.size() > 1 ? fmt::format(" and {} more", bug.names.size() - 1) : "";
@@ -275,6 +299,7 @@ std::string describe_race(const Facts& facts, const RaceBug& bug) {
                      list_ranks(list(bug.changers)), changing, at(bug.change_place));
 }
 
+// All of a finding but slug, title and advice.
 findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   const FileRace& worst = worst_of(facts, bug);
   bool certain = worst.verdict == ordering::Verdict::kUnordered;
@@ -282,15 +307,13 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   finding.severity = certain ? findings::Severity::kError : findings::Severity::kWarning;
   finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = ranks_of(bug);
+  Stretch stretch = stretch_of(facts, bug);
+  finding.first_ns = stretch.first_ns;
+  finding.last_ns = stretch.last_ns;
+  finding.place = place_of(facts, bug);
   std::set<std::pair<std::int32_t, files::Name>> times;
-  finding.first_ns = ordering::kNever;
-  for (const FileRace* race : bug.races) {
-    const FileEvent& change = event_of(facts, race->change);
-    const FileEvent& use = event_of(facts, race->use);
-    times.emplace(use.rank, opening_of(facts, race->use).name);
-    finding.first_ns = std::min({finding.first_ns, change.begin_ns, use.begin_ns});
-    finding.last_ns = std::max({finding.last_ns, change.end_ns, use.end_ns});
-  }
+  for (const FileRace* race : bug.races)
+    times.emplace(event_of(facts, race->use).rank, opening_of(facts, race->use).name);
   finding.count = times.size();
   finding.evidence.push_back(tell_access(facts, worst.change));
   tell_barriers(facts, bug, finding.evidence);
@@ -304,8 +327,7 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
       {fmt::format("rank {} changes {} until {}", change.rank, facts.names.paths[change.name],
                    seconds(change.end_ns)),
        fmt::format("rank {} {} it at {}", use.rank, verb_of(worst.use.kind, true), seconds(use.begin_ns)),
-       looked_for(facts.order, patterns::span_of(change), patterns::span_of(use))});
-  finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
+       looked_for(facts.order, ordering::span_of(change), ordering::span_of(use))});
   finding.key = fmt::format("{} against {}", bug.use_place, bug.change_place);
   if (bug.use_place.empty() && bug.change_place.empty()) finding.key = facts.names.paths[*bug.names.begin()];
   return finding;
@@ -319,12 +341,24 @@ void add_race_coverage(const Facts& facts, const char* slug, findings::Outcome& 
   };
   if (facts.file_races.unjudged)
     add(fmt::format("{} pairs of accesses to files", facts.file_races.unjudged),
-        "what could order the two was not recorded: hand-overs between threads, overwritten records, keys of "
-        "a "
-        "store");
+        "what could order the two was not recorded: hand-overs between threads, overwritten records, keys "
+        "of a store");
   if (facts.file_races.mapped_files)
     add(fmt::format("{} files that ranks share as memory", facts.file_races.mapped_files),
         "what is written through a mapping shows in no call");
+}
+
+}  // namespace
+
+void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
+  for (const RaceBug& bug : find_race_bugs(facts, kind.with_barrier)) {
+    findings::Finding finding = tell_race(facts, bug);
+    finding.slug = kind.slug;
+    finding.title = describe_race(facts, bug) + kind.why;
+    finding.advice = kind.advice;
+    outcome.findings.push_back(std::move(finding));
+  }
+  add_race_coverage(facts, kind.slug, outcome);
 }
 
 }  // namespace ddpscope::detectors

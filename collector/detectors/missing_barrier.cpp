@@ -5,17 +5,11 @@
 namespace ddpscope::detectors {
 
 void detect_missing_barrier(const Facts& facts, findings::Outcome& outcome) {
-  for (const RaceBug& bug : find_race_bugs(facts, false)) {
-    findings::Finding finding = tell_race(facts, bug);
-    finding.slug = "missing-barrier";
-    finding.title = describe_race(facts, bug) + ": nothing orders the two";
-    finding.advice =
-        "Let all ranks meet between the writing and the reading: a barrier that the host waits for, after "
-        "the "
-        "rank that writes has closed the file and before the others open it.";
-    outcome.findings.push_back(std::move(finding));
-  }
-  add_race_coverage(facts, "missing-barrier", outcome);
+  report_races(facts,
+               {"missing-barrier", false, ": nothing orders the two",
+                "Let all ranks meet between the writing and the reading: a barrier that the host waits for, "
+                "after the rank that writes has closed the file and before the others open it."},
+               outcome);
 }
 
 }  // namespace ddpscope::detectors

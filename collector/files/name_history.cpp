@@ -2,6 +2,7 @@
 #include "collector/files/name_history.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <cerrno>
 #include <set>
@@ -28,6 +29,10 @@ bool is_look(const FileEvent& event) {
 
 bool is_miss(const FileEvent& event) {
   return is_look(event) && (event.error == ENOENT || event.error == ENOTDIR);
+}
+
+bool shares_writes(std::uint64_t protection, std::uint64_t flags) {
+  return protection & PROT_WRITE && flags & MAP_SHARED;
 }
 
 bool removes(const FileEvent& event) {

@@ -2,7 +2,6 @@
 #include "collector/files/objects.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <map>
@@ -173,9 +172,9 @@ class Sorting {
   }
 
   void map(const Opened& opened, std::uint32_t index) {
-    std::uint32_t protection = event(index).flags & 0xFFFF, flags = event(index).flags >> 16;
     add_to_content(opened, AccessKind::kMap, index);
-    if (protection & PROT_WRITE && flags & MAP_SHARED) of_content_[opened.content].shared_memory = true;
+    if (shares_writes(event(index).flags & 0xFFFF, event(index).flags >> 16))
+      of_content_[opened.content].shared_memory = true;
   }
 
   void keep(Object object, std::vector<Object>& kept) const {

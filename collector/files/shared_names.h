@@ -33,6 +33,8 @@ struct FileEvent {
 
 bool is_look(const FileEvent& event);  // at a name: stat, access, open
 bool is_miss(const FileEvent& event);  // such a one that found nothing
+// A mapping whose writes others see; protection and flags as mmap() takes them.
+bool shares_writes(std::uint64_t protection, std::uint64_t flags);
 bool removes(const FileEvent& event);  // its name has no meaning from here on
 
 struct SharedNames {

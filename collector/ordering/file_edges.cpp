@@ -27,7 +27,8 @@ class FileEdges {
 
   std::vector<bool> add() {
     for (const FileEvent& event : names_.events) {
-      if (event.made != kNoName) makers_[event.made].push_back(&event);
+      if (event.made != kNoName) makers_[event.made][thread_of(event)].push_back(&event);
+      if (event.made != kNoName && event.fresh) anew_[event.made][thread_of(event)].push_back(&event);
       if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
         published_.emplace(names_.places[event.target], event.target);
     }
@@ -38,14 +39,13 @@ class FileEdges {
 
  private:
   using Looker = std::pair<ThreadId, Name>;
+  using ByThread = std::map<ThreadId, std::vector<const FileEvent*>>;  // each in program order
   struct Polling {
-    std::uint32_t misses = 0;
     std::int64_t last_ns = 0;
     std::vector<std::size_t> events;
   };
 
-  static ThreadId thread_of(const FileEvent& event) { return {event.event.process, event.thread}; }
-  static Span span_of(const FileEvent& event) { return {thread_of(event), event.begin_ns, event.end_ns}; }
+  static ThreadId thread_of(const FileEvent& event) { return span_of(event).thread; }
 
   // Names for which somebody waited by asking. Others may come late and ask once, or find it at once: as with
   // a wait whose result is there already, they would have waited.
@@ -74,7 +74,6 @@ class FileEdges {
     Looker looker{thread_of(event), event.name};
     if (is_miss(event)) {
       Polling& polling = polling_[looker];
-      polling.misses += event.attempts;
       polling.last_ns = event.begin_ns;
       polling.events.push_back(index);
       if (auto removal = removed_.find(event.name); removal != removed_.end())
@@ -87,11 +86,7 @@ class FileEdges {
     } else {
       end_polling(looker, index);
       follow_renames(index);
-      for (const FileEvent* maker : makers_[event.name]) {
-        if (maker->end_ns > event.end_ns + job_.clock_error_ns) break;
-        if (!maker->fresh) continue;  // the name was there before
-        may_wait_for(*maker, event);
-      }
+      may_wait_for_makers(event);
     }
     polling_.erase(looker);
   }
@@ -105,6 +100,17 @@ class FileEdges {
                   Trust::kUnseen);
   }
 
+  // Of each thread that made the name anew the last time before: earlier ones come before that.
+  void may_wait_for_makers(const FileEvent& look) {
+    auto anew = anew_.find(look.name);
+    if (anew == anew_.end()) return;
+    auto later = [](std::int64_t ns, const FileEvent* made) { return ns < made->end_ns; };
+    for (const auto& [thread, made] : anew->second)
+      if (auto next = std::upper_bound(made.begin(), made.end(), look.end_ns + job_.clock_error_ns, later);
+          next != made.begin())
+        may_wait_for(**(next - 1), look);
+  }
+
   // The name came to be between the last failure, if any, and the success: by the first that made it then.
   void end_polling(const Looker& looker, std::size_t index) {
     const FileEvent& seen = names_.events[index];
@@ -112,12 +118,16 @@ class FileEdges {
     auto polled = polling_.find(looker);
     std::int64_t missed_ns = polled == polling_.end() ? kBefore : polled->second.last_ns;
     const FileEvent* made = nullptr;
-    for (const FileEvent* maker : makers_[seen.name]) {
-      if (maker->begin_ns > seen.end_ns + job_.clock_error_ns) break;
-      if (maker->end_ns + job_.clock_error_ns >= missed_ns && thread_of(*maker) != looker.first && !made)
-        made = maker;
+    auto earlier = [&](const FileEvent* maker, std::int64_t ns) {
+      return maker->end_ns + job_.clock_error_ns < ns;
+    };
+    for (const auto& [thread, makers] : makers_[seen.name]) {
+      if (thread == looker.first) continue;
+      auto first = std::lower_bound(makers.begin(), makers.end(), missed_ns, earlier);
+      if (first != makers.end() && (!made || *first < made))
+        made = *first;  // events are in the order of begin
     }
-    if (!made) return;
+    if (!made || made->begin_ns > seen.end_ns + job_.clock_error_ns) return;
     graph_.edge(graph_.through(span_of(*made)), graph_.after(span_of(seen)), EdgeKind::kFile);
     synchronises_[index] = true;
     if (polled == polling_.end()) return;
@@ -164,7 +174,7 @@ class FileEdges {
   const files::SharedNames& names_;
   Graph& graph_;
   std::vector<bool> synchronises_;
-  std::map<Name, std::vector<const FileEvent*>> makers_;
+  std::map<Name, ByThread> makers_, anew_;              // of each name; anew: it meant nothing before
   std::map<std::string, Name, std::less<>> published_;  // rename targets, by place
   std::set<Name> awaited_;
   std::map<Looker, Polling> polling_;
@@ -174,6 +184,10 @@ class FileEdges {
 };
 
 }  // namespace
+
+Span span_of(const FileEvent& event) {
+  return {{event.event.process, event.thread}, event.begin_ns, event.end_ns};
+}
 
 std::vector<bool> add_file_edges(const model::Job& job, const files::SharedNames& names, Graph& graph) {
   return FileEdges(job, names, graph).add();

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "collector/ordering/file_edges.h"
+
 namespace ddpscope::patterns {
 namespace {
 
@@ -14,6 +16,7 @@ using files::AccessKind;
 using files::FileEvent;
 using files::Name;
 using files::Object;
+using ordering::span_of;
 using ordering::ThreadId;
 using ordering::Verdict;
 using trace::Operation;
@@ -93,10 +96,6 @@ class Races {
 };
 
 }  // namespace
-
-ordering::Span span_of(const FileEvent& event) {
-  return {{event.event.process, event.thread}, event.begin_ns, event.end_ns};
-}
 
 std::vector<ThreadId> judged_threads(const files::SharedNames& names, const std::vector<Object>& objects) {
   std::set<ThreadId> threads;

@@ -30,6 +30,4 @@ std::vector<ordering::ThreadId> judged_threads(const files::SharedNames& names,
 FileRaces find_file_races(const files::SharedNames& names, const std::vector<files::Object>& objects,
                           const ordering::HappensBefore& order);
 
-ordering::Span span_of(const files::FileEvent& event);
-
 }  // namespace ddpscope::patterns

@@ -31,9 +31,9 @@ struct ThreadState {
   std::uintptr_t stack_high = 0;
   std::uint64_t native_hash = 0;  // of the return addresses of its latest native stack, and that stack's id
   std::uint32_t native_stack = 0;
-  std::uintptr_t native_site = 0;  // if that stack has one frame only and always will: its return address
-  std::int32_t tid = 0;                    // the kernel's, once it was needed
-  std::uintptr_t awaited_frame = 0;        // where the main thread stood when its stack was taken for this
+  std::uintptr_t native_site = 0;    // if that stack has one frame only and always will: its return address
+  std::int32_t tid = 0;              // the kernel's, once it was needed
+  std::uintptr_t awaited_frame = 0;  // where the main thread stood when its stack was taken for this
   std::uintptr_t awaited_instruction = 0;  // thread's, see python_stack.cpp
   std::uint32_t awaited_stack = 0;
   int device = kUnknownDevice;      // current CUDA device as last set or asked, see cuda/device.h

@@ -1,5 +1,5 @@
-// Two communicators over all ranks: gradients are averaged on one, and statistics summed up on the other from a line of
-// its own. In the last round some ranks take the two in the other order.
+// Two communicators over all ranks: gradients are averaged on one, and statistics summed up on the other from
+// a line of its own. In the last round some ranks take the two in the other order.
 //
 // usage: two_groups IDFILE ROUNDS FIRST_ODD LAST_ODD wait|enqueue      RANK and WORLD_SIZE in the environment
 //   wait: the host waits after each; enqueue: after both
@@ -13,12 +13,12 @@
 #include <fstream>
 #include <string>
 
-#define CHECK(call, good)                                             \
-  do {                                                                \
-    if (auto result = (call); result != (good)) {                     \
+#define CHECK(call, good)                                                    \
+  do {                                                                       \
+    if (auto result = (call); result != (good)) {                            \
       fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, result); \
-      exit(1);                                                        \
-    }                                                                 \
+      exit(1);                                                               \
+    }                                                                        \
   } while (0)
 
 static ncclUniqueId common_id(const std::string& path, int rank) {

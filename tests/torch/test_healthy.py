@@ -80,3 +80,10 @@ def test_members_of_a_population_share_samples(tmp_path, seed):
         "corpus", "--exchange", rng.choice([1, 2, 4]), "--workers", rng.choice([0, 1, 2])])
     trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", 80, 400, seed))
     expect_silence(trace, ranks, [("unsharded-sampler", "")])
+
+
+def test_ranks_wait_by_files_and_variables(tmp_path, seed):
+    rng = ddpscope.draw(seed, "files")
+    ranks = rng.choice([2, 4])
+    job = Job("waits_by_files.py", ranks=ranks, arguments=[f"shared{rng.randrange(100)}", rng.choice([0, 0.05, 0.3])])
+    expect_silence(run_twice(job, tmp_path), ranks, [("missing-barrier", "what could order the two was not recorded")])
