@@ -68,15 +68,20 @@ constexpr std::uint64_t fold_key(std::initializer_list<std::uint64_t> words) {
   return hash;
 }
 
-inline void end(const OpenRecord& open) {
+// The file that the record is in; nullptr: nothing was recorded, or it is from before a fork and the parent's.
+inline trace::FileWriter* file_of(const OpenRecord& open) {
   trace::FileWriter* file = open ? open_recorder() : nullptr;
-  if (file) trace::ThreadWriter::close(*file, open, now(*file));
+  return file && open.epoch == file->epoch() ? file : nullptr;
+}
+
+inline void end(const OpenRecord& open) {
+  if (trace::FileWriter* file = file_of(open)) trace::ThreadWriter::close(*file, open, now(*file));
 }
 
 // The fields that are known only after the call; nothing to fill in when nothing was recorded.
 template <class Payload>
 inline Payload* results_in(const OpenRecord& open) {
-  return open && open.epoch == open_epoch() ? &open.payload<Payload>() : nullptr;
+  return file_of(open) ? &open.payload<Payload>() : nullptr;
 }
 template <Call call>
 inline PayloadOf<call>* result_of(const OpenRecord& open) {

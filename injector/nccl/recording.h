@@ -50,8 +50,8 @@ template <Call call>
 
 template <class Payload>
 [[gnu::always_inline]] inline void finish(const OpenRecord& open, ncclResult_t result) {
-  trace::FileWriter* file = open ? open_recorder() : nullptr;
-  if (!file || open.epoch != file->epoch()) return;
+  trace::FileWriter* file = file_of(open);
+  if (!file) return;
   open.payload<Payload>().result = static_cast<std::uint8_t>(result);
   trace::ThreadWriter::close(*file, open, now(*file));
 }
