@@ -86,8 +86,8 @@ struct ChunkHeader {
   std::uint16_t thread;      // its only writer
   std::uint32_t bytes;       // with this header; a multiple of the page
   std::uint32_t used;        // bytes after this header that are written; kFolded: and kCallOpen
-  std::uint32_t generation;  // times the ring took the chunk anew
-  std::uint32_t open;        // records in it that have no end yet
+  std::uint32_t generation;  // times the chunk was taken anew
+  std::uint32_t open;        // records in it that have no end yet, or that another thread writes to later
   std::uint64_t number;      // order of opening in the process
   std::uint64_t offset;      // its own place in the file: tells a chunk from bytes that look like one
   ClockTuple opened;

@@ -65,7 +65,9 @@ void end_creation(const OpenRecord& record, pthread_t handle, int error) {
 template <Call call>
 std::uint32_t* number_in(const OpenRecord& record) {
   auto* life = result_of<call>(record);
-  return life ? &life->other : nullptr;
+  if (!life) return nullptr;
+  trace::ThreadWriter::pin(record);
+  return &life->other;
 }
 
 std::uint32_t take_start(std::uint32_t* number_place, const Work& work) {

@@ -98,6 +98,15 @@ void open_chunk(benchmark::State& state, const std::filesystem::path& parent) {
         recording.file().open_chunk(trace::ChunkKind::kRecords, 1, trace::kMaxChunkBytes));
 }
 
+// The same, with a chunk that is used again.
+void move_out(benchmark::State& state, const std::filesystem::path& parent) {
+  Recording recording(parent);
+  trace::ChunkHeader* chunk =
+      recording.file().open_chunk(trace::ChunkKind::kRecords, 1, trace::kMaxChunkBytes);
+  for (auto _ : state)
+    if (!chunk || !recording.file().move_out(chunk)) return state.SkipWithError("no room");
+}
+
 // Every record of a file seen once.
 void read(benchmark::State& state, std::uint64_t kinds) {
   Recording recording("/dev/shm");
@@ -121,11 +130,13 @@ int main(int argc, char** argv) {
   std::filesystem::path disk = argc > 1 ? argv[1] : ".";
   benchmark::RegisterBenchmark("idle", idle)->Iterations(1)->Unit(benchmark::kMillisecond);
   const std::pair<const char*, std::filesystem::path> places[] = {{"tmpfs", "/dev/shm"}, {"disk", disk}};
-  for (const auto& [place, parent] : places)
-    benchmark::RegisterBenchmark((std::string("open_chunk/") + place).c_str(),
-                                 [parent = parent](benchmark::State& state) { open_chunk(state, parent); })
-        ->Iterations(250)
-        ->Unit(benchmark::kMicrosecond);
+  for (const auto& [name, run] : {std::pair{"open_chunk/", &open_chunk}, std::pair{"move_out/", &move_out}})
+    for (const auto& [place, parent] : places)
+      benchmark::RegisterBenchmark(
+          (std::string(name) + place).c_str(),
+          [parent = parent, run = run](benchmark::State& state) { run(state, parent); })
+          ->Iterations(250)
+          ->Unit(benchmark::kMicrosecond);
   for (const auto& [kind, kinds] : {std::pair{"differing", kAllDiffer}, std::pair{"regular", kBuckets}}) {
     for (const auto& [place, parent] : places)
       benchmark::RegisterBenchmark(

@@ -61,6 +61,21 @@ ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
   return static_cast<ssize_t>(at);
 }
 
+// Whoever is killed while a full chunk is moved out leaves it twice: the copy is empty or whole.
+void drop_unfinished_moves(std::vector<RecordSpan>& by_number) {
+  auto twice = [](const RecordSpan& a, const RecordSpan& b) {
+    return a.number == b.number && a.kind == ChunkKind::kRecords && b.kind == ChunkKind::kRecords;
+  };
+  std::size_t kept = 0;
+  for (const RecordSpan& span : by_number) {
+    if (kept == 0 || !twice(by_number[kept - 1], span))
+      by_number[kept++] = span;
+    else if (by_number[kept - 1].records.size() < span.records.size())
+      by_number[kept - 1] = span;
+  }
+  by_number.resize(kept);
+}
+
 }  // namespace
 
 Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
@@ -126,6 +141,7 @@ void TraceFile::read_chunks() {
                 " bytes at its end are missing");
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(records_.begin(), records_.end(), by_number);
+  drop_unfinished_moves(records_);
   std::stable_sort(items_.begin(), items_.end(), by_number);
 }
 
@@ -148,8 +164,8 @@ std::size_t TraceFile::read_chunk(std::size_t offset) {
   switch (chunk.kind) {
     case ChunkKind::kRecords:
     case ChunkKind::kBulk:
-      records_.push_back(
-          {chunk.kind, chunk.thread, chunk.number, chunk.generation > 0, view<Record>(content)});
+      records_.push_back({chunk.kind, chunk.thread, chunk.number,
+                          chunk.kind == ChunkKind::kBulk && chunk.generation > 0, view<Record>(content)});
       break;
     case ChunkKind::kFolded:
       read_folded(offset, chunk);

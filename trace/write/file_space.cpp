@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
 
-#include "trace/format.h"
 #include "trace/write/raw_syscall.h"
 
 namespace ddpscope::trace {
@@ -137,6 +137,22 @@ void* map_private(std::size_t bytes) {
 
 void unmap(void* address, std::size_t bytes) {
   if (address) raw_syscall(SYS_munmap, as_argument(address), static_cast<long>(bytes));
+}
+
+bool write_copy(int fd, const ChunkHeader& chunk, std::uint64_t offset) {
+  if (!within_size_limit(offset + chunk.bytes)) return false;
+  ChunkHeader header = chunk;
+  header.offset = offset;
+  header.generation = 0;
+  header.used = 0;
+  iovec parts[] = {{&header, sizeof(header)},
+                   {const_cast<ChunkHeader*>(&chunk + 1), chunk.bytes - sizeof(header)}};
+  long at = static_cast<long>(offset);
+  bool written = raw_syscall(SYS_pwritev, fd, as_argument(parts), 2, at) == static_cast<long>(chunk.bytes) &&
+                 raw_syscall(SYS_pwrite64, fd, as_argument(&chunk.used), sizeof(chunk.used),
+                             at + static_cast<long>(offsetof(ChunkHeader, used))) == sizeof(chunk.used);
+  if (!written) give_back(fd, offset, chunk.bytes);
+  return written;
 }
 
 void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/format.h"
+
 namespace ddpscope::trace {
 
 // What one fault maps, found out with the first large piece of a file.
@@ -13,6 +15,10 @@ enum class FaultAround : int { kUnknown, kOnePage, kManyPages };
 // The mapped room, readable, writable and zero; nullptr: there is none (disk full, beyond RLIMIT_FSIZE, no
 // memory). `offset` and `bytes` are whole pages; the file grows where it is shorter.
 void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around);
+
+// Writes a copy of the chunk to `offset`, at the end of the file; `used` last, so that a copy that was cut
+// short reads as an empty chunk. False: there is no room for it, and nothing is left there.
+bool write_copy(int fd, const ChunkHeader& chunk, std::uint64_t offset);
 
 void* map_private(std::size_t bytes);  // zero memory, no page before it is touched; nullptr: none
 void unmap(void* address, std::size_t bytes);

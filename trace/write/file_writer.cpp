@@ -187,17 +187,28 @@ void FileWriter::hold_off() {
   requests_off_.store(1 << (failures < kMaxDoublings ? failures : kMaxDoublings), std::memory_order_relaxed);
 }
 
+template <class Use>
+bool FileWriter::in_new_part(std::uint32_t bytes, Use&& use) {
+  long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path_), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (failed(fd)) return false;
+  std::uint64_t offset = __atomic_fetch_add(&header_->file_bytes, bytes, __ATOMIC_RELAXED);
+  bool used = use(static_cast<int>(fd), offset);
+  raw_syscall(SYS_close, fd);
+  if (used) return true;
+  std::uint64_t end = offset + bytes;  // given back, unless another thread has gone on from there
+  __atomic_compare_exchange_n(&header_->file_bytes, &end, offset, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return false;
+}
+
 // A part of the file for a chunk, reserved on the disk and populated in memory.
 ChunkHeader* FileWriter::map_part(std::uint32_t bytes, std::uint64_t* offset) {
-  long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path_), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-  if (failed(fd)) return nullptr;
-  *offset = __atomic_fetch_add(&header_->file_bytes, bytes, __ATOMIC_RELAXED);
-  void* address = map_new_space(static_cast<int>(fd), *offset, bytes, fault_around_);
-  raw_syscall(SYS_close, fd);
-  if (address) return static_cast<ChunkHeader*>(address);
-  std::uint64_t end = *offset + bytes;  // given back, unless another thread has gone on from there
-  __atomic_compare_exchange_n(&header_->file_bytes, &end, *offset, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-  return nullptr;
+  void* address = nullptr;
+  in_new_part(bytes, [&](int fd, std::uint64_t at) {
+    *offset = at;
+    address = map_new_space(fd, at, bytes, fault_around_);
+    return address != nullptr;
+  });
+  return static_cast<ChunkHeader*>(address);
 }
 
 ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes) {
@@ -207,7 +218,7 @@ ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::ui
     hold_off();
     return nullptr;
   }
-  if (failures_.load(std::memory_order_relaxed)) failures_.store(0, std::memory_order_relaxed);
+  succeeded();
   note_content(offset + bytes);
   chunk->kind = kind;
   chunk->thread = thread;
@@ -219,6 +230,25 @@ ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::ui
   return chunk;
 }
 
+bool FileWriter::copy_to_end(const ChunkHeader* chunk) {
+  return in_new_part(chunk->bytes, [&](int fd, std::uint64_t offset) {
+    if (!write_copy(fd, *chunk, offset)) return false;
+    note_content(offset + chunk->bytes);
+    return true;
+  });
+}
+
+bool FileWriter::move_out(ChunkHeader* chunk) {
+  if (has_open_record(chunk) || !may_write() || holds_off()) return false;
+  if (!copy_to_end(chunk)) {
+    hold_off();
+    return false;
+  }
+  succeeded();
+  restart(chunk, chunk->thread);
+  return true;
+}
+
 bool FileWriter::reserve_bulk(std::uint32_t bytes) {
   std::uint64_t in_use = __atomic_fetch_add(&header_->bulk_bytes, bytes, __ATOMIC_RELAXED);
   if (in_use + bytes <= header_->ring_bytes) return true;
@@ -226,12 +256,15 @@ bool FileWriter::reserve_bulk(std::uint32_t bytes) {
   return false;
 }
 
+bool FileWriter::may_write() {
+  if (!header_) return false;
+  if (!check_pid_ || raw_syscall(SYS_getpid) == header_->pid) return true;
+  count(Health::stray_process);
+  return false;
+}
+
 ChunkHeader* FileWriter::open_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes) {
-  if (!header_) return nullptr;
-  if (check_pid_ && raw_syscall(SYS_getpid) != header_->pid) {
-    count(Health::stray_process);
-    return nullptr;
-  }
+  if (!may_write()) return nullptr;
   bool bulk = kind == ChunkKind::kBulk;
   if (bulk && !reserve_bulk(bytes)) return recycle(thread);
   ChunkHeader* chunk = holds_off() ? nullptr : map_chunk(kind, thread, bytes);
@@ -279,18 +312,22 @@ ChunkHeader* FileWriter::recycle(std::uint16_t thread) {
     oldest->retired.store(1, std::memory_order_release);
     return nullptr;
   }
-  restart(chunk, thread);
+  overwrite(chunk, thread);
   return chunk;
 }
 
 bool FileWriter::reuse_bulk_chunk(ChunkHeader* chunk) {
   if (has_open_record(chunk)) return false;
-  restart(chunk, chunk->thread);
+  overwrite(chunk, chunk->thread);
   return true;
 }
 
-void FileWriter::restart(ChunkHeader* chunk, std::uint16_t thread) {
+void FileWriter::overwrite(ChunkHeader* chunk, std::uint16_t thread) {
   count(Health::bulk_records_overwritten, chunk->used / sizeof(Record));
+  restart(chunk, thread);
+}
+
+void FileWriter::restart(ChunkHeader* chunk, std::uint16_t thread) {
   __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
   ++chunk->generation;
   chunk->thread = thread;

@@ -47,6 +47,10 @@ class FileWriter {
   // A populated chunk, or nullptr (counted as chunk_open_failed). Bulk: once the ring is full, the oldest
   // chunk that no thread fills any more and that holds no open record.
   ChunkHeader* open_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes);
+  // Writes a full chunk of kept records to the end of the file and gives it back empty: its memory is mapped
+  // and in the processor's caches, which a new one's is not. False: a record in it is open, or there is no
+  // room (counted); it is as it was.
+  bool move_out(ChunkHeader* chunk);
   void retire_bulk_chunk(ChunkHeader* chunk);  // its thread is done with it: the ring may take it
   // For a thread that the full ring has no other chunk for: its own, from the start. False: a record in it is
   // open.
@@ -67,12 +71,22 @@ class FileWriter {
   };
   ChunkHeader* map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes);
   ChunkHeader* recycle(std::uint16_t thread);
+  void overwrite(ChunkHeader* chunk, std::uint16_t thread);
   void restart(ChunkHeader* chunk, std::uint16_t thread);
+  void succeeded() {
+    if (failures_.load(std::memory_order_relaxed)) failures_.store(0, std::memory_order_relaxed);
+  }
   ClockTuple mark_clock_now();
   void note_content(std::uint64_t end);
   bool holds_off();
   void hold_off();
   ChunkHeader* map_part(std::uint32_t bytes, std::uint64_t* offset);
+  bool copy_to_end(const ChunkHeader* chunk);
+  // Runs `use` with the file's descriptor and a new part of the file; the part is given back if it says
+  // false.
+  template <class Use>
+  bool in_new_part(std::uint32_t bytes, Use&& use);
+  bool may_write();
   void register_bulk_chunk(ChunkHeader* chunk);
   bool reserve_bulk(std::uint32_t bytes);
   void write_header(const Identity& identity, std::uint64_t ring_bytes);

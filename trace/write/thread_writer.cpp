@@ -32,6 +32,10 @@ ChunkHeader* ThreadWriter::next_chunk(FileWriter& file, ChunkKind kind, std::uin
   if (!number(file)) return nullptr;
   auto index = static_cast<std::size_t>(kind);
   ChunkHeader* full = chunks_[index];
+  if (kind == ChunkKind::kRecords && full && full->bytes == kMaxChunkBytes && file.move_out(full)) {
+    if (last_chunk_ == full) last_ = nullptr;
+    return full;
+  }
   std::uint32_t size = next_bytes_[index] ? next_bytes_[index] : kPageBytes;
   while (size < bytes + sizeof(ChunkHeader) && size < kMaxChunkBytes) size *= 2;
   if (size < bytes + sizeof(ChunkHeader)) return nullptr;

@@ -63,6 +63,12 @@ class ThreadWriter {
     return opened_;
   }  // records that this thread has begun, resumed ones not counted
 
+  // For a record of which another thread writes a part later, through its address: its chunk stays where it
+  // is.
+  static void pin(const OpenRecord& open) {
+    if (open) __atomic_store_n(&open.chunk->open, open.chunk->open + 1, __ATOMIC_RELEASE);
+  }
+
   void set_fold_key(std::uint64_t key) { last_key_ = key; }
 
   static void close(FileWriter& file, const OpenRecord& open, std::uint64_t ticks) {

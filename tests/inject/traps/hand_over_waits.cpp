@@ -286,9 +286,30 @@ int cancelled() {
   return result == PTHREAD_CANCELED ? 0 : 1;
 }
 
+// The new thread makes its first record when its creator has long filled the memory in which it recorded it.
+int late_thread() {
+  constexpr int kChunksOfRecords = 3 * 4096;
+  auto record_much = [] {
+    for (int i = 0; i < kChunksOfRecords; ++i) touch("creator");
+  };
+  record_much();
+  sem_t begin;
+  sem_init(&begin, 0, 0);
+  Thread late([&begin] {
+    while (sem_wait(&begin) != 0) {
+    }
+    touch("late");
+  });
+  record_much();
+  sem_post(&begin);
+  late.join();
+  return 0;
+}
+
 }  // namespace
 
 const Stories kWaits = {
+    {"late-thread", late_thread},
     {"join", join_in_all_ways},
     {"c11", c11_threads},
     {"early", early_thread},

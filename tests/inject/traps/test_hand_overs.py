@@ -43,6 +43,14 @@ def joins(run):
     assert [r["error"] for r in trace.calls("pthread_timedjoin_np")] == ["0", "ETIMEDOUT"]
 
 
+def late_thread(run):
+    trace = told(run, "late-thread")
+    made, = trace.calls("pthread_create")
+    creator = [r for r in trace.calls("open", "open64") if r["path"].endswith("/creator")]
+    assert int(made["other"]) == touched(trace, "late").thread and len(creator) == 2 * 3 * 4096
+    assert {r.thread for r in creator} == {made.thread} and not [r for r in creator if r.end == 0]
+
+
 def c11_threads(run):
     trace = told(run, "c11")
     made, joined = trace.calls("thrd_create", "thrd_join")
