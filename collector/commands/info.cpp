@@ -24,8 +24,9 @@ std::size_t files_of_role(const Job& job, model::Role role) {
 
 void print_job(const Job& job) {
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
-  fmt::print("job       {} ranks (world size {}), {} processes on {} hosts, attempt {}{}\n",
-             job.ranks().size(), job.world_size, job.processes.size(), job.hosts.size(), job.attempt,
+  fmt::print("job       {} ranks (world size {}), {} processes on {} host{}, attempt {}{}\n",
+             job.ranks().size(), job.world_size, job.processes.size(), job.hosts.size(),
+             job.hosts.size() == 1 ? "" : "s", job.attempt,
              job.other_attempts ? fmt::format(" ({} other attempts in the folder)", job.other_attempts) : "");
   fmt::print("roles     {} rank, {} worker, {} launcher, {} other\n", files_of_role(job, model::Role::kRank),
              files_of_role(job, model::Role::kWorker), files_of_role(job, model::Role::kLauncher),
