@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "collector/findings/catalogue.h"
@@ -29,6 +31,7 @@ void merge_into(Finding& first, const Finding& more) {
   first.place.to_ns = std::max(first.place.to_ns, more.place.to_ns);
   first.confidence = std::max(first.confidence, more.confidence);
   first.severity = std::max(first.severity, more.severity);
+  first.files.insert(more.files.begin(), more.files.end());
 }
 
 void merge_equal(std::vector<Finding>& found) {
@@ -51,11 +54,29 @@ bool share_place(const Finding& a, const Finding& b) {
          });
 }
 
+// Empty for the root of all.
+std::string_view folder_of(std::string_view file) {
+  std::size_t slash = file.rfind('/');
+  return slash == std::string_view::npos ? "" : file.substr(0, slash);
+}
+
+// A checkpoint may be several files, and its folder: what is in one folder belongs together. An effect on
+// other files too is another bug as well.
+bool covers_files(const Finding& cause, const Finding& effect) {
+  std::set<std::string_view> known(cause.files.begin(), cause.files.end());
+  for (std::string_view file : cause.files) known.insert(folder_of(file));
+  known.erase("");
+  return std::all_of(effect.files.begin(), effect.files.end(), [&](std::string_view file) {
+    return known.contains(file) || known.contains(folder_of(file));
+  });
+}
+
 bool explains(const Finding& cause, const Finding& effect) {
   const findings::CatalogueRow* row = findings::find_row(cause.slug);
   if (!row) return false;
   auto slugs = findings::explained_by(*row);
-  return std::find(slugs.begin(), slugs.end(), effect.slug) != slugs.end() && share_place(cause, effect);
+  return std::find(slugs.begin(), slugs.end(), effect.slug) != slugs.end() && share_place(cause, effect) &&
+         (!cause.place.its_files_only || covers_files(cause, effect));
 }
 
 // Each finding goes to the cause that nothing else explains, if there is one: chains end at their root.

@@ -120,6 +120,7 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   for (const Duplicate& duplicate : bug.duplicates) {
     if (duplicate.order > worst->order) worst = &duplicate;
     ranks.merge(ranks_of(duplicate));
+    for (const WrittenFile* file : duplicate.writers) finding.files.insert(file->path);
     finding.last_ns = std::max(finding.last_ns, end_of(duplicate));
   }
   bool race = worst->order == WriteOrder::kUnordered;
@@ -141,6 +142,7 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   finding.evidence = tell_writers(facts, *worst);
   if (race) finding.order.push_back(tell_order(facts, *worst));
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
+  finding.place.its_files_only = true;
   finding.key = fmt::format("{} {}", worst->same_file ? "file" : "content", bug.places.front());
   outcome.findings.push_back(std::move(finding));
 }

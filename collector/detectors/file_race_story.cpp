@@ -311,6 +311,7 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   finding.first_ns = stretch.first_ns;
   finding.last_ns = stretch.last_ns;
   finding.place = place_of(facts, bug);
+  for (files::Name name : bug.names) finding.files.insert(facts.names.paths[name]);
   std::set<std::pair<std::int32_t, files::Name>> times;
   for (const FileRace* race : bug.races)
     times.emplace(event_of(facts, race->use).rank, opening_of(facts, race->use).name);

@@ -2,6 +2,7 @@
 // times are nanoseconds since the job's start.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,7 @@ struct Place {
   std::vector<std::int32_t> ranks;  // ascending
   std::int64_t from_ns = 0;
   std::int64_t to_ns = 0;
+  bool its_files_only = false;  // what happens to other files there is not its doing
 };
 
 struct Finding {
@@ -58,6 +60,7 @@ struct Finding {
   Confidence confidence = Confidence::kCertain;
   std::string title;                // one sentence
   std::vector<std::int32_t> ranks;  // at fault, ascending
+  std::set<std::string> files;      // paths that it is about; empty if it is about none
   std::uint64_t count = 1;
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;

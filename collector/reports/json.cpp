@@ -49,6 +49,15 @@ ordered_json order_object(const findings::Order& order) {
           {"looked_for", looked_for}};
 }
 
+constexpr std::size_t kMostFiles = 1000;
+
+ordered_json first_files(const findings::Finding& finding) {
+  ordered_json array = ordered_json::array();
+  for (const std::string& file : finding.files)
+    if (array.size() < kMostFiles) array.push_back(valid_utf8(file));
+  return array;
+}
+
 ordered_json finding_object(const findings::Finding& finding) {
   ordered_json object = {
       {"id", finding.id},
@@ -57,6 +66,8 @@ ordered_json finding_object(const findings::Finding& finding) {
       {"confidence", name_of(finding.confidence)},
       {"title", valid_utf8(finding.title)},
       {"ranks", finding.ranks},
+      {"files", first_files(finding)},
+      {"file_count", finding.files.size()},
       {"count", finding.count},
       {"first_ns", finding.first_ns},
       {"last_ns", finding.last_ns},

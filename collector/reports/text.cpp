@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kFrames = 3;  // of the program's in a stack; the JSON report has all
+constexpr std::size_t kFiles = 8;   // of a finding; likewise
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -77,6 +78,20 @@ std::string cost_text(const findings::Finding& finding) {
   return text;
 }
 
+// One file stands in the evidence.
+std::string files_text(const findings::Finding& finding) {
+  if (finding.files.size() < 2) return "";
+  std::string text;
+  std::size_t told = 0;
+  for (const std::string& file : finding.files) {
+    if (told == kFiles) break;
+    text += fmt::format("  {:9} {}\n", told++ ? "" : "files", escape(file));
+  }
+  if (std::size_t more = finding.files.size() - told)
+    text += fmt::format("            and {} more: --format json lists them\n", more);
+  return text;
+}
+
 std::string order_text(const findings::Order& order) {
   std::string text = field("order", fmt::format("after {} nothing orders it before {}",
                                                 escape(order.last_before), escape(order.first_after)));
@@ -91,6 +106,7 @@ std::string finding_text(const findings::Finding& finding) {
       fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
   text += fmt::format("  {}\n", wrapped(escape(finding.title), 2));
   text += field("ranks", rank_list(finding.ranks));
+  text += files_text(finding);
   text += field("when",
                 fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns), seconds(finding.last_ns),
                             finding.count > 1 ? fmt::format(", {} times; one is shown", finding.count) : ""));

@@ -49,6 +49,24 @@ TEST(Attribution, AnotherPlaceOrOtherRanksIsAnotherBug) {
   EXPECT_EQ(others.size(), 2u);
 }
 
+TEST(Attribution, WhatConcernsFilesExplainsWhatHappensToThem) {
+  auto pair = [](const std::string& cause, const std::string& effect) {
+    std::vector<Finding> found = {make("duplicate-checkpoint-write", {0, 1}, 10, 100),
+                                  make("missing-barrier", {0, 1}, 10, 100)};
+    found[0].place.its_files_only = true;
+    found[0].files = {cause};
+    if (!effect.empty()) found[1].files = {effect};
+    attribute(found);
+    return found.size();
+  };
+  EXPECT_EQ(pair("/ckpt/1/model", "/ckpt/1/model"), 1u);
+  EXPECT_EQ(pair("/ckpt/1/model", "/ckpt/1/optimizer"), 1u) << "of one folder";
+  EXPECT_EQ(pair("/ckpt/1/model", "/ckpt/1"), 1u) << "the folder itself";
+  EXPECT_EQ(pair("/ckpt/1/model", "/data/train"), 2u);
+  EXPECT_EQ(pair("/ckpt", "/data"), 2u) << "the root of all is no folder of a checkpoint";
+  EXPECT_EQ(pair("/ckpt/1/model", ""), 1u) << "of no file: as anywhere";
+}
+
 TEST(Attribution, AConsequenceLendsItsSeverity) {
   std::vector<Finding> found = {make("hung-collective", {1}, 10, 100), make("uneven-steps", {1}, 10, 100)};
   found[1].severity = Severity::kWarning;

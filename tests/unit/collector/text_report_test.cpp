@@ -47,6 +47,15 @@ TEST(TextReport, CostIsPerStepOrTheTimeThatAJobStandsStill) {
   EXPECT_THAT(report_of(finding), HasSubstr("the job goes no further: 2.5 s lost until it ended"));
 }
 
+TEST(TextReport, NamesFilesAndSaysHowManyMore) {
+  findings::Finding finding = skipped();
+  finding.files = {"/only"};
+  EXPECT_THAT(report_of(finding), Not(HasSubstr("/only"))) << "the evidence has it";
+  for (int i = 10; i < 22; ++i) finding.files.insert("/file_" + std::to_string(i));
+  EXPECT_THAT(report_of(finding), HasSubstr("  files     /file_10\n            /file_11\n"));
+  EXPECT_THAT(report_of(finding), HasSubstr("/file_17\n            and 5 more: --format json lists them\n"));
+}
+
 TEST(TextReport, OnlyTheProgramsOwnFramesAreShown) {
   findings::Finding finding = skipped();
   finding.evidence[0].stack = {"/usr/lib/python3.11/threading.py:5 run", "train.py:9 main"};
