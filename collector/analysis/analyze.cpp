@@ -77,7 +77,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   files::SharedNames names = files::find_shared_names(job);
   std::vector<files::Object> objects = files::find_objects(job, names);
   ordering::HappensBefore order(job, collectives, names, threads_of_files(names, objects, written));
-  patterns::FileRaces races = patterns::find_file_races(names, objects, order);
+  patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
   detectors::Facts facts{job,           collectives, divergences, device_order, barriers, rounds, steps,
                          data_parallel, places,      written,     names,        order,    races};
   run_detectors(facts, only, progress, analysis.outcome);

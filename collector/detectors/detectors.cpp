@@ -11,6 +11,7 @@ constexpr Detector kDetectors[] = {
     {"mismatched-collective", detect_mismatched_collective},
     {"hung-collective", detect_hung_collective},
     {"duplicate-checkpoint-write", detect_duplicate_checkpoint_write},
+    {"checkpoint-race", detect_checkpoint_race},
     {"unsharded-sampler", detect_unsharded_sampler},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
 };

@@ -1,15 +1,14 @@
-// Races on files, sorted into bugs, and told.
+// Races on files, told.
 #pragma once
-#include "collector/detectors/detector.h"
+#include "collector/detectors/file_race_bugs.h"
 
 namespace ddpscope::detectors {
 
 // What tells a detector of races from another.
 struct RaceKind {
   const char* slug;
-  bool with_barrier;  // both ranks run a barrier in between, which the host of the second one does not wait
-                      // for
-  const char* why;    // ends the title
+  RaceCause cause;
+  const char* why;  // ends the title
   const char* advice;
 };
 

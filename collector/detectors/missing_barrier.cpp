@@ -6,7 +6,7 @@ namespace ddpscope::detectors {
 
 void detect_missing_barrier(const Facts& facts, findings::Outcome& outcome) {
   report_races(facts,
-               {"missing-barrier", false, ": nothing orders the two",
+               {"missing-barrier", RaceCause::kForgotten, ": nothing orders the two",
                 "Let all ranks meet between the writing and the reading: a barrier that the host waits for, "
                 "after the rank that writes has closed the file and before the others open it."},
                outcome);

@@ -40,6 +40,10 @@ bool removes(const FileEvent& event) {
                           event.operation == Operation::kRemoveDirectory);
 }
 
+bool lists(const FileEvent& event) {
+  return event.operation == Operation::kOpenDirectory || event.operation == Operation::kReadDirectory;
+}
+
 void mark_makers(std::vector<FileEvent>& events) {
   std::set<Name> exists;
   for (FileEvent& event : events) {

@@ -4,9 +4,12 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace ddpscope::files {
 namespace {
@@ -20,7 +23,9 @@ bool is_network(std::string_view storage) {
 
 class Sorting {
  public:
-  Sorting(const model::Job& job, const SharedNames& names) : job_(job), names_(names) {}
+  Sorting(const model::Job& job, const SharedNames& names) : job_(job), names_(names) {
+    for (Name name = 0; name < names.places.size(); ++name) by_place_.emplace(names.places[name], name);
+  }
 
   std::vector<Object> take() {
     for (const FileEvent& event : names_.events)
@@ -55,7 +60,15 @@ class Sorting {
       case Operation::kLink:
         return rename(index);
       case Operation::kUnlink:
-        if (!at.error) end_content(at.name, at.inode);
+      case Operation::kRemoveDirectory:
+        return remove(index);
+      case Operation::kStat:
+      case Operation::kAccess:
+        if (is_miss(at)) add_to_name(at.name, AccessKind::kVain, index);
+        return;
+      case Operation::kOpenDirectory:
+        if (at.error == 0 || at.error == ENOENT)
+          add_to_name(at.name, at.error ? AccessKind::kVain : AccessKind::kList, index);
         return;
       case Operation::kTruncate:
         if (!at.opening) return truncate_by_name(index);
@@ -85,11 +98,12 @@ class Sorting {
     inode_of_.erase(known);
   }
 
-  void add_to_name(Name name, AccessKind kind, std::uint32_t index) {
+  void add_to_name(Name name, AccessKind kind, std::uint32_t index) { add_to_name(name, kind, index, index); }
+  void add_to_name(Name name, AccessKind kind, std::uint32_t index, std::uint32_t opening) {
     Object& object = of_name_[name];
     object.content = false;
     object.name = name;
-    object.accesses.push_back({kind, index, index, false});
+    object.accesses.push_back({kind, index, opening, false});
   }
 
   void add_to_content(const Opened& opened, AccessKind kind, std::uint32_t index) {
@@ -101,7 +115,8 @@ class Sorting {
 
   void open(std::uint32_t index) {
     const FileEvent& at = event(index);
-    if (is_miss(at) && !(at.flags & O_CREAT)) {
+    if (is_miss(at) && at.flags & O_CREAT) return add_to_name(at.name, AccessKind::kVain, index);
+    if (is_miss(at)) {
       auto later = last_opened_.find({at.event.process, at.name});
       if (later == last_opened_.end() || later->second < at.begin_ns)
         add_to_name(at.name, AccessKind::kMiss, index);
@@ -128,14 +143,35 @@ class Sorting {
            call == trace::Call::freopen64;
   }
 
+  void remove(std::uint32_t index) {
+    const FileEvent& at = event(index);
+    if (at.error == ENOENT) add_to_name(at.name, AccessKind::kVain, index);
+    if (at.error) return;
+    if (at.operation == Operation::kUnlink) end_content(at.name, at.inode);
+    add_to_name(at.name, AccessKind::kRemove, index);
+  }
+
+  // The name, and those in the folder that it may be.
+  void remove_all(std::uint32_t index) {
+    Name name = event(index).name;
+    add_to_name(name, AccessKind::kRemove, index);
+    std::string below = names_.places[name] + "/";
+    for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below); ++it)
+      add_to_name(it->second, AccessKind::kRemove, index);
+  }
+
   void rename(std::uint32_t index) {
     const FileEvent& at = event(index);
+    bool moves = at.operation == Operation::kRename;
+    if (moves && at.error == ENOENT) add_to_name(at.name, AccessKind::kVain, index);
     if (at.error || at.target == kNoName) return;
+    if (moves) remove_all(index);
+    add_to_name(at.target, AccessKind::kPut, index);
     auto source = inode_of_.find(at.name);
     Content moved{};
     bool known = source != inode_of_.end();
     if (known) moved = source->second;
-    if (at.operation == Operation::kRename && known) inode_of_.erase(source);
+    if (moves && known) inode_of_.erase(source);
     auto target = inode_of_.find(at.target);
     if (target != inode_of_.end() && (!known || target->second != moved)) end_content(at.target, 0);
     if (known) inode_of_[at.target] = moved;
@@ -156,7 +192,7 @@ class Sorting {
     bool flushes = opened->second.stdio && opened->second.written;
     switch (at.operation) {
       case Operation::kWrite:
-        opened->second.written = true;
+        if (!std::exchange(opened->second.written, true)) put(opened->second, index);
         [[fallthrough]];
       case Operation::kTruncate:
         return add_to_content(opened->second, AccessKind::kWrite, index);
@@ -171,6 +207,14 @@ class Sorting {
     }
   }
 
+  // Not what others add to as well, nor what stands for a lock.
+  void put(const Opened& opened, std::uint32_t index) {
+    const FileEvent& at = event(opened.event);
+    bool own = at.flags & O_CREAT && !(at.flags & O_APPEND) && !opened.inherited;
+    if (own && !names_.locked.contains({at.device, at.inode}))
+      add_to_name(at.name, AccessKind::kPut, index, opened.event);
+  }
+
   void map(const Opened& opened, std::uint32_t index) {
     add_to_content(opened, AccessKind::kMap, index);
     if (shares_writes(event(index).flags & 0xFFFF, event(index).flags >> 16))
@@ -182,13 +226,14 @@ class Sorting {
     bool changed = false;
     for (const Access& access : object.accesses) {
       ranks.insert(event(access.event).rank);
-      changed = changed || changes(access.kind) || object.shared_memory;
+      changed = changed || changes(access.kind) || access.kind == AccessKind::kRemove || object.shared_memory;
     }
     if (ranks.size() > 1 && changed) kept.push_back(std::move(object));
   }
 
   const model::Job& job_;
   const SharedNames& names_;
+  std::map<std::string_view, Name> by_place_;
   std::map<Name, Object> of_name_;
   std::map<Content, Object> of_content_;
   std::map<Name, Content> inode_of_;  // what each name means at the time

@@ -9,14 +9,28 @@
 namespace ddpscope::files {
 
 enum class AccessKind : std::uint8_t {
-  kMake,   // of a name: from here on it means something; before it meant nothing
-  kOpen,   // of a name: it has to be there
-  kMiss,   // of a name: it was not there, and its process never came by it later
-  kWrite,  // of a content: written, truncated, flushed by fclose
-  kRead,   // of a content
-  kMap,    // of a content: what is mapped is read at any time from then on
+  kMake,    // of a name: from here on it means something; before it meant nothing
+  kOpen,    // of a name: it has to be there
+  kMiss,    // of a name: it was not there, and its process never came by it later
+  kWrite,   // of a content: written, truncated, flushed by fclose
+  kRead,    // of a content
+  kMap,     // of a content: what is mapped is read at any time from then on
+  kPut,     // of a name: data was left under it, whatever it meant before
+  kList,    // of a name, a folder's: its entries were read
+  kRemove,  // of a name: it means nothing from here on; deleted or renamed away, itself or with its folder
+  kVain,    // of a name: a call that does not wait for it failed because it, or its folder, was not there
 };
 constexpr bool changes(AccessKind kind) { return kind == AccessKind::kMake || kind == AccessKind::kWrite; }
+// What goes wrong, or is undone, if a change comes at another time.
+constexpr bool relies_on_change(AccessKind kind) {
+  return kind == AccessKind::kOpen || kind == AccessKind::kMiss || kind == AccessKind::kRead ||
+         kind == AccessKind::kMap;
+}
+// Likewise if a removal does.
+constexpr bool relies_on_name(AccessKind kind) {
+  return kind == AccessKind::kOpen || kind == AccessKind::kMiss || kind == AccessKind::kPut ||
+         kind == AccessKind::kList || kind == AccessKind::kVain;
+}
 
 struct Access {
   AccessKind kind;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "collector/files/ignored.h"
@@ -26,6 +27,15 @@ bool changes_name(Operation operation) {
 
 bool looks_up(Operation operation) {
   return operation == Operation::kStat || operation == Operation::kAccess;
+}
+
+bool lists(Operation operation) {
+  return operation == Operation::kOpenDirectory || operation == Operation::kReadDirectory;
+}
+
+bool concerns_files(Operation operation) {
+  return (operation >= Operation::kOpen && operation <= Operation::kAccess) || lists(operation) ||
+         operation == Operation::kLock;
 }
 
 bool moves_bytes(Operation operation) {
@@ -83,8 +93,7 @@ class Survey {
       model::for_each_in_time(
           job_.processes[process].file, [&](model::EventPlace place, const Record& record) {
             Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
-            if (operation >= Operation::kOpen && operation <= Operation::kAccess)
-              visit(process, place, record, operation);
+            if (concerns_files(operation)) visit(process, place, record, operation);
           });
     }
   }
@@ -121,29 +130,39 @@ class Survey {
       auto opening = trace::payload_of<payload::FileOpen>(record);
       bool writes = (opening.flags & O_ACCMODE) != O_RDONLY && !opening.error;
       touch(name_of(process, opening.path), rank, writes);
+    } else if (info->payload == trace::PayloadKind::kFileLock) {
+      auto lock = trace::payload_of<payload::FileLock>(record);
+      if (lock.inode) out_.locked.emplace(lock.device, lock.inode);
     } else if (info->payload == trace::PayloadKind::kFileName) {
       auto call = trace::payload_of<payload::FileName>(record);
       bool changes = (changes_name(operation) || operation == Operation::kTruncate) && !call.error;
       Name name = name_of(process, call.path);
       touch(name, rank, changes);
+      if (lists(operation) && name != kNoName) listed_.insert(name);
       if (!call.target || !changes) return;
       Name target = name_of(process, call.target);
       touch(target, rank, true);
       if (operation == Operation::kRename && name != kNoName && target != kNoName)
-        renames_.emplace_back(name, target);
+        renames_.push_back({name, target, rank});
     }
   }
 
   void join_renamed() {
-    for (auto [from, to] : renames_) {
+    for (auto [from, to, rank] : renames_) {
       families_.join(from, to);
-      std::string below = out_.places[to] + "/";
-      for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below);
-           ++it) {
-        auto before = by_place_.find(out_.places[from] + "/" + it->first.substr(below.size()));
-        if (before != by_place_.end()) families_.join(before->second, it->second);
-      }
+      for_each_below(from, [&](Name name) { touch(name, rank, true); });
+      for_each_below(to, [&](Name name) {
+        auto before = by_place_.find(out_.places[from] + out_.places[name].substr(out_.places[to].size()));
+        if (before != by_place_.end()) families_.join(before->second, name);
+      });
     }
+  }
+
+  template <class Visit>
+  void for_each_below(Name folder, Visit visit) const {
+    std::string below = out_.places[folder] + "/";
+    for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below); ++it)
+      visit(it->second);
   }
 
   void choose() {
@@ -161,15 +180,16 @@ class Survey {
       const Touched& family = whole[families_.find(name)];
       chosen_[name] = family.several && family.changed;
     }
-    for (auto [from, to] : renames_) chosen_[from] = chosen_[to] = chosen_[from] || chosen_[to] || folds(to);
+    for (auto [from, to, rank] : renames_)
+      chosen_[from] = chosen_[to] = chosen_[from] || chosen_[to] || folds(from) || folds(to);
+    for (Name folder : listed_) chosen_[folder] = chosen_[folder] || folds(folder);
   }
 
   // A folder whose files count.
   bool folds(Name folder) const {
-    std::string below = out_.places[folder] + "/";
-    for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below); ++it)
-      if (chosen_[it->second]) return true;
-    return false;
+    bool any = false;
+    for_each_below(folder, [&](Name name) { any = any || chosen_[name]; });
+    return any;
   }
 
   bool counts(Name name) const { return name != kNoName && chosen_[name]; }
@@ -218,7 +238,9 @@ class Survey {
   }
 
   void collect_name(model::EventRef event, const Record& record, Operation operation) {
-    if (!changes_name(operation) && !looks_up(operation) && operation != Operation::kTruncate) return;
+    if (!changes_name(operation) && !looks_up(operation) && !lists(operation) &&
+        operation != Operation::kTruncate)
+      return;
     auto call = trace::payload_of<payload::FileName>(record);
     Name name = name_of(event.process, call.path);
     Name target = call.target ? name_of(event.process, call.target) : kNoName;
@@ -253,7 +275,12 @@ class Survey {
   std::map<std::string, Name> by_place_;
   std::vector<Touched> touched_;  // by name
   std::vector<bool> chosen_;
-  std::vector<std::pair<Name, Name>> renames_;
+  struct Renamed {
+    Name from, to;
+    std::int32_t rank;
+  };
+  std::vector<Renamed> renames_;
+  std::set<Name> listed_;
   Families families_;
   std::unordered_map<std::uint32_t, Name> openings_;  // of the process at hand
 };

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -36,11 +38,13 @@ bool is_miss(const FileEvent& event);  // such a one that found nothing
 // A mapping whose writes others see; protection and flags as mmap() takes them.
 bool shares_writes(std::uint64_t protection, std::uint64_t flags);
 bool removes(const FileEvent& event);  // its name has no meaning from here on
+bool lists(const FileEvent& event);    // the entries of a folder, or begins to
 
 struct SharedNames {
-  std::vector<std::string> places;  // see Places
-  std::vector<std::string> paths;   // as one process names each
-  std::vector<FileEvent> events;    // by begin
+  std::vector<std::string> places;                           // see Places
+  std::vector<std::string> paths;                            // as one process names each
+  std::vector<FileEvent> events;                             // by begin
+  std::set<std::pair<std::uint64_t, std::uint64_t>> locked;  // device and inode of what somebody locked
 };
 
 // Of ranks and of the processes that work for them; ignored files are left out. A file that is renamed,

@@ -2,11 +2,14 @@
 // these are, by that thread's own order.
 #include "collector/patterns/file_races.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "collector/ordering/file_edges.h"
+#include "collector/patterns/fatal_failures.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -23,8 +26,8 @@ using trace::Operation;
 
 class Races {
  public:
-  Races(const files::SharedNames& names, const ordering::HappensBefore& order)
-      : names_(names), order_(order) {
+  Races(const model::Job& job, const files::SharedNames& names, const ordering::HappensBefore& order)
+      : names_(names), order_(order), fatal_(job) {
     for (const FileEvent& event : names.events) {
       bool asks = event.operation == Operation::kStat || event.operation == Operation::kAccess;
       if (asks && !event.error) asked_[{event.event.process, event.name}].push_back(event.begin_ns);
@@ -38,19 +41,38 @@ class Races {
       ++found_.mapped_files;
       return;
     }
-    std::map<ThreadId, std::vector<const Access*>> changes;  // by begin
-    for (const Access& access : object.accesses)
-      if (files::changes(access.kind)) changes[span_of(event(access.event)).thread].push_back(&access);
-    for (const Access& use : object.accesses)
-      if (!files::changes(use.kind) && !is_exempt(use))
+    ByThread changes, removals;
+    for (const Access& access : object.accesses) {
+      ThreadId thread = span_of(event(access.event)).thread;
+      if (files::changes(access.kind)) changes[thread].push_back(&access);
+      if (access.kind == AccessKind::kRemove) removals[thread].push_back(&access);
+    }
+    for (const Access& use : object.accesses) {
+      std::set<ThreadId> changing;  // what a thread removes to make it anew is told once
+      if (relies_on_change(use.kind) && !is_exempt(use))
         for (const auto& [thread, own] : changes)
-          if (event(own.front()->event).rank != event(use.event).rank) compare(object, own, use);
+          if (is_other_rank(own, use) && compare(object, own, use)) changing.insert(thread);
+      if (relies_on_name(use.kind))
+        for (const auto& [thread, own] : removals)
+          if (is_other_rank(own, use) && !changing.contains(thread)) compare_removals(object, own, use);
+    }
   }
 
   FileRaces take() { return std::move(found_); }
 
  private:
+  using Accesses = std::vector<const Access*>;  // by begin
+  using ByThread = std::map<ThreadId, Accesses>;
+
   const FileEvent& event(std::uint32_t index) const { return names_.events[index]; }
+  bool is_other_rank(const Accesses& own, const Access& use) const {
+    return event(own.front()->event).rank != event(use.event).rank;
+  }
+  Accesses::const_iterator first_after(const Accesses& own, std::int64_t ns) const {
+    return std::upper_bound(own.begin(), own.end(), ns, [&](std::int64_t at, const Access* access) {
+      return at < event(access->event).begin_ns;
+    });
+  }
 
   // It only waits for the name, or its process has made the name itself.
   bool is_exempt(const Access& use) const {
@@ -60,23 +82,69 @@ class Races {
     return made != made_.end() && made->second < event(use.event).begin_ns;
   }
 
-  void compare(const Object& object, const std::vector<const Access*>& changes, const Access& use) {
-    std::int64_t at = event(use.event).begin_ns;
-    auto later = std::upper_bound(
-        changes.begin(), changes.end(), at,
-        [&](std::int64_t ns, const Access* change) { return ns < event(change->event).begin_ns; });
-    bool found = later != changes.begin() && is_race(object, **(later - 1), use);
+  bool compare(const Object& object, const Accesses& changes, const Access& use) {
+    auto later = first_after(changes, event(use.event).begin_ns);
+    if (later != changes.begin() && is_race(object, **(later - 1), use)) return true;
     // What is mapped is read later on: a change after it need not be meant to come before.
-    if (!found && later != changes.end() && use.kind != AccessKind::kMap) is_race(object, **later, use);
+    return later != changes.end() && use.kind != AccessKind::kMap && is_race(object, **later, use);
+  }
+
+  // What failed was hurt by the removal before it; what succeeded may be by the one after it.
+  void compare_removals(const Object& object, const Accesses& removals, const Access& use) {
+    auto later = first_after(removals, event(use.event).begin_ns);
+    bool failed = use.kind == AccessKind::kMiss || use.kind == AccessKind::kVain;
+    bool earlier_too = failed || use.kind == AccessKind::kPut;  // what is put may be what was to be removed
+    if (earlier_too && later != removals.begin() && is_removal_race(object, **(later - 1), use)) return;
+    if (!failed && later != removals.end()) is_removal_race(object, **later, use);
   }
 
   bool is_race(const Object& object, const Access& change, const Access& use) {
     if (asked_before(change, use)) return false;
+    return judge(object, change, use, found_.unjudged);
+  }
+
+  bool is_removal_race(const Object& object, const Access& removal, const Access& use) {
+    if (use.kind == AccessKind::kMiss && !misses_what_was_there(object, removal, use)) return false;
+    if (use.kind == AccessKind::kVain && !fails_by_removal(object, removal, use)) return false;
+    return judge(object, removal, use, found_.unjudged_removals);
+  }
+
+  bool judge(const Object& object, const Access& change, const Access& use, std::size_t& unjudged) {
     Verdict verdict = order_.between(span_of(event(change.event)), span_of(event(use.event)));
-    if (verdict == Verdict::kUnjudged) ++found_.unjudged;
+    if (verdict == Verdict::kUnjudged) ++unjudged;
     bool race = verdict == Verdict::kUnordered || verdict == Verdict::kLikely;
     if (race) found_.races.push_back({&object, change, use, verdict});
     return race;
+  }
+
+  // A name in a folder that is removed need not have been there; one that was may have been made again.
+  bool misses_what_was_there(const Object& object, const Access& removal, const Access& use) const {
+    if (order_.synchronises(use.event)) return false;
+    bool there = event(removal.event).name == object.name;
+    for (const Access& access : object.accesses) {
+      if (access.event >= use.event) break;
+      if (access.kind == AccessKind::kMake || access.kind == AccessKind::kPut ||
+          access.kind == AccessKind::kOpen)
+        there = true;
+      if (there && access.event > removal.event && access.kind != AccessKind::kVain &&
+          access.kind != AccessKind::kMiss)
+        return false;
+    }
+    return there;
+  }
+
+  bool fails_by_removal(const Object& object, const Access& removal, const Access& use) {
+    const FileEvent& removed = event(removal.event);
+    const FileEvent& failed = event(use.event);
+    bool folder_only = removed.name != object.name;
+    switch (failed.operation) {
+      case Operation::kOpen:  // it was to make the file
+        return folder_only;
+      case Operation::kRename:
+        return folder_only || removed.operation != Operation::kRename || removed.target == failed.target;
+      default:
+        return fatal_.ended(failed);
+    }
   }
 
   bool asked_before(const Access& change, const Access& use) const {
@@ -89,6 +157,7 @@ class Races {
 
   const files::SharedNames& names_;
   const ordering::HappensBefore& order_;
+  FatalFailures fatal_;
   FileRaces found_;
   std::map<std::pair<std::uint32_t, Name>, std::vector<std::int64_t>>
       asked_;                                                    // by process: when it was there
@@ -104,9 +173,9 @@ std::vector<ThreadId> judged_threads(const files::SharedNames& names, const std:
   return {threads.begin(), threads.end()};
 }
 
-FileRaces find_file_races(const files::SharedNames& names, const std::vector<Object>& objects,
-                          const ordering::HappensBefore& order) {
-  Races races(names, order);
+FileRaces find_file_races(const model::Job& job, const files::SharedNames& names,
+                          const std::vector<Object>& objects, const ordering::HappensBefore& order) {
+  Races races(job, names, order);
   for (const Object& object : objects) races.look_at(object);
   return races.take();
 }

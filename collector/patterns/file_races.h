@@ -1,4 +1,5 @@
-// Pairs of accesses of two ranks to one file that nothing orders: one changes what the other relies on.
+// Pairs of accesses of two ranks to one file that nothing orders: one changes, deletes or renames away what
+// the other relies on.
 #pragma once
 #include <vector>
 
@@ -14,10 +15,13 @@ struct FileRace {
   ordering::Verdict verdict;  // kUnordered or kLikely
 };
 
+constexpr bool removes(const FileRace& race) { return race.change.kind == files::AccessKind::kRemove; }
+
 struct FileRaces {
   std::vector<FileRace> races;
-  std::size_t unjudged = 0;      // pairs of which recording cannot tell
-  std::size_t mapped_files = 0;  // that are written through mappings: nobody sees when
+  std::size_t unjudged = 0;           // pairs of which recording cannot tell: a change and a use
+  std::size_t unjudged_removals = 0;  // likewise: a removal and a use
+  std::size_t mapped_files = 0;       // that are written through mappings: nobody sees when
 };
 
 // Threads whose accesses will be asked about.
@@ -26,8 +30,9 @@ std::vector<ordering::ThreadId> judged_threads(const files::SharedNames& names,
 
 // Left out: looks that only wait for a name; a process that has made the name itself; what a process uses
 // after it asked for the name and found it, if all that the other rank changed was done by then: whether it
-// would have waited shows in no call.
-FileRaces find_file_races(const files::SharedNames& names, const std::vector<files::Object>& objects,
-                          const ordering::HappensBefore& order);
+// would have waited shows in no call. Of removals: what several ranks remove, if none ends for not finding
+// it; renames of one name to several, of which one succeeds and so decides who has it.
+FileRaces find_file_races(const model::Job& job, const files::SharedNames& names,
+                          const std::vector<files::Object>& objects, const ordering::HappensBefore& order);
 
 }  // namespace ddpscope::patterns

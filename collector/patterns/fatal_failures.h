@@ -1,0 +1,28 @@
+// Whether a process ended because a call of its failed.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "collector/files/shared_names.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::patterns {
+
+class FatalFailures {
+ public:
+  explicit FatalFailures(const model::Job& job) : job_(job) {}
+
+  // The process ended with an error of its own, and the thread of this failed call did nothing after it that
+  // a job goes on with: no collective, no message to another process, no file made.
+  bool ended(const files::FileEvent& failed);
+
+ private:
+  std::int64_t last_progress_ns(std::uint32_t process, std::uint16_t thread);
+
+  const model::Job& job_;
+  std::map<std::pair<std::uint32_t, std::uint16_t>, std::int64_t> progress_;  // by process and thread
+};
+
+}  // namespace ddpscope::patterns
