@@ -4,10 +4,11 @@
 
 namespace ddpscope::injector::python {
 
-extern bool is_present;  // as far as find_interpreter() knows
+extern bool is_present;       // as far as find_interpreter() knows
+extern const Layout* layout;  // one of kLayouts; nullptr: none that is known
 
-// Looks for its symbols, once, when this library is loaded: an executable that has Python in it or is linked
-// with libpython.
+// Looks for its symbols and its version, once, when this library is loaded: an executable that has Python in
+// it or is linked with libpython.
 void find_interpreter();
 
 // This thread's PyThreadState; 0 if it has none, Python is absent, not initialised or going down. No GIL.
@@ -15,17 +16,24 @@ Address this_thread_state();
 
 enum class Trust { kUndecided, kRefused, kGiven };
 
-// Whether the layout is the one known here. Decided once, by the version and by the types of what lies where
-// the code and the strings of the first frame that is met should.
+// Whether `layout` is this interpreter's. Decided once, by the version, by what the interpreter says itself
+// (3.13), and by the types of what lies where the code and the strings of each frame of the first stack
+// should.
 Trust trust(Address state);
 
-// The PyThreadState that holds the GIL, 0 for none.
-Address holder_of_gil();
+// Below `layout` is trusted.
 
-// Whether a code object lies there; false also if nothing does.
-bool is_code(Address object);
+// Whether the thread of that state, which may be another one, holds the GIL.
+bool holds_gil(Address state);
 
-// 1-based; 0 if unknown. No GIL, no reference counts.
-int line_of(Address code, Address instruction);
+// The state's innermost frame, 0 for none, of a thread that may be another one. False: no memory there.
+bool read_innermost(Address state, Address* frame);
+
+// The type of a code object.
+Address code_type();
+
+// `offset` is an instruction's, in bytes from the first. 1-based; 0 or less if unknown. No GIL, no reference
+// counts.
+int line_of(Address code, int offset);
 
 }  // namespace ddpscope::injector::python

@@ -1,51 +1,64 @@
-// Where CPython 3.11 keeps frames, code objects and strings: offsets on x86-64, release build, from its
-// Include/cpython/pystate.h, Include/internal/pycore_frame.h, Include/cpython/code.h and
-// Include/cpython/unicodeobject.h. The same in all of 3.11: the ABI does not change within a minor version.
+// Where this process's CPython keeps what a stack is read from (layouts.def), and how that is read.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace ddpscope::injector::python {
 
-constexpr unsigned long kMinorVersion = 0x030B;  // of Py_Version, without micro version and release level
-
 using Address = std::uintptr_t;
 
+struct Layout {
+#define DDPSCOPE_PYTHON(what, ...) std::int16_t what;
+#include "injector/python/layouts.def"
+#undef DDPSCOPE_PYTHON
+};
+
+constexpr Layout layout_in_column(int number) {
+  Layout layout{};
+#define DDPSCOPE_PYTHON(what, ...)                \
+  {                                               \
+    constexpr std::int16_t row[] = {__VA_ARGS__}; \
+    layout.what = row[number];                    \
+  }
+#include "injector/python/layouts.def"
+#undef DDPSCOPE_PYTHON
+  return layout;
+}
+
+// From Python 3.8 on.
+inline constexpr Layout kLayouts[] = {layout_in_column(0), layout_in_column(1), layout_in_column(2),
+                                      layout_in_column(3), layout_in_column(4), layout_in_column(5)};
+inline constexpr int kFirstMinor = 8;
+inline constexpr int kLayoutCount = sizeof(kLayouts) / sizeof(kLayouts[0]);
+
+// The same in all versions.
 namespace object {
 constexpr std::size_t kType = 8;
 }
-namespace thread_state {
-constexpr std::size_t kInterpreter = 16;
-constexpr std::size_t kCFrame = 56;
-}  // namespace thread_state
-namespace c_frame {
-constexpr std::size_t kCurrentFrame = 8;
+namespace type {
+constexpr std::size_t kFlags = 168;
+constexpr unsigned long kIsString = 1ul << 28;  // Py_TPFLAGS_UNICODE_SUBCLASS: str has it too
+}  // namespace type
+namespace thread_status {
+constexpr unsigned kActive = 1u << 4;  // runs, that is: holds the GIL
 }
 namespace frame {
-constexpr std::size_t kCode = 32;
-constexpr std::size_t kPrevious = 48;
-constexpr std::size_t kInstruction = 56;  // last one begun, in the code's bytes
-constexpr std::size_t kBytes = 64;        // of it that are looked at
+constexpr char kOwnedByC = 3;  // FRAME_OWNED_BY_CSTACK: stands for the interpreter's own entry, has no code
 }  // namespace frame
-namespace code {
-constexpr std::size_t kFirstLine = 72;
-constexpr std::size_t kFileName = 112;
-constexpr std::size_t kQualifiedName = 128;
-constexpr std::size_t kInstructions = 184;
-}  // namespace code
 namespace string {
 constexpr std::size_t kLength = 16;
 constexpr std::size_t kState = 32;
-constexpr std::size_t kAsciiData = 48;
-constexpr std::size_t kData = 72;  // where it is not ASCII
-constexpr unsigned kAscii = 1u << 6;
 constexpr unsigned kKindShift = 2;  // bytes a character: 1, 2 or 4
 constexpr unsigned kKindMask = 7;
+constexpr unsigned kCompact = 1u << 5;  // else a subclass's: the characters stand elsewhere
+constexpr unsigned kAscii = 1u << 6;
 }  // namespace string
 
 template <class T>
 T at(Address address, std::size_t offset) {
-  return *reinterpret_cast<const T*>(address + offset);
+  T value;
+  __builtin_memcpy(&value, reinterpret_cast<const void*>(address + offset), sizeof(value));
+  return value;
 }
 
 }  // namespace ddpscope::injector::python

@@ -1,6 +1,8 @@
 // Python keeps strings as 1, 2 or 4 bytes a character.
 #include "injector/python/python_text.h"
 
+#include "injector/python/interpreter.h"
+
 namespace ddpscope::injector::python {
 namespace {
 
@@ -23,14 +25,21 @@ std::size_t encode(std::uint32_t c, char* out) {
   return more + 1;
 }
 
+// Where the characters are: behind the object's head, or, for an instance of a subclass, where that says.
+Address data_of(Address text, std::uint32_t state) {
+  if (!(state & string::kCompact)) return at<Address>(text, layout->string_data);
+  return text + (state & string::kAscii ? layout->string_ascii_data : layout->string_data);
+}
+
 }  // namespace
 
 std::size_t copy_text(Address text, char* out, std::size_t bytes) {
   auto state = at<std::uint32_t>(text, string::kState);
   auto length = at<std::size_t>(text, string::kLength);
-  Address data = text + (state & string::kAscii ? string::kAsciiData : string::kData);
+  Address data = data_of(text, state);
   unsigned kind = state >> string::kKindShift & string::kKindMask;
   std::size_t used = 0;
+  if (!data || !kind) return 0;  // before 3.12: one that was never looked at
   for (std::size_t i = 0; i < length && used + 4 <= bytes; ++i)
     used += encode(character(data, i, kind), out + used);
   return used;

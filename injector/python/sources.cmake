@@ -1,1 +1,3 @@
-target_sources(ddpscope_injector PRIVATE python/interpreter.cpp python/python_stack.cpp python/python_text.cpp)
+target_sources(ddpscope_injector PRIVATE
+  python/debug_offsets.cpp python/frames.cpp python/interpreter.cpp python/python_stack.cpp
+  python/python_text.cpp)

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-PYTHON = "/usr/bin/python3"  # Debian's 3.11: the interpreter whose stacks are read
+PYTHON = os.environ.get("DDPSCOPE_BENCH_PYTHON", "/usr/bin/python3")  # whose stacks are read
 TMPFS = pathlib.Path("/dev/shm")
 
 
