@@ -48,6 +48,7 @@ void detect_missing_barrier(const Facts& facts, findings::Outcome& outcome);
 void detect_ineffective_barrier(const Facts& facts, findings::Outcome& outcome);
 void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome);
+void detect_no_process_group(const Facts& facts, findings::Outcome& outcome);
 void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& outcome);
 void detect_checkpoint_race(const Facts& facts, findings::Outcome& outcome);
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome);

@@ -10,6 +10,7 @@ constexpr Detector kDetectors[] = {
     {"ineffective-barrier", detect_ineffective_barrier},
     {"mismatched-collective", detect_mismatched_collective},
     {"hung-collective", detect_hung_collective},
+    {"no-process-group", detect_no_process_group},
     {"duplicate-checkpoint-write", detect_duplicate_checkpoint_write},
     {"checkpoint-race", detect_checkpoint_race},
     {"unsharded-sampler", detect_unsharded_sampler},
