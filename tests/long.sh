@@ -44,6 +44,14 @@ part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
 part_fuzz() { bash tests/fuzz.sh "$fuzz_seconds"; }
 
+# With the free-threaded build of CPython, which no distribution of Debian has.
+part_python() {
+  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  bash tests/interpreters.sh build/dev/interpreters --free-threaded
+  ctest --preset dev -R inject.python --timeout 600 || return 1
+  [ -x build/dev/interpreters/free-threaded/python3.13t ]
+}
+
 sanitized() {
   cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$(nproc)" || return 1
   ctest --preset "$1" --parallel 2 --timeout 900

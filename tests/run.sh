@@ -20,6 +20,7 @@ step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
 step "dependencies"
 bash cmake/install_dependencies.sh
+bash tests/interpreters.sh build/dev/interpreters
 
 step "build: preset dev"
 cmake --preset dev

@@ -1,5 +1,5 @@
 """The CPython interpreters found here: those linked with libpython ("shared") and those that have it inside ("static"),
-among them ones linked here from libpython.a, as distributions do."""
+among them ones linked here from libpython.a, and those of other releases of Debian that tests/interpreters.sh unpacked."""
 import functools
 import json
 import os
@@ -7,14 +7,15 @@ import pathlib
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
-from recording import BUILD
+from recording import BUILD, TRAPS
 
 VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
 KINDS = ["shared", "static"]
+FOLDER = BUILD / "interpreters"
 ASK = """import ctypes, json, sys, sysconfig
 name = lambda key: sysconfig.get_config_var(key) or ""
 print(json.dumps({"path": sys.executable, "prefix": sys.prefix, "include": sysconfig.get_path("include"),
@@ -25,25 +26,36 @@ print(json.dumps({"path": sys.executable, "prefix": sys.prefix, "include": sysco
 
 @dataclass
 class Interpreter:
+    command: list
+    environment: dict
     facts: dict
-    environment: dict = field(default_factory=dict)
-
-    @property
-    def path(self):
-        return self.facts["path"]
 
 
-def ask(path):
-    answer = subprocess.run([path, "-c", ASK], capture_output=True, text=True)
-    return Interpreter(json.loads(answer.stdout)) if answer.returncode == 0 else None
+def ask(command, **environment):
+    answer = subprocess.run([*command, "-c", ASK], capture_output=True, text=True, env={**os.environ, **environment})
+    return [Interpreter(command, environment, json.loads(answer.stdout))] if answer.returncode == 0 else []
+
+
+def unpacked(name):
+    """Another release's, with the libraries that it came with; with its loader, if it came with that."""
+    root = FOLDER / name.replace("python", "debian-") / "usr"
+    path, loader, libraries = root / "bin" / name, root / "lib64" / "ld-linux-x86-64.so.2", f"{root / 'lib/x86_64-linux-gnu'}:{TRAPS}"
+    if not path.exists():
+        return []
+    home = {"PYTHONHOME": str(root)}
+    if loader.exists():
+        return ask([str(loader), "--library-path", libraries, str(path)], **home)
+    return ask([str(path)], **home, LD_LIBRARY_PATH=libraries)
 
 
 @functools.cache
 def installed(name):
-    """Every interpreter of that name, on PATH or made by pyenv."""
-    folders = [*os.environ["PATH"].split(":"), "/usr/bin", *map(str, pathlib.Path.home().glob(".pyenv/versions/*/bin"))]
-    found = filter(None, (ask(path) for path in dict.fromkeys(shutil.which(name, path=folder) for folder in folders) if path))
-    return list({os.path.realpath(interpreter.path): interpreter for interpreter in found}.values())
+    """Every interpreter of that name: on PATH, made by pyenv, or below FOLDER."""
+    folders = [*os.environ["PATH"].split(":"), "/usr/bin", *map(str, pathlib.Path.home().glob(".pyenv/versions/*/bin")),
+               str(FOLDER / "free-threaded")]
+    paths = filter(None, (shutil.which(name, path=folder) for folder in folders))
+    found = [each for path in dict.fromkeys(paths) for each in ask([path])]
+    return [*{os.path.realpath(each.facts["path"]): each for each in found}.values(), *unpacked(name)]
 
 
 def ordinary(version):
@@ -52,12 +64,12 @@ def ordinary(version):
 
 def link(version, facts):
     """An interpreter that has Python inside, from the archive that another one came with."""
-    made = BUILD / "interpreters" / f"python{version}"
+    made = FOLDER / f"python{version}"
     if not made.exists() or made.stat().st_mtime < os.path.getmtime(facts["library"]):
         made.parent.mkdir(exist_ok=True)
         whole = ["-Wl,--whole-archive", facts["library"], "-Wl,--no-whole-archive"]
         subprocess.run(["cc", "-o", made, facts["main"], *whole, *shlex.split(facts["flags"])], check=True)
-    return Interpreter({**facts, "path": str(made), "shared": False}, {"PYTHONHOME": facts["prefix"]})
+    return Interpreter([str(made)], {"PYTHONHOME": facts["prefix"]}, {**facts, "shared": False})
 
 
 @functools.cache

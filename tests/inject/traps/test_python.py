@@ -16,7 +16,7 @@ every_interpreter = pytest.mark.parametrize("version, kind", ALL)
 
 
 def run(interpreter, folder, *arguments, **settings):
-    return recording.run([interpreter.path, *arguments], folder, environment=interpreter.environment, **settings)
+    return recording.run([*interpreter.command, *arguments], folder, environment=interpreter.environment, **settings)
 
 
 def run_text(interpreter, folder, text, *arguments, **settings):
@@ -171,7 +171,8 @@ def test_layout_is_that_of_the_headers(version, tmp_path):
     if not headers:
         pytest.skip(f"no headers of CPython {version} here")
     for folder in headers:
-        subprocess.run(["cc", "-I", SOURCE, "-isystem", folder, FOLDER / "python_layouts.c", "-o", tmp_path / "layouts"], check=True)
+        include = ["-I", SOURCE, "-isystem", folder, "-idirafter", pathlib.Path(folder).parent]
+        subprocess.run(["cc", *include, FOLDER / "python_layouts.c", "-o", tmp_path / "layouts"], check=True)
         subprocess.run([tmp_path / "layouts"], check=True)
 
 

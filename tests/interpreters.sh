@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Brings versions of CPython that are not installed here, for tests/inject/traps/test_python.py: those of other Debian
+# releases, unpacked below FOLDER and not installed. Does nothing for a version that is here already.
+#
+#   tests/interpreters.sh FOLDER                    3.9 of Debian 11, 3.13 of Debian 13
+#   tests/interpreters.sh FOLDER --free-threaded    and a free-threaded 3.13, built from Debian 13's source (20 minutes)
+#
+# Exit 0 also if one cannot be had: its tests say that they were skipped.
+set -euo pipefail
+
+folder=$(mkdir -p "$1" && cd "$1" && pwd)
+pool=$folder/apt
+
+is_here() { command -v "/usr/bin/python$1" >/dev/null || compgen -G "$HOME/.pyenv/versions/$1.*/bin/python$1" >/dev/null; }
+
+# apt with the releases of this machine's own mirror and nothing of this machine's state.
+private_apt() {
+  [ ! -e "$pool/ready" ] || return 0
+  local mirror key=/usr/share/keyrings/debian-archive-keyring.gpg release
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Codename: bookworm' | head -1)
+  [ -n "$mirror" ] && [ -e $key ] || return 1
+  mkdir -p "$pool/lists/partial" "$pool/cache/archives/partial"
+  for release in bullseye trixie; do echo "deb [signed-by=$key] $mirror $release main"; done >"$pool/sources.list"
+  echo "deb-src [signed-by=$key] $mirror trixie main" >>"$pool/sources.list"
+  cat >"$pool/apt.conf" <<END
+Dir::State "$pool";
+Dir::State::status "/dev/null";
+Dir::Cache "$pool/cache";
+Dir::Etc::sourcelist "$pool/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+END
+  APT_CONFIG=$pool/apt.conf apt-get update -qq -o APT::Update::Error-Mode=any && touch "$pool/ready"
+}
+
+# unpack VERSION RELEASE PACKAGE...: into FOLDER/debian-VERSION.
+unpack() {
+  local root=$folder/debian-$1 release=$2 package
+  shift 2
+  [ ! -e "$root/ready" ] || return 0
+  rm -rf "$root" "$pool/deb"
+  mkdir -p "$root" "$pool/deb"
+  (cd "$pool/deb" && APT_CONFIG=$pool/apt.conf apt-get download -qq "${@/%//$release}")
+  for package in "$pool"/deb/*.deb; do dpkg -x "$package" "$root"; done
+  touch "$root/ready"
+}
+
+of_debian_11() {
+  ! is_here 3.9 || return 0
+  private_apt
+  unpack 3.9 bullseye {python3.9,libpython3.9}-minimal libpython3.9-{stdlib,dev} libffi7
+}
+
+# Its C library is newer than this machine's, so it brings that and its loader.
+of_debian_13() {
+  ! is_here 3.13 || return 0
+  private_apt
+  unpack 3.13 trixie {python3.13,libpython3.13}-minimal libpython3.13-{stdlib,dev} libc6 libexpat1 libffi8 zlib1g
+}
+
+free_threaded() {
+  local source=$folder/free-threaded
+  [ ! -x "$source/python3.13t" ] || return 0
+  private_apt
+  rm -rf "$source"
+  mkdir -p "$source/build"
+  (cd "$source" && APT_CONFIG=$pool/apt.conf apt-get source -qq --download-only python3.13/trixie)
+  tar -C "$source" --strip-components=1 -xf "$source"/python3.13_*.orig.tar.*z
+  (cd "$source/build" && ../configure -q --disable-gil --with-ensurepip=no && make -s -j"$(nproc)") >"$source/log" 2>&1
+  ln -s build/python "$source/python3.13t"
+}
+
+wanted=(of_debian_11 of_debian_13)
+[ "${2:-}" != --free-threaded ] || wanted+=(free_threaded)
+# In the background, where a command that fails ends it: bash looks past failures on the left of `||`.
+for which in "${wanted[@]}"; do
+  "$which" &
+  wait $! || echo "interpreters: no Python ${which//_/ }" >&2
+done
