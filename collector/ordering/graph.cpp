@@ -53,6 +53,11 @@ Node Graph::end_of_process(std::uint32_t process) {
   return ends.end;
 }
 
+Node Graph::known_start_of(std::uint32_t process) const {
+  auto known = processes_.find(process);
+  return known == processes_.end() ? kNoNode : known->second.start;
+}
+
 Node Graph::meeting() {
   nodes_.push_back({0, 0, kNoThread, Phase::kRelease});
   return static_cast<Node>(nodes_.size() - 1);

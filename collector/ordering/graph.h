@@ -67,7 +67,8 @@ class Graph {
   // Before the start of each of its threads, and after the end of each.
   Node start_of_process(std::uint32_t process);
   Node end_of_process(std::uint32_t process);
-  Node meeting();  // of no thread: comes after what leads to it
+  Node known_start_of(std::uint32_t process) const;  // kNoNode if nobody asked for it
+  Node meeting();                                    // of no thread: comes after what leads to it
 
   // Nothing if either is kNoNode.
   void edge(Node from, Node to, EdgeKind kind, Trust trust = Trust::kSeen);

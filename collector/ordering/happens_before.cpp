@@ -13,23 +13,6 @@
 
 namespace ddpscope::ordering {
 
-namespace {
-
-// Stretches of time, in order and without overlap.
-void merge(std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
-  std::sort(stretches.begin(), stretches.end());
-  std::size_t kept = 0;
-  for (const auto& stretch : stretches) {
-    if (kept && stretch.first <= stretches[kept - 1].second)
-      stretches[kept - 1].second = std::max(stretches[kept - 1].second, stretch.second);
-    else
-      stretches[kept++] = stretch;
-  }
-  stretches.resize(kept);
-}
-
-}  // namespace
-
 HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives& collectives,
                              const files::SharedNames& names, std::vector<ThreadId> judged)
     : job_(job), bulk_from_ns_(complete_from_ns(job)) {
@@ -43,9 +26,7 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     synchronises_ = add_file_edges(job, names, graph_);
     add_lock_edges(job, graph_);
     one_actor_ = add_unseen_hand_overs(job, judged, graph_);
-    for (const Span& run : runs)
-      if (one_actor_.count(run.thread.process)) unseen_talk_.emplace_back(run.begin_ns, run.end_ns);
-    merge(unseen_talk_);
+    unseen_talk_ = UnseenTalk(job, graph_, runs, one_actor_);
     shared_memory_ = find_shared_memory(job);
   }
   for (ThreadId thread : judged) graph_.mention(thread);
@@ -71,13 +52,6 @@ bool HappensBefore::known_in_full(const Span& earlier) const {
   return !kept_lost_ && earlier.end_ns >= bulk_from_ns_ && !clocks(Trust::kSeen).contradictory();
 }
 
-// Ranks talked between the two, in a process of which nobody knows what its threads told each other.
-bool HappensBefore::talked_between(const Span& earlier, const Span& later) const {
-  auto ends_before = [](const auto& stretch, std::int64_t ns) { return stretch.second < ns; };
-  auto talk = std::lower_bound(unseen_talk_.begin(), unseen_talk_.end(), earlier.end_ns, ends_before);
-  return talk != unseen_talk_.end() && talk->first <= later.begin_ns;
-}
-
 bool HappensBefore::share_memory(const Span& a, const Span& b) const {
   return shared_memory_.count(std::minmax(a.thread.process, b.thread.process)) > 0;
 }
@@ -89,7 +63,7 @@ Verdict HappensBefore::between(const Span& a, const Span& b) const {
   if (!known_in_full(a_first ? a : b)) return Verdict::kUnjudged;
   if (ordered(Trust::kAssumed)) return Verdict::kLikely;
   bool may_be =
-      share_memory(a, b) || ordered(Trust::kUnseen) || talked_between(a_first ? a : b, a_first ? b : a);
+      share_memory(a, b) || ordered(Trust::kUnseen) || unseen_talk_.between(a_first ? a : b, a_first ? b : a);
   return may_be ? Verdict::kUnjudged : Verdict::kUnordered;
 }
 

@@ -9,6 +9,7 @@
 #include "collector/model/job.h"
 #include "collector/ordering/clocks.h"
 #include "collector/ordering/graph.h"
+#include "collector/ordering/unseen_talk.h"
 
 namespace ddpscope::ordering {
 
@@ -43,7 +44,6 @@ class HappensBefore {
  private:
   const Clocks& clocks(Trust trust) const { return *clocks_[static_cast<std::size_t>(trust)]; }
   bool known_in_full(const Span& earlier) const;
-  bool talked_between(const Span& earlier, const Span& later) const;
   bool share_memory(const Span& a, const Span& b) const;
 
   const model::Job& job_;
@@ -51,7 +51,7 @@ class HappensBefore {
   std::vector<bool> synchronises_;
   std::shared_ptr<const Clocks> clocks_[3];  // by trust; one for those that differ in no edge
   std::set<std::uint32_t> one_actor_;        // processes in which no hand-over was recorded
-  std::vector<std::pair<std::int64_t, std::int64_t>> unseen_talk_;   // in those, by runs of calls
+  UnseenTalk unseen_talk_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> shared_memory_;  // processes, the smaller index first
   bool kept_lost_ = false;     // what makes edges is missing, and nobody knows when it was
   std::int64_t bulk_from_ns_;  // before, calls that make edges may have been overwritten
