@@ -22,7 +22,7 @@ bool lies_below(std::string_view path, std::string_view folder) {
 Places::Places(const model::Job& job) : job_(job), mounts_(job.processes.size()) {
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     const trace::TraceFile& file = job.processes[i].file;
-    model::for_each(file, [&](model::EventPlace, const trace::Record& record) {
+    model::for_each(file, {trace::Operation::kSetting}, [&](model::EventPlace, const trace::Record& record) {
       if (record.call != static_cast<std::uint16_t>(trace::Call::mount)) return;
       auto setting = trace::payload_of<trace::payload::Setting>(record);
       mounts_[i].push_back({file.string(setting.name), source_in(file.string(setting.value))});

@@ -53,7 +53,9 @@ class Reader {
   }
 
   void read() {
-    model::for_each_in_time(file_, [&](model::EventPlace place, const trace::Record& record) {
+    constexpr trace::OperationSet kReading{Operation::kOpen, Operation::kRead, Operation::kClose,
+                                           Operation::kStreamSend, Operation::kStreamReceive};
+    model::for_each_in_time(file_, kReading, [&](model::EventPlace place, const trace::Record& record) {
       Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
       if (operation == Operation::kOpen)
         open(place, record);
@@ -168,11 +170,12 @@ model::EventRef opening_of(const model::Job& job, model::EventRef event) {
   if (trace::operation_of(static_cast<trace::Call>(job.record(event).call)) == Operation::kOpen) return event;
   std::uint32_t number = trace::payload_of<trace::payload::FileIo>(job.record(event)).file;
   model::EventRef opening = event;
-  model::for_each(process.file, [&](model::EventPlace place, const trace::Record& record) {
-    if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kOpen) return;
-    auto open = trace::payload_of<trace::payload::FileOpen>(record);
-    if (open.file == number && open.path) opening.place = place;  // a stream made of a descriptor has no path
-  });
+  model::for_each(process.file, {Operation::kOpen},
+                  [&](model::EventPlace place, const trace::Record& record) {
+                    auto open = trace::payload_of<trace::payload::FileOpen>(record);
+                    if (open.file == number && open.path)
+                      opening.place = place;  // a stream made of a descriptor has no path
+                  });
   return opening;
 }
 

@@ -33,10 +33,9 @@ bool lists(Operation operation) {
   return operation == Operation::kOpenDirectory || operation == Operation::kReadDirectory;
 }
 
-bool concerns_files(Operation operation) {
-  return (operation >= Operation::kOpen && operation <= Operation::kAccess) || lists(operation) ||
-         operation == Operation::kLock;
-}
+constexpr trace::OperationSet kConcernFiles =
+    trace::OperationSet::range(Operation::kOpen, Operation::kReadDirectory) |
+    trace::OperationSet{Operation::kLock};
 
 bool moves_bytes(Operation operation) {
   return operation == Operation::kRead || operation == Operation::kWrite ||
@@ -90,11 +89,10 @@ class Survey {
     for (std::uint32_t process = 0; process < job_.processes.size(); ++process) {
       if (job_.processes[process].rank < 0) continue;
       openings_.clear();
-      model::for_each_in_time(
-          job_.processes[process].file, [&](model::EventPlace place, const Record& record) {
-            Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
-            if (concerns_files(operation)) visit(process, place, record, operation);
-          });
+      model::for_each_in_time(job_.processes[process].file, kConcernFiles,
+                              [&](model::EventPlace place, const Record& record) {
+                                visit(process, place, record, trace::operation_by_number(record.call));
+                              });
     }
   }
 

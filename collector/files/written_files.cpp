@@ -206,9 +206,12 @@ std::vector<WrittenFile> find_written_files(const model::Job& job) {
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     if (job.processes[i].rank < 0) continue;
     ProcessWrites writes(job, i, files, changes);
-    model::for_each_in_time(job.processes[i].file, [&](model::EventPlace place, const trace::Record& record) {
-      writes.see(place, record);
-    });
+    constexpr trace::OperationSet kWriting =
+        trace::OperationSet::range(trace::Operation::kOpen, trace::Operation::kLock) |
+        trace::OperationSet{trace::Operation::kDigest};
+    model::for_each_in_time(
+        job.processes[i].file, kWriting,
+        [&](model::EventPlace place, const trace::Record& record) { writes.see(place, record); });
   }
   std::erase_if(files, [](const WrittenFile& file) { return file.bytes == 0; });
   std::stable_sort(files.begin(), files.end(),

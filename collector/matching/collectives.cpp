@@ -154,10 +154,9 @@ void Builder::add_process() {
   found_.clear();
   threads_.clear();
   sequences_.clear();
-  model::for_each(job_.processes[process_].file, [&](EventPlace place, const Record& record) {
-    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
-    if (operation != Operation::kNone && operation <= Operation::kCommunicatorQuery)
-      found_.push_back({&record, place, operation});
+  constexpr auto kWanted = trace::OperationSet::range(Operation::kAllReduce, Operation::kCommunicatorQuery);
+  model::for_each(job_.processes[process_].file, kWanted, [&](EventPlace place, const Record& record) {
+    found_.push_back({&record, place, trace::operation_by_number(record.call)});
   });
   auto earlier = [](const Found& a, const Found& b) { return a.record->begin < b.record->begin; };
   if (!std::is_sorted(found_.begin(), found_.end(), earlier))

@@ -19,7 +19,9 @@ constexpr int kInProgress = 7;  // ncclInProgress: a non-blocking communicator c
 class Completions {
  public:
   Completions(const Job& job, std::uint32_t process) : job_(job), process_(process) {
-    model::for_each_in_time(job.processes[process].file,
+    constexpr trace::OperationSet kStates{Operation::kGroupStart, Operation::kGroupEnd,
+                                          Operation::kCommunicatorQuery};
+    model::for_each_in_time(job.processes[process].file, kStates,
                             [&](model::EventPlace, const Record& record) { see(record); });
   }
 

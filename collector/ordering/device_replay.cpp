@@ -42,11 +42,6 @@ class Replay {
   void enqueue(std::uint32_t number);
   void apply(const HostCall& host_call);
   void apply_copy(const HostCall& host_call);
-  static bool orders(Operation operation) {
-    return (operation >= Operation::kDeviceWait && operation <= Operation::kStreamCreate) ||
-           operation == Operation::kCopy;
-  }
-
   const Job& job_;
   const matching::Collectives& collectives_;
   std::uint32_t process_;
@@ -56,11 +51,14 @@ class Replay {
 };
 
 void Replay::collect() {
-  model::for_each(job_.processes[process_].file, [&](model::EventPlace place, const Record& record) {
-    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
-    if (orders(operation))
-      entries_.push_back({{job_.time_ns(process_, record.begin), &record, place, operation}, kNone});
-  });
+  constexpr trace::OperationSet kOrdering =
+      trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
+      trace::OperationSet{Operation::kCopy};
+  model::for_each(
+      job_.processes[process_].file, kOrdering, [&](model::EventPlace place, const Record& record) {
+        Operation operation = trace::operation_by_number(record.call);
+        entries_.push_back({{job_.time_ns(process_, record.begin), &record, place, operation}, kNone});
+      });
   auto earlier = [](const Entry& a, const Entry& b) { return a.call.begin_ns < b.call.begin_ns; };
   auto sort = [&](std::ptrdiff_t from) {
     if (!std::is_sorted(entries_.begin() + from, entries_.end(), earlier))

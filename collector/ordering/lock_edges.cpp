@@ -34,7 +34,9 @@ class LockEdges {
   void read(std::uint32_t process) {
     paths_.clear();
     held_.clear();
-    model::for_each_in_time(job_.processes[process].file, [&](model::EventPlace place, const Record& record) {
+    constexpr trace::OperationSet kLocking{Operation::kOpen, Operation::kClose, Operation::kLock};
+    const trace::TraceFile& file = job_.processes[process].file;
+    model::for_each_in_time(file, kLocking, [&](model::EventPlace place, const Record& record) {
       see({process, place}, record);
     });
   }

@@ -17,7 +17,9 @@ using Inode = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;  // host,
 std::set<Inode> find_shared_mappings(const model::Process& process) {
   std::unordered_map<std::uint32_t, Inode> opened_files;  // by number
   std::vector<std::uint32_t> mapped;
-  model::for_each(process.file, [&](model::EventPlace, const trace::Record& record) {
+  // What any file operation may open.
+  constexpr auto kFiles = trace::OperationSet::range(trace::Operation::kOpen, trace::Operation::kAccess);
+  model::for_each(process.file, kFiles, [&](model::EventPlace, const trace::Record& record) {
     const trace::CallInfo* info = trace::find_call(record.call);
     if (!info) return;
     if (info->payload == trace::PayloadKind::kFileOpen) {

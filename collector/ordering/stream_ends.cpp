@@ -41,7 +41,8 @@ class Reader {
   void read(std::uint32_t process) {
     process_ = process;
     listening_.clear();
-    model::for_each_in_time(job_.processes[process].file,
+    constexpr auto kTalking = trace::OperationSet::range(Operation::kSocket, Operation::kStoreKey);
+    model::for_each_in_time(job_.processes[process].file, kTalking,
                             [&](model::EventPlace place, const Record& record) { see(place, record); });
   }
 

@@ -26,8 +26,7 @@ using Site = std::pair<std::string_view, std::uint64_t>;  // module and offset: 
 std::set<Site> find_waiting_sites(const Job& job) {
   std::set<Site> sites;
   for (const model::Process& process : job.processes)
-    model::for_each(process.file, [&](model::EventPlace, const Record& record) {
-      if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kWaitingSite) return;
+    model::for_each(process.file, {Operation::kWaitingSite}, [&](model::EventPlace, const Record& record) {
       auto site = trace::payload_of<payload::LockSite>(record);
       sites.emplace(process.file.string(site.module), site.site);
     });
@@ -155,7 +154,10 @@ void add_thread_edges(const Job& job, Graph& graph) {
   SharedSemaphores semaphores(job);
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     ProcessThreads threads(job, process, waiting_sites, graph);
-    model::for_each_in_time(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
+    constexpr trace::OperationSet kHandingOver =
+        trace::OperationSet::range(Operation::kThreadCreate, Operation::kSharedWait);
+    const trace::TraceFile& file = job.processes[process].file;
+    model::for_each_in_time(file, kHandingOver, [&](model::EventPlace place, const Record& record) {
       threads.see(place, record);
       semaphores.see(process, place, record);
     });

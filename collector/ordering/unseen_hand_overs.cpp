@@ -25,6 +25,12 @@ bool runs_python(const trace::TraceFile& file, std::uint32_t stack) {
   return !frames.empty() && frames.front().kind == trace::FrameKind::kPython;
 }
 
+bool has_several_threads(const trace::TraceFile& file) {
+  const auto& spans = file.records();
+  return std::any_of(spans.begin(), spans.end(),
+                     [&](const trace::RecordSpan& span) { return span.thread != spans.front().thread; });
+}
+
 ThreadNews read_threads(const trace::TraceFile& file) {
   ThreadNews news;
   model::for_each(file, [&](model::EventPlace, const Record& record) {
@@ -93,6 +99,7 @@ std::set<std::uint32_t> add_unseen_hand_overs(const Job& job, const std::vector<
   std::set<std::uint32_t> one_actor;
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     const trace::TraceFile& file = job.processes[i].file;
+    if (!has_several_threads(file)) continue;
     ThreadNews news = read_threads(file);
     if (news.first_ticks.size() < 2) continue;
     // What Python threads tell each other through variables, under the interpreter's lock, shows in no call.

@@ -21,12 +21,12 @@ constexpr std::uint8_t kDeviceToHost = 2, kDefault = 4;
 
 std::vector<Download> find_downloads(const model::Job& job, std::uint32_t process) {
   std::vector<Download> downloads;
-  model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
-    if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kCopy) return;
-    auto copy = trace::payload_of<trace::payload::Copy>(record);
-    if (copy.kind == kDeviceToHost || copy.kind == kDefault)
-      downloads.push_back({job.time_ns(process, record.begin), copy.source});
-  });
+  model::for_each(job.processes[process].file, {Operation::kCopy},
+                  [&](model::EventPlace, const Record& record) {
+                    auto copy = trace::payload_of<trace::payload::Copy>(record);
+                    if (copy.kind == kDeviceToHost || copy.kind == kDefault)
+                      downloads.push_back({job.time_ns(process, record.begin), copy.source});
+                  });
   auto earlier = [](const Download& a, const Download& b) { return a.at_ns < b.at_ns; };
   std::stable_sort(downloads.begin(), downloads.end(), earlier);
   return downloads;

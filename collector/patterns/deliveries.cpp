@@ -9,7 +9,8 @@ Deliveries::Deliveries(const model::Job& job) : job_(job) {
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     const model::Process& process = job.processes[i];
     if (process.rank < 0) continue;
-    model::for_each(process.file, [&](model::EventPlace place, const trace::Record& record) {
+    constexpr trace::OperationSet kTransfers{trace::Operation::kStreamSend, trace::Operation::kStreamReceive};
+    model::for_each(process.file, kTransfers, [&](model::EventPlace place, const trace::Record& record) {
       trace::Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
       bool worker = process.role == model::Role::kWorker;
       if (operation == trace::Operation::kStreamSend && worker)

@@ -163,9 +163,11 @@ std::vector<DataParallelGroup> group_by_traffic(const model::Job& job) {
     const model::Process& process = job.processes[i];
     if (process.role != model::Role::kRank) continue;
     TcpTraffic traffic(job, i);
-    model::for_each_in_time(process.file, [&](model::EventPlace place, const trace::Record& record) {
-      traffic.see(place, record);
-    });
+    constexpr auto kTalking =
+        trace::OperationSet::range(trace::Operation::kSocket, trace::Operation::kStoreKey);
+    model::for_each_in_time(
+        process.file, kTalking,
+        [&](model::EventPlace place, const trace::Record& record) { traffic.see(place, record); });
     Traffic own = traffic.take_traffic();
     auto times = std::move(traffic).times();
     if (times.size() < 2 * kLeastRounds) continue;

@@ -31,10 +31,9 @@ double moved_bytes(const matching::Signature& signature, std::int32_t ranks) {
 // The times at which the process launched kernels: a wait over some of them does not measure the link.
 std::vector<std::int64_t> launch_times(const model::Job& job, std::uint32_t process) {
   std::vector<std::int64_t> times;
-  model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
-    if (trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kLaunch)
-      times.push_back(job.time_ns(process, record.begin));
-  });
+  model::for_each(
+      job.processes[process].file, {Operation::kLaunch},
+      [&](model::EventPlace, const Record& record) { times.push_back(job.time_ns(process, record.begin)); });
   std::sort(times.begin(), times.end());
   return times;
 }

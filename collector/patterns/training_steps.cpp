@@ -196,7 +196,12 @@ RankSteps Finder::find() {
   result_.process = process_;
   step_.begin_ns = complete_from();
   index_calls();
-  model::for_each_in_time(file_, [&](EventPlace place, const Record& record) { take(place, record); });
+  constexpr trace::OperationSet kStepping =
+      trace::OperationSet::range(Operation::kAllReduce, Operation::kReceive) |
+      trace::OperationSet{Operation::kLaunch, Operation::kGraphLaunch, Operation::kCopy,
+                          Operation::kFill,   Operation::kEventRecord, Operation::kStreamWaitEvent};
+  model::for_each_in_time(file_, kStepping,
+                          [&](EventPlace place, const Record& record) { take(place, record); });
   if (in_optimizer_) end_step();
   return std::move(result_);
 }

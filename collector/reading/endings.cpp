@@ -34,7 +34,9 @@ struct Endings {
   bool take(const Process& process) {
     bool watched = false;
     std::uint64_t host = process.header().host_id;
-    model::for_each(process.file, [&](model::EventPlace, const trace::Record& record) {
+    constexpr trace::OperationSet kTold{Operation::kJobWatched, Operation::kJobTold,
+                                        Operation::kProcessEnded};
+    model::for_each(process.file, kTold, [&](model::EventPlace, const trace::Record& record) {
       Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
       if (operation == Operation::kJobWatched) {
         watched = true;
@@ -66,8 +68,7 @@ struct Kills {
 
   void take(const Process& process) {
     const trace::FileHeader& h = process.header();
-    model::for_each(process.file, [&](model::EventPlace, const trace::Record& record) {
-      if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kKill) return;
+    model::for_each(process.file, {Operation::kKill}, [&](model::EventPlace, const trace::Record& record) {
       auto sent = trace::payload_of<trace::payload::Process>(record);
       if (!ends_a_program(sent.status) || sent.pid == h.pid) return;
       if (sent.pid > 0)

@@ -12,6 +12,7 @@
 #include "trace/calls.h"
 #include "trace/format.h"
 #include "trace/health.h"
+#include "trace/read/operation_set.h"
 #include "trace/result.h"
 
 namespace ddpscope::trace {
@@ -23,6 +24,7 @@ struct RecordSpan {
   std::uint64_t number;  // order of the chunk in the process
   bool recycled;         // the ring took the chunk anew: what this thread did earlier may be gone
   std::span<const Record> records;
+  OperationSet operations{};  // of its records
 };
 
 struct ItemSpan {
