@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "collector/ordering/collective_shape.h"
 #include "collector/ordering/device_replay.h"
+#include "collector/ordering/needed_collectives.h"
 
 namespace ddpscope::ordering {
 namespace {
@@ -15,6 +17,7 @@ using matching::Communicator;
 using model::Job;
 using trace::Operation;
 
+// One that is not needed has no `in`; its `out` is that of the last in its stream that is.
 struct CallNodes {
   Node in = kNoNode, out = kNoNode;
 };
@@ -22,19 +25,29 @@ struct CallNodes {
 class ProcessStreams : public DeviceEvents {
  public:
   ProcessStreams(const Job& job, const Collectives& collectives, std::uint32_t process, Graph& graph,
-                 std::vector<CallNodes>& nodes)
-      : job_(job), collectives_(collectives), process_(process), graph_(graph), nodes_(nodes) {}
+                 const std::vector<bool>& needed, std::vector<CallNodes>& nodes)
+      : job_(job),
+        collectives_(collectives),
+        process_(process),
+        graph_(graph),
+        needed_(needed),
+        nodes_(nodes) {}
 
   void enqueued(std::uint32_t number, StreamNumber stream, const Streams& streams) override {
-    const CollectiveCall& call = collectives_.calls[number];
+    if (streams_.size() <= stream) streams_.resize(stream + 1);
     CallNodes& nodes = nodes_[number];
+    if (!needed_[number]) {
+      if (!streams_[stream].empty()) nodes.out = nodes_[streams_[stream].back()].out;
+      streams_[stream].push_back(number);
+      return;
+    }
+    const CollectiveCall& call = collectives_.calls[number];
     nodes = {graph_.meeting(), graph_.meeting()};
     graph_.edge(nodes.in, nodes.out, EdgeKind::kCollective);
     graph_.edge(graph_.moment({process_, call.thread}, call.enqueue_ns), nodes.in, EdgeKind::kCollective);
     Cover before = streams.cover_of(stream);
     for (std::size_t s = 0; s < before.size(); ++s)
       if (before[s]) graph_.edge(nodes_[streams_[s][before[s] - 1]].out, nodes.in, EdgeKind::kCollective);
-    if (streams_.size() <= stream) streams_.resize(stream + 1);
     streams_[stream].push_back(number);
   }
 
@@ -60,26 +73,11 @@ class ProcessStreams : public DeviceEvents {
   const Collectives& collectives_;
   std::uint32_t process_;
   Graph& graph_;
-  std::vector<CallNodes>& nodes_;                              // by call
+  const std::vector<bool>& needed_;                            // by call
+  std::vector<CallNodes>& nodes_;                              // likewise
   std::vector<std::vector<std::uint32_t>> streams_;            // calls of each
   std::map<std::uint16_t, std::vector<std::uint32_t>> known_;  // by thread: how many calls of each stream
 };
-
-// Who comes before whom in one collective.
-enum class Shape : std::uint8_t { kAllToAll, kFromRoot, kToRoot };
-
-Shape shape_of(Operation operation) {
-  switch (operation) {
-    case Operation::kBroadcast:
-    case Operation::kScatter:
-      return Shape::kFromRoot;
-    case Operation::kReduce:
-    case Operation::kGather:
-      return Shape::kToRoot;
-    default:
-      return Shape::kAllToAll;
-  }
-}
 
 // The k-th calls of all members. NCCL pairs calls by nothing but their place: those that differ order their
 // members as far as all of them would.
@@ -101,6 +99,7 @@ class Meetings {
     bool same_shape = true;
     for (const auto& member : communicator.members) {
       if (ordinal >= member.calls.size()) continue;
+      if (nodes_[member.calls[ordinal]].in == kNoNode) return;  // needed by all members or by none
       calls.push_back(member.calls[ordinal]);
       const auto& first = collectives_.calls[calls.front()].signature;
       const auto& own = collectives_.calls[calls.back()].signature;
@@ -148,9 +147,10 @@ class Meetings {
 
 void add_device_edges(const Job& job, const Collectives& collectives, Graph& graph) {
   std::vector<CallNodes> nodes(collectives.calls.size());
+  std::vector<bool> needed = find_needed_collectives(job, collectives);
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     if (collectives.first_of_process[process] == collectives.first_of_process[process + 1]) continue;
-    ProcessStreams streams(job, collectives, process, graph, nodes);
+    ProcessStreams streams(job, collectives, process, graph, needed, nodes);
     replay_device(job, collectives, process, streams);
   }
   Meetings meetings(collectives, nodes, graph);
