@@ -17,7 +17,7 @@ debian_packages=(
   # fuzz preset
   clang libclang-rt-dev
 )
-# Only for the wheels.
+# Only for wheels.
 wheel_packages=(python3-venv ca-certificates)
 
 # cuda-crt and nvvm are what nvcc needs beside itself, cccl what its headers include, profiler-api the header of two
@@ -33,6 +33,9 @@ nvidia_wheels=(
   nvidia-cuda-cupti==13.0.85
   nvidia-nccl-cu13==2.28.9
 )
+
+# What the tests' PyTorch jobs use beside Debian's packages; where it cannot be had, those jobs are skipped.
+python_wheels=(safetensors==0.4.5)
 
 fail() {
   printf 'error: %s\n' "$1" >&2
@@ -116,7 +119,23 @@ install_nvidia_wheels() {
   echo "${nvidia_wheels[*]}" > $stamp
 }
 
+# Into .venv/python, which the tests put behind Debian's packages on PYTHONPATH.
+install_python_wheels() {
+  local folder=.venv/python
+  [ "$(cat $folder/installed 2>/dev/null)" != "${python_wheels[*]}" ] || return 0
+  install_debian_packages "${wheel_packages[@]}"
+  echo "installing into $folder: ${python_wheels[*]}"
+  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  if .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $folder \
+    "${python_wheels[@]}"; then
+    echo "${python_wheels[*]}" > $folder/installed
+  else
+    echo "warning: pip could not install ${python_wheels[*]}: the tests that need it will be skipped" >&2
+  fi
+}
+
 install_debian_packages "${debian_packages[@]}"
 if [ "${DDPSCOPE_FORCE_WHEELS:-0}" = 1 ] || [ -z "$(installed_toolkit)" ]; then
   install_nvidia_wheels
 fi
+install_python_wheels

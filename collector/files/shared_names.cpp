@@ -146,11 +146,13 @@ class Survey {
   }
 
   void join_renamed() {
-    for (auto [from, to, rank] : renames_) {
-      families_.join(from, to);
-      for_each_below(from, [&](Name name) { touch(name, rank, true); });
-      for_each_below(to, [&](Name name) {
-        auto before = by_place_.find(out_.places[from] + out_.places[name].substr(out_.places[to].size()));
+    for (const Renamed& renamed : renames_) {
+      const std::string& from = out_.places[renamed.from];
+      std::size_t folder = out_.places[renamed.to].size();
+      families_.join(renamed.from, renamed.to);
+      for_each_below(renamed.from, [&](Name name) { touch(name, renamed.rank, true); });
+      for_each_below(renamed.to, [&](Name name) {
+        auto before = by_place_.find(from + out_.places[name].substr(folder));
         if (before != by_place_.end()) families_.join(before->second, name);
       });
     }
@@ -178,7 +180,7 @@ class Survey {
       const Touched& family = whole[families_.find(name)];
       chosen_[name] = family.several && family.changed;
     }
-    for (auto [from, to, rank] : renames_)
+    for (const auto& [from, to, rank] : renames_)
       chosen_[from] = chosen_[to] = chosen_[from] || chosen_[to] || folds(from) || folds(to);
     for (Name folder : listed_) chosen_[folder] = chosen_[folder] || folds(folder);
   }

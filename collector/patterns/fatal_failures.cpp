@@ -31,13 +31,15 @@ bool FatalFailures::ended(const files::FileEvent& failed) {
 }
 
 std::int64_t FatalFailures::last_progress_ns(std::uint32_t process, std::uint16_t thread) {
-  auto [known, fresh] = progress_.try_emplace({process, thread}, std::numeric_limits<std::int64_t>::min());
-  if (!fresh) return known->second;
+  auto known = progress_.find({process, thread});
+  if (known != progress_.end()) return known->second;
+  std::int64_t& last_ns = progress_[{process, thread}];
+  last_ns = std::numeric_limits<std::int64_t>::min();
   model::for_each(job_.processes[process].file, [&](model::EventPlace place, const trace::Record& record) {
     if (record.thread == thread && is_progress(record))
-      known->second = std::max(known->second, job_.begin_ns({process, place}));
+      last_ns = std::max(last_ns, job_.begin_ns({process, place}));
   });
-  return known->second;
+  return last_ns;
 }
 
 }  // namespace ddpscope::patterns

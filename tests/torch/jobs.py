@@ -20,12 +20,14 @@ class Job:
     script: str
     arguments: list
     ranks: int = 2
-    launcher: bool = True
+    launcher: bool | str = True  # torchrun; "loop": a shell's plain loop; False: the script starts its ranks itself
 
     def command(self):
         script = [SCRIPTS / self.script, *map(str, self.arguments)]
         if not self.launcher:
             return [sys.executable, *script]
+        if self.launcher == "loop":
+            return ["sh", SCRIPTS / "loop.sh", str(self.ranks), str(free_port()), sys.executable, *script]
         # -r 1 -t 1: torch 1.13's launcher cannot do without a redirection on Python 3.11. Not --standalone: it picks
         # a port of the kernel's range seconds before rank 0 listens there, and other tests take it.
         return [sys.executable, "-m", "torch.distributed.run", "--master_addr", "127.0.0.1",
@@ -54,19 +56,54 @@ def run_twice(job, folder, make_data=lambda folder: None):
     return trace
 
 
+def run_recorded(job, folder, code=0):
+    """Runs the job recorded only, for what has nothing to do with how the preload meets it; returns the trace."""
+    cwd = folder / "recorded"
+    cwd.mkdir()
+    done = ddpscope.record(job.command(), folder / "trace", cwd)
+    assert done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert code or "loss" in done.stdout, "the job printed no loss"
+    return folder / "trace"
+
+
+# What a job may leave unjudged: its samples, where it does not read them from files one by one; pairs of accesses to
+# files, where what could order the two was not recorded.
+SAMPLES = {"unsharded-sampler"}
+FILES = {"missing-barrier", "ineffective-barrier", "checkpoint-race", "divergent-existence-check"}
+
+# What can only be seen of collectives that NCCL runs, whatever a job on Gloo does.
+WITHOUT_NCCL = "no NCCL communicator was recorded"
+
+
+def expect_nothing_found(trace, ranks, unjudged=()):
+    """Nothing is found, and of what the job's own doings leave unjudged nothing but the slugs of `unjudged`."""
+    report = ddpscope.report(trace)
+    assert report["findings"] == []
+    assert report["job"]["ranks"] == ranks
+    assert report["job"]["dropped"] == 0
+    left = {slug for row in report["coverage"] for slug in row["unjudged"]
+            if row["why"] != "not in this version" and WITHOUT_NCCL not in row["why"]}
+    assert left <= set(unjudged), report["coverage"]
+
+
 def printed(stdout):
     """The lines of a job without times; ranks print in any order."""
     return sorted(re.sub(r"took [0-9.]+ s", "took T", line) for line in stdout.splitlines())
 
 
 def written(folder):
-    """Name and content of each file below folder; lines of logs come in any order, names of event files hold a time."""
+    """Name and content of each file below folder; lines of logs come in any order, names of event files hold a time.
+
+    Rows of a database lie in the order in which ranks came: of those only the name.
+    """
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             content = path.read_bytes()
             name = re.sub(r"events\.out\.\d+", "events.out", str(path.relative_to(folder)))
-            files[name] = sorted(content.splitlines()) if path.suffix in (".log", ".jsonl") else content
+            if path.suffix in (".log", ".jsonl"):
+                content = sorted(content.splitlines())
+            files[name] = None if path.suffix == ".sqlite" else content
     return files
 
 

@@ -3,7 +3,7 @@ import json
 
 import ddpscope
 import pytest
-from jobs import SCRIPTS, Job, run_twice
+from jobs import SCRIPTS, Job, run_recorded, run_twice
 
 
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -25,3 +25,18 @@ def test_every_rank_saves_the_same_checkpoint(tmp_path, seed):
         files = {step["file"] for step in finding["evidence"] if step["rank"] == rank and step.get("file")}
         assert any(file.endswith(path) for file in files), f"rank {rank}: {files}"
         assert any(f"pretrain_trainer.py:{line} Trainer._save_snapshot" in frame for frame in ddpscope.frames(finding, rank))
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_every_rank_saves_the_whole_model_as_safetensors(tmp_path, seed):
+    pytest.importorskip("safetensors")
+    rng = ddpscope.draw(seed, "safetensors-whole")
+    ranks, folder = rng.choice([2, 3]), f"model{rng.randrange(100)}"
+    job = Job("safetensors_shards.py", ranks=ranks, launcher="loop", arguments=[folder, "--whole", "--width", rng.randrange(48, 96)])
+    finding = ddpscope.only_finding(run_recorded(job, tmp_path), "duplicate-checkpoint-write")
+    line = ddpscope.line_of(SCRIPTS / "safetensors_shards.py", 'save_file(layers, args.folder / "model.safetensors"')
+    assert finding["ranks"] == list(range(ranks))
+    for rank in range(ranks):
+        files = {step["file"] for step in finding["evidence"] if step["rank"] == rank and step.get("file")}
+        assert any(file.endswith(f"{folder}/model.safetensors") for file in files), f"rank {rank}: {files}"
+        assert any(f"safetensors_shards.py:{line} save_whole" in frame for frame in ddpscope.frames(finding, rank))
