@@ -108,6 +108,7 @@ findings::Order tell_order(const Facts& facts, const Duplicate& duplicate) {
 
 std::string describe(const Duplicate& duplicate, WriteOrder worst) {
   if (!duplicate.same_file) return "each write the same content under another name";
+  if (worst == WriteOrder::kReplaced) return "all write the same content and rename it to one name";
   return worst == WriteOrder::kOrdered ? "write the same file one after the other"
                                        : "all write the same file";
 }

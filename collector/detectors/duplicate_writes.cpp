@@ -84,6 +84,11 @@ bool collide(const WrittenFile& a, const WrittenFile& b) {
   return (a.truncate && b.truncate) || overlap(a, b);
 }
 
+// Each wrote a file of its own, under a name of its own, and renamed it: a reader finds the one or the other.
+bool replace_each_other(const WrittenFile& a, const WrittenFile& b) {
+  return a.place == b.place && a.opened_as != b.opened_as && a.opened_as != a.path && b.opened_as != b.path;
+}
+
 // Of one save and one file.
 class Collisions {
  public:
@@ -107,8 +112,11 @@ class Collisions {
     if (!collide(*a, *b)) return;
     WriteOrder order = orders_.between(*a, *b);
     bool small = a->bytes < kLargerThanALog && b->bytes < kLargerThanALog;
-    bool truncation_race = a->truncate && b->truncate && order == WriteOrder::kUnordered;
+    bool replaced = replace_each_other(*a, *b);
+    bool truncation_race = a->truncate && b->truncate && order == WriteOrder::kUnordered && !replaced;
+    bool known = !a->digests.empty() && !b->digests.empty();
     bool same_content = a->digests.empty() && b->digests.empty() ? a->bytes == b->bytes : is_copy(*a, *b);
+    if (replaced && known && same_content && order == WriteOrder::kUnordered) order = WriteOrder::kReplaced;
     if ((small && !truncation_race) || (order != WriteOrder::kUnordered && !same_content)) return;
     worst_ = std::max(worst_, order);
     writers_.insert({a, b});

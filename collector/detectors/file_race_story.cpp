@@ -215,6 +215,9 @@ void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outco
     add(fmt::format("{} pairs of accesses to files", races.unjudged), unseen);
   if (races.unjudged_removals && kind.cause != RaceCause::kForgotten)
     add(fmt::format("{} pairs of a file's removal and a use of it", races.unjudged_removals), unseen);
+  if (races.unjudged_parts && kind.cause != RaceCause::kRemoved)
+    add(fmt::format("{} pairs of accesses to files that several ranks write", races.unjudged_parts),
+        "which bytes were read or written was not recorded");
   if (races.mapped_files && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} files that ranks share as memory", races.mapped_files),
         "what is written through a mapping shows in no call");

@@ -10,6 +10,7 @@ namespace ddpscope::detectors {
 
 enum class WriteOrder : std::uint8_t {
   kOrdered,    // in every run
+  kReplaced,   // nothing did, but each replaces the whole file by the same content under a name of its own
   kMaybe,      // only if every mutex orders, or by something that recording does not show
   kUnordered,  // nothing did, or the two overlap in time
 };

@@ -162,10 +162,11 @@ class Sorting {
 
   void rename(std::uint32_t index) {
     const FileEvent& at = event(index);
-    bool moves = at.operation == Operation::kRename;
+    bool moves = at.operation == Operation::kRename && at.name != kNoName;
     if (moves && at.error == ENOENT) add_to_name(at.name, AccessKind::kVain, index);
-    if (at.error || at.target == kNoName) return;
+    if (at.error) return;
     if (moves) remove_all(index);
+    if (at.target == kNoName) return;
     add_to_name(at.target, AccessKind::kPut, index);
     auto source = inode_of_.find(at.name);
     Content moved{};

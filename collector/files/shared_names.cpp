@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "collector/files/ignored.h"
@@ -114,8 +114,10 @@ class Survey {
   }
 
   void touch(Name name, std::int32_t rank, bool changed) {
-    if (name == kNoName) return;
-    Touched& touched = touched_[name];
+    if (name != kNoName) touch(touched_[name], rank, changed);
+  }
+
+  static void touch(Touched& touched, std::int32_t rank, bool changed) {
     touched.several = touched.several || (touched.rank >= 0 && touched.rank != rank);
     touched.rank = rank;
     touched.changed = touched.changed || changed;
@@ -136,7 +138,7 @@ class Survey {
       bool changes = (changes_name(operation) || operation == Operation::kTruncate) && !call.error;
       Name name = name_of(process, call.path);
       touch(name, rank, changes);
-      if (lists(operation) && name != kNoName) listed_.insert(name);
+      if (lists(operation) && name != kNoName) touch(listed_[name], rank, false);
       if (!call.target || !changes) return;
       Name target = name_of(process, call.target);
       touch(target, rank, true);
@@ -182,7 +184,19 @@ class Survey {
     }
     for (const auto& [from, to, rank] : renames_)
       chosen_[from] = chosen_[to] = chosen_[from] || chosen_[to] || folds(from) || folds(to);
-    for (Name folder : listed_) chosen_[folder] = chosen_[folder] || folds(folder);
+    if (std::find(chosen_.begin(), chosen_.end(), true) == chosen_.end()) return;
+    for (const auto& [folder, listers] : listed_) choose_awaited(folder, listers);
+  }
+
+  // What comes and goes in a folder that another rank lists may be what that one waits for.
+  void choose_awaited(Name folder, const Touched& listers) {
+    std::size_t above = out_.places[folder].size() + 1;
+    for_each_below(folder, [&](Name name) {
+      const Touched& own = touched_[name];
+      bool inside = out_.places[name].find('/', above) == std::string::npos;
+      bool others = listers.several || own.several || listers.rank != own.rank;
+      if (inside && own.changed && others) chosen_[name] = chosen_[folder] = true;
+    });
   }
 
   // A folder whose files count.
@@ -217,6 +231,8 @@ class Survey {
     FileEvent moved = make(event, record, operation, opening->second);
     moved.opening = io.file;
     moved.bytes = io.bytes;
+    bool transfers = operation == Operation::kRead || operation == Operation::kWrite;
+    if (transfers || operation == Operation::kMap) set_part(moved, io.offset);
     if (operation == Operation::kMap) moved.flags = io.count | static_cast<std::uint32_t>(io.next) << 16;
     out_.events.push_back(moved);
   }
@@ -254,16 +270,25 @@ class Survey {
     out_.events.push_back(changed);
   }
 
+  // Runs are folded where each call begins at the last one's end.
+  static void set_part(FileEvent& moved, std::uint64_t offset) {
+    if (offset > kWhole - moved.bytes) return;  // unknown
+    moved.from = offset;
+    moved.to = offset + moved.bytes;
+    moved.part = true;
+  }
+
   void collect_transfer(model::EventRef event, const Record& record) {
     auto call = trace::payload_of<payload::FileTransfer>(record);
     if (call.error || !call.bytes) return;
-    for (auto [number, operation] :
-         {std::pair(call.source, Operation::kRead), {call.target, Operation::kWrite}}) {
+    for (auto [number, operation, offset] : {std::tuple(call.source, Operation::kRead, call.source_offset),
+                                             {call.target, Operation::kWrite, call.target_offset}}) {
       auto opening = openings_.find(number);
       if (!number || opening == openings_.end()) continue;
       FileEvent moved = make(event, record, operation, opening->second);
       moved.opening = number;
       moved.bytes = call.bytes;
+      set_part(moved, offset);
       out_.events.push_back(moved);
     }
   }
@@ -280,7 +305,7 @@ class Survey {
     std::int32_t rank;
   };
   std::vector<Renamed> renames_;
-  std::set<Name> listed_;
+  std::map<Name, Touched> listed_;  // folders, and by whom
   Families families_;
   std::unordered_map<std::uint32_t, Name> openings_;  // of the process at hand
 };

@@ -12,6 +12,7 @@
 namespace ddpscope::files {
 
 using Name = std::uint32_t;  // index in SharedNames::places
+constexpr std::uint64_t kWhole = std::numeric_limits<std::uint64_t>::max();
 constexpr Name kNoName = std::numeric_limits<std::uint32_t>::max();
 
 // An opening, look-up, change of a name, or a transfer through an opening.
@@ -20,7 +21,7 @@ struct FileEvent {
   std::int32_t rank;
   std::uint16_t thread;
   trace::Operation operation;
-  Name name;
+  Name name;              // kNoName: an ignored file is renamed or linked
   Name target = kNoName;  // of a rename or link
   std::int64_t begin_ns, end_ns;
   std::uint64_t device = 0, inode = 0;  // 0 where the call does not tell
@@ -29,8 +30,11 @@ struct FileEvent {
   std::uint32_t attempts = 1;           // that one record stands for
   std::int32_t error = 0;
   std::uint64_t bytes = 0;  // transferred
-  Name made = kNoName;      // the name that this call gave a meaning, or another one
-  bool fresh = false;       // that name meant nothing before, as far as the job's calls tell
+  std::uint64_t from = 0,
+                to = kWhole;  // of the file: what is transferred, changed or mapped, as far as known
+  bool part = false;          // from and to are known
+  Name made = kNoName;        // the name that this call gave a meaning, or another one
+  bool fresh = false;         // that name meant nothing before, as far as the job's calls tell
 };
 
 bool is_look(const FileEvent& event);  // at a name: stat, access, open

@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "collector/ordering/poll_edges.h"
+
 namespace ddpscope::ordering {
 namespace {
 
@@ -190,7 +192,10 @@ Span span_of(const FileEvent& event) {
 }
 
 std::vector<bool> add_file_edges(const model::Job& job, const files::SharedNames& names, Graph& graph) {
-  return FileEdges(job, names, graph).add();
+  std::vector<bool> synchronises = FileEdges(job, names, graph).add();
+  add_listing_edges(job, names, graph);
+  add_rereading_edges(job, names, graph, synchronises);
+  return synchronises;
 }
 
 }  // namespace ddpscope::ordering

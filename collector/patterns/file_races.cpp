@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -23,6 +24,9 @@ using ordering::span_of;
 using ordering::ThreadId;
 using ordering::Verdict;
 using trace::Operation;
+
+// Changes of other parts of the file between a use and the next change of the same part.
+constexpr std::size_t kNeighbours = 1024;
 
 class Races {
  public:
@@ -84,9 +88,38 @@ class Races {
 
   bool compare(const Object& object, const Accesses& changes, const Access& use) {
     auto later = first_after(changes, event(use.event).begin_ns);
-    if (later != changes.begin() && is_race(object, **(later - 1), use)) return true;
+    auto conflicts = [&](const Access* change) { return conflict(*change, use); };
+    std::size_t before = std::min<std::size_t>(later - changes.begin(), kNeighbours);
+    std::size_t after = std::min<std::size_t>(changes.end() - later, kNeighbours);
+    std::reverse_iterator last(later);
+    auto earlier = std::find_if(last, last + before, conflicts);
+    if (earlier != last + before && is_race(object, **earlier, use)) return true;
     // What is mapped is read later on: a change after it need not be meant to come before.
-    return later != changes.end() && use.kind != AccessKind::kMap && is_race(object, **later, use);
+    if (use.kind == AccessKind::kMap) return false;
+    auto next = std::find_if(later, later + after, conflicts);
+    return next != later + after && is_race(object, **next, use);
+  }
+
+  // Of a name, or of parts of the content that have bytes in common.
+  bool conflict(const Access& change, const Access& use) const {
+    const FileEvent& a = event(change.event);
+    const FileEvent& b = event(use.event);
+    return a.from < b.to && b.from < a.to;
+  }
+
+  // Who writes the file as well may have a part of its own, where it is not known which parts the two use.
+  bool may_be_other_part(const Object& object, const Access& change, const Access& use) const {
+    if (!object.content || (has_part(change) && has_part(use))) return false;
+    std::uint32_t user = event(use.event).event.process;
+    return std::any_of(object.accesses.begin(), object.accesses.end(), [&](const Access& access) {
+      return access.kind == AccessKind::kWrite && event(access.event).event.process == user;
+    });
+  }
+
+  // What cuts a file off concerns all of it.
+  bool has_part(const Access& access) const {
+    const FileEvent& at = event(access.event);
+    return at.part || at.operation == Operation::kOpen || at.operation == Operation::kTruncate;
   }
 
   // What failed was hurt by the removal before it; what succeeded may be by the one after it.
@@ -100,6 +133,10 @@ class Races {
 
   bool is_race(const Object& object, const Access& change, const Access& use) {
     if (asked_before(change, use)) return false;
+    if (may_be_other_part(object, change, use)) {
+      ++found_.unjudged_parts;
+      return false;
+    }
     return judge(object, change, use, found_.unjudged);
   }
 

@@ -21,6 +21,7 @@ struct FileRaces {
   std::vector<FileRace> races;
   std::size_t unjudged = 0;           // pairs of which recording cannot tell: a change and a use
   std::size_t unjudged_removals = 0;  // likewise: a removal and a use
+  std::size_t unjudged_parts = 0;     // of which it is not known whether they touch the same bytes
   std::size_t mapped_files = 0;       // that are written through mappings: nobody sees when
 };
 

@@ -1,0 +1,68 @@
+// What came and went in a folder, and who lists it.
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "collector/ordering/file_edges.h"
+#include "collector/ordering/poll_edges.h"
+
+namespace ddpscope::ordering {
+namespace {
+
+using files::FileEvent;
+using files::kNoName;
+using files::Name;
+
+class Listings {
+ public:
+  Listings(const model::Job& job, const files::SharedNames& names, Graph& graph)
+      : job_(job), names_(names), graph_(graph) {
+    for (const FileEvent& event : names.events) {
+      if (event.made != kNoName && event.fresh) changes_[folder_of(event.made)].push_back(&event);
+      if (files::removes(event) && event.name != kNoName) changes_[folder_of(event.name)].push_back(&event);
+    }
+    for (auto& [folder, changes] : changes_)
+      std::stable_sort(changes.begin(), changes.end(),
+                       [](const FileEvent* a, const FileEvent* b) { return a->end_ns < b->end_ns; });
+  }
+
+  // Of each thread the last change that this listing is the first one of its own thread to see.
+  void see(const FileEvent& listing) {
+    auto known = changes_.find(names_.places[listing.name]);
+    if (known == changes_.end()) return;
+    ThreadId thread = span_of(listing).thread;
+    std::size_t& seen = seen_[{thread, listing.name}];
+    std::map<ThreadId, const FileEvent*> latest;
+    for (; seen < known->second.size(); ++seen) {
+      const FileEvent* change = known->second[seen];
+      if (change->end_ns > listing.end_ns + job_.clock_error_ns) break;
+      latest[span_of(*change).thread] = change;
+    }
+    for (const auto& [changer, change] : latest)
+      if (changer.process != thread.process)
+        graph_.edge(graph_.through(span_of(*change)), graph_.after(span_of(listing)), EdgeKind::kFile,
+                    Trust::kUnseen);
+  }
+
+ private:
+  std::string_view folder_of(Name name) const {
+    std::string_view place = names_.places[name];
+    return place.substr(0, place.rfind('/'));
+  }
+
+  const model::Job& job_;
+  const files::SharedNames& names_;
+  Graph& graph_;
+  std::map<std::string_view, std::vector<const FileEvent*>> changes_;  // by folder; by end
+  std::map<std::pair<ThreadId, Name>, std::size_t> seen_;              // how many, by who lists what
+};
+
+}  // namespace
+
+void add_listing_edges(const model::Job& job, const files::SharedNames& names, Graph& graph) {
+  Listings listings(job, names, graph);
+  for (const FileEvent& event : names.events)
+    if (files::lists(event) && !event.error) listings.see(event);
+}
+
+}  // namespace ddpscope::ordering
