@@ -143,6 +143,7 @@ class Races {
   bool is_removal_race(const Object& object, const Access& removal, const Access& use) {
     if (use.kind == AccessKind::kMiss && !misses_what_was_there(object, removal, use)) return false;
     if (use.kind == AccessKind::kVain && !fails_by_removal(object, removal, use)) return false;
+    if (use.kind == AccessKind::kPut && is_consumed(object, removal, use)) return false;
     return judge(object, removal, use, found_.unjudged_removals);
   }
 
@@ -168,6 +169,15 @@ class Races {
         return false;
     }
     return there;
+  }
+
+  // Who removes it had opened it after it was put there: whether it might do so is a question of that
+  // opening.
+  bool is_consumed(const Object& object, const Access& removal, const Access& use) const {
+    return std::any_of(object.accesses.begin(), object.accesses.end(), [&](const Access& access) {
+      return access.kind == AccessKind::kOpen && access.event > use.event && access.event < removal.event &&
+             event(access.event).event.process == event(removal.event).event.process;
+    });
   }
 
   bool fails_by_removal(const Object& object, const Access& removal, const Access& use) {
