@@ -10,6 +10,7 @@
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/detector.h"
 #include "collector/patterns/barriers.h"
+#include "collector/patterns/existence_checks.h"
 
 namespace ddpscope::analysis {
 namespace {
@@ -24,11 +25,14 @@ void run_detectors(const detectors::Facts& facts, const std::vector<std::string>
   }
 }
 
-// Those that the engine will be asked about: they use files of several ranks, or write where others write.
-std::vector<ordering::ThreadId> threads_of_files(const files::SharedNames& names,
+// Those that the engine will be asked about: they use files of several ranks, ask for them, or write where
+// others write.
+std::vector<ordering::ThreadId> threads_of_files(const model::Job& job, const files::SharedNames& names,
                                                  const std::vector<files::Object>& objects,
                                                  const std::vector<files::WrittenFile>& written) {
   std::vector<ordering::ThreadId> threads = patterns::judged_threads(names, objects);
+  std::vector<ordering::ThreadId> looking = patterns::looking_threads(job, names);
+  threads.insert(threads.end(), looking.begin(), looking.end());
   std::map<std::string_view, std::set<std::int32_t>> of_place;
   std::map<files::FileId, std::set<std::int32_t>> of_inode;
   for (const files::WrittenFile& file : written) {
@@ -76,7 +80,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   std::vector<files::WrittenFile> written = files::find_written_files(job);
   files::SharedNames names = files::find_shared_names(job);
   std::vector<files::Object> objects = files::find_objects(job, names);
-  ordering::HappensBefore order(job, collectives, names, threads_of_files(names, objects, written));
+  ordering::HappensBefore order(job, collectives, names, threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
   detectors::Facts facts{job,           collectives, divergences, device_order, barriers, rounds, steps,
                          data_parallel, places,      written,     names,        order,    races};

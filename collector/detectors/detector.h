@@ -46,6 +46,7 @@ std::span<const Detector> all_detectors();
 void detect_skipped_barrier(const Facts& facts, findings::Outcome& outcome);
 void detect_missing_barrier(const Facts& facts, findings::Outcome& outcome);
 void detect_ineffective_barrier(const Facts& facts, findings::Outcome& outcome);
+void detect_divergent_existence_check(const Facts& facts, findings::Outcome& outcome);
 void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome);
 void detect_no_process_group(const Facts& facts, findings::Outcome& outcome);

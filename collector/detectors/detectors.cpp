@@ -8,6 +8,7 @@ constexpr Detector kDetectors[] = {
     {"skipped-barrier", detect_skipped_barrier},
     {"missing-barrier", detect_missing_barrier},
     {"ineffective-barrier", detect_ineffective_barrier},
+    {"divergent-existence-check", detect_divergent_existence_check},
     {"mismatched-collective", detect_mismatched_collective},
     {"hung-collective", detect_hung_collective},
     {"no-process-group", detect_no_process_group},
