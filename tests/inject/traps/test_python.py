@@ -1,5 +1,6 @@
 """Python stacks without the GIL: of every version and build of CPython that is here, compared with what it says itself."""
 import json
+import os
 import pathlib
 import subprocess
 
@@ -162,6 +163,37 @@ def test_end(version, kind, tmp_path):
         stacks = {pathlib.Path(r["path"]).name: r.stack for r in trace.calls("open64", "open", "openat")}
         assert [f.rsplit("/", 1)[-1] for f in stacks["atexit"]] == ["train.py:3 touch"]
         assert "train.py" not in stacks["late"][0] and "python_stack_off" not in trace.health
+
+
+JOB = """import os, subprocess, sys
+def save(step):
+    with open(f"{step}.pt", "wb") as file:
+        file.write(bytes([step]) * 100000)
+class Trainer:
+    def fit(self):
+        for step in range(3):
+            save(step)
+if "RANK" in os.environ:
+    Trainer().fit()
+else:
+    names = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}
+    ranks = [subprocess.Popen([*sys.argv[1:]], env={**os.environ, **names, "RANK": str(rank)}) for rank in range(2)]
+    sys.exit(any([rank.wait() for rank in ranks]))
+"""
+
+
+@every_interpreter
+def test_finding_names_the_line(version, kind, tmp_path):
+    interpreter = interpreters.find(version, kind)
+    (tmp_path / "train.py").write_text(JOB)
+    command = [*interpreter.command, "train.py"]
+    ddpscope = [recording.BUILD / "bin" / "ddpscope"]
+    subprocess.run([*ddpscope, "run", "-o", "trace", "--", *command, *command], cwd=tmp_path, check=True,
+                   env={**os.environ, **interpreter.environment})
+    report = subprocess.run([*ddpscope, "report", "trace"], cwd=tmp_path, capture_output=True, text=True)
+    text = " ".join(report.stdout.split())
+    assert report.returncode == 1 and "train.py:3 save: 300000 bytes too many" in text.replace(f"{tmp_path}/", "")
+    assert f"train.py:8 {'Trainer.' * (version in ('3.11', '3.12', '3.13'))}fit" in text
 
 
 @pytest.mark.parametrize("version", interpreters.VERSIONS)
