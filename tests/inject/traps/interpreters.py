@@ -39,7 +39,8 @@ def ask(command, **environment):
 def unpacked(name):
     """Another release's, with the libraries that it came with; with its loader, if it came with that."""
     root = FOLDER / name.replace("python", "debian-") / "usr"
-    path, loader, libraries = root / "bin" / name, root / "lib64" / "ld-linux-x86-64.so.2", f"{root / 'lib/x86_64-linux-gnu'}:{TRAPS}"
+    path, loader = root / "bin" / name, root / "lib64" / "ld-linux-x86-64.so.2"
+    libraries = f"{root / 'lib/x86_64-linux-gnu'}:{TRAPS}"
     if not path.exists():
         return []
     home = {"PYTHONHOME": str(root)}

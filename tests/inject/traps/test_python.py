@@ -12,6 +12,7 @@ from recording import INJECTOR, SOURCE, TRAPS
 
 FOLDER = pathlib.Path(__file__).parent
 MOST = 64  # frames of a stack
+FRAMES, TEXT, FINDER = (f"injector/python/{name}.cpp" for name in ("frames", "python_text", "interpreter"))
 ALL = [(version, kind) for version in interpreters.VERSIONS for kind in interpreters.KINDS]
 every_interpreter = pytest.mark.parametrize("version, kind", ALL)
 
@@ -40,7 +41,6 @@ def test_frames(version, kind, tmp_path):
     check_frames(interpreters.find(version, kind), tmp_path, 1000)
 
 
-FRAMES, TEXT = "injector/python/frames.cpp", "injector/python/python_text.cpp"
 GUARDS = [("3.12", FRAMES, "if (is_entry(in, frame)) continue;", ""), ("3.13", FRAMES, "if (is_entry(in, frame)) continue;", ""),
           ("3.11", FRAMES, "at<Address>(place.code, in.code_file_name)", "at<Address>(place.code, in.code_name)"),
           ("3.11", TEXT, "if (!(state & string::kCompact)) return at<Address>(text, layout->string_data);", "")]
@@ -228,7 +228,8 @@ def shifted(version, fact, by):
 
 
 WRONG = [("3.11", "thread_frame", 8), ("3.11", "frame_code", 8), ("3.11", "frame_previous", 8), ("3.11", "code_file_name", -8),
-         ("3.11", "code_name", 8), ("3.13", "frame_instruction", 8), ("3.13", "string_ascii_data", 8), ("3.13", "thread_status", 4)]
+         ("3.11", "code_name", 8), ("3.13", "frame_instruction", 8), ("3.13", "string_ascii_data", 8),
+         ("3.13", "thread_status", 4)]
 
 
 @pytest.mark.parametrize("version, fact, by", WRONG)
@@ -236,13 +237,14 @@ def test_wrong_layout_is_refused(version, fact, by, tmp_path):
     """As it would be in a build that moved something: what an offset leads to is looked at before it is used, and 3.13 says
     itself where things are."""
     interpreter = interpreters.find(version, "static")
-    check_refused(interpreter, tmp_path, recording.build_mutant([shifted(version, fact, by)], ["injector/python/frames.cpp", "injector/python/interpreter.cpp"]))
+    check_refused(interpreter, tmp_path, recording.build_mutant([shifted(version, fact, by)], [FRAMES, FINDER]))
 
 
 def test_unfinished_version_is_refused(tmp_path):
     """The layout of 3.13.0a1 need not be that of 3.13.0."""
-    change = ("injector/python/interpreter.cpp", "find_layout() {", 'find_layout() {\n  symbols.version = [] { return "3.11.0a7 (main)"; };')
-    check_refused(interpreters.find("3.11", "static"), tmp_path, recording.build_mutant([change], ["injector/python/interpreter.cpp"]))
+    start = "find_layout() {"
+    change = (FINDER, start, start + ' symbols.version = [] { return "3.11.0a7 (main)"; };')
+    check_refused(interpreters.find("3.11", "static"), tmp_path, recording.build_mutant([change], [FINDER]))
 
 
 OTHERS = {"python3.6": "", "python3.7": "", "python3.14": "", "python3.13t": "free_threaded", "python3.14t": "free_threaded",
