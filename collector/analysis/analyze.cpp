@@ -49,6 +49,14 @@ std::vector<ordering::ThreadId> threads_of_files(const model::Job& job, const fi
   return threads;
 }
 
+// Files that were cut off, or whose disk went away, under our hands.
+void tell_lost(const model::Job& job, std::vector<Error>& errors) {
+  for (const model::Process& process : job.processes)
+    if (process.file.lost())
+      errors.push_back({"the trace file changed while it was read, and some of it is lost",
+                        process.file.name(), "report again once nobody writes it"});
+}
+
 // Two or more ranks, and neither collectives nor files of theirs: silence would say nothing.
 bool anything_to_judge(const model::Job& job, const matching::Collectives& collectives) {
   if (job.ranks().size() < 2 || !collectives.calls.empty()) return true;
@@ -86,6 +94,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          data_parallel, places,      written,     names,        order,    races};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
+  tell_lost(job, analysis.errors);
   add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);
   if (!only.empty()) keep_requested(only, analysis.outcome.coverage);
   analysis.judged = anything_to_judge(job, collectives);

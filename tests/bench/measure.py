@@ -125,7 +125,12 @@ def analysis(build, repeats):
     """`ddpscope report` on made-up jobs: the processor time of all its threads, as one core would need it."""
     rows = [("trace", "events", "million events a second of processor time, most / median")]
     for name, options in (("8 ranks", ("--ranks", "8", "--steps", "4000")),
-                          ("8 ranks, folded", ("--ranks", "8", "--steps", "4000", "--fold", "1"))):
+                          ("8 ranks, folded", ("--ranks", "8", "--steps", "4000", "--fold", "1")),
+                          ("8 ranks, no file shared", ("--ranks", "8", "--steps", "4000", "--data-there", "1")),
+                          ("8 ranks, 10,000 files handed on", ("--ranks", "8", "--steps", "5000", "--shared-files", "10000")),
+                          ("the same, with messages and threads", (
+                              "--ranks", "8", "--steps", "2500", "--shared-files", "10000", "--hand-overs", "10",
+                              "--messages", "10"))):
         with scenarios.folder(scenarios.TMPFS) as folder:
             trace = folder / "trace"
             subprocess.run([build / "bin" / "tracegen", "--out", trace, *options], stdout=subprocess.DEVNULL,

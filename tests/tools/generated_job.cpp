@@ -10,7 +10,9 @@ namespace {
 constexpr std::uint64_t kCommunicatorId = 0xD15C0;
 constexpr std::uint32_t kBatch = 8;
 constexpr std::uint64_t kSampleBytes = 4'096;
+constexpr std::uint64_t kMessageBytes = 64;
 constexpr std::uint64_t kDataInode = 5'000;
+constexpr std::uint64_t kSharedInode = 10'000'000;
 constexpr std::uint64_t kCheckpointBytes = 4u << 20;
 constexpr std::int64_t kHangNs = 30'000'000'000;  // how long it is left hanging
 
@@ -48,7 +50,11 @@ class Simulation {
   }
 
   GeneratedJob run() {
-    for (GeneratedRank& rank : ranks_) rank.join(shape_.ranks, kCommunicatorId);
+    for (GeneratedRank& rank : ranks_) {
+      rank.join(shape_.ranks, kCommunicatorId);
+      if (shape_.hand_overs) rank.start_thread();
+      if (shape_.messages) rank.connect(shape_.ranks);
+    }
     await_all(0);
     prepare();
     for (GeneratedRank& rank : ranks_) rank.broadcast(10'000'000);
@@ -83,7 +89,11 @@ class Simulation {
   }
 
   void prepare() {
-    GeneratedRank& first = ranks_[0];
+    if (!shape_.data_there) write_data(ranks_[0]);
+    for (GeneratedRank& rank : ranks_) data_.push_back(rank.open("data/train.bin", kDataInode, false, kLoad));
+  }
+
+  void write_data(GeneratedRank& first) {
     std::uint32_t written = first.open("data/train.bin", kDataInode, true, kPrepare);
     for (std::uint64_t part = 0; part < 8; ++part) first.write_file(written, part << 20, 1u << 20);
     first.close(written);
@@ -91,7 +101,6 @@ class Simulation {
       tell("open", kPrepare, true);
     else
       barrier(kBarrier);
-    for (GeneratedRank& rank : ranks_) data_.push_back(rank.open("data/train.bin", kDataInode, false, kLoad));
   }
 
   bool epoch() {
@@ -122,11 +131,44 @@ class Simulation {
       }
     }
     if (faulty_step() && (fault("hung-collective") || fault("mismatched-collective"))) return false;
+    talk();
+    share_files();
     if (step_ % 50 == 49) {
       for (GeneratedRank& rank : ranks_) rank.copy_to_host(4);
       await_all(GeneratedRank::kComputeStream);
     }
     return true;
+  }
+
+  // Within each process and around the ring of processes: what is received was sent in the same step.
+  void talk() {
+    for (GeneratedRank& rank : ranks_)
+      for (std::uint32_t i = 0; i < shape_.hand_overs; ++i) rank.hand_over_and_back();
+    for (std::uint32_t i = 0; i < shape_.messages; ++i) {
+      for (GeneratedRank& rank : ranks_) rank.send(kMessageBytes);
+      std::int64_t latest_ns = 0;
+      for (const GeneratedRank& rank : ranks_) latest_ns = std::max(latest_ns, rank.now_ns());
+      for (GeneratedRank& rank : ranks_) rank.idle(latest_ns - rank.now_ns()), rank.receive(kMessageBytes);
+    }
+  }
+
+  // This step's part of the files: each has a writer and, after a barrier, a reader.
+  void share_files() {
+    std::uint64_t steps = std::uint64_t{shape_.steps} * shape_.epochs;
+    std::uint64_t number = std::uint64_t{epoch_} * shape_.steps + step_;
+    auto first = static_cast<std::uint32_t>(number * shape_.shared_files / steps);
+    auto end = static_cast<std::uint32_t>((number + 1) * shape_.shared_files / steps);
+    if (first == end) return;
+    auto use = [&](std::uint32_t file, std::uint32_t user, bool writes) {
+      GeneratedRank& rank = ranks_[(file + user) % shape_.ranks];
+      std::uint32_t opened = rank.open("cache/" + std::to_string(file) + ".bin", kSharedInode + file, writes,
+                                       writes ? kSave : kLoad);
+      writes ? rank.write_file(opened, 0, kSampleBytes) : rank.read_file(opened, 0, kSampleBytes);
+      rank.close(opened);
+    };
+    for (std::uint32_t file = first; file < end; ++file) use(file, 0, true);
+    barrier(kSaveBarrier);
+    for (std::uint32_t file = first; file < end; ++file) use(file, 1, false);
   }
 
   void load(GeneratedRank& rank, const std::vector<std::uint32_t>& order, std::uint32_t micro) {

@@ -22,7 +22,13 @@ struct JobShape {
   std::uint32_t ranks_per_host = 8;
   std::uint64_t seed = 1;
   std::uint32_t fold = 0;  // 1: collectives are written folded
-  std::string fault = {};  // one of kFaults, or empty
+  std::uint32_t data_there =
+      0;  // 1: the data exists before the job, so that ranks share no file that one writes
+  std::uint32_t shared_files =
+      0;  // written by one rank, read by the next after a barrier; dealt out over all steps
+  std::uint32_t hand_overs = 0;  // a step and rank: between its two threads, there and back
+  std::uint32_t messages = 0;    // a step and rank: over a socket to the next rank
+  std::string fault = {};        // one of kFaults, or empty
 };
 
 struct FaultInfo {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "tests/tools/text_stack.h"
+#include "trace/hand_overs.h"
 
 namespace ddpscope::tests {
 
@@ -100,6 +101,55 @@ void GeneratedRank::close(std::uint32_t file) {
 void GeneratedRank::rename(const std::string& from, const std::string& to, std::uint64_t inode) {
   record<Call::rename>({kDevice, inode, 0, scribe_->intern(1, from), scribe_->intern(1, to), 1, 0}, 15'000,
                        kSave);
+}
+
+void GeneratedRank::start_thread() { record<Call::pthread_create>({0x7000, 2, 0}, 20'000, kPrepare); }
+
+void GeneratedRank::hand_over_and_back() {
+  constexpr std::uint64_t kCondition = 0xC0DE;
+  for (std::uint16_t taker : {2, 1}) {
+    trace::payload::HandOver taken{};
+    taken.object = kCondition;
+    taken.from_ticks = scribe_->ticks(now_ns_);
+    taken.from_thread = 3u - taker;
+    taken.module = scribe_->intern(taker, "/usr/lib/libqueue.so");
+    taken.site = 0x1234;
+    taken.kind = static_cast<std::uint8_t>(trace::HandOverKind::kCondition);
+    record<Call::pthread_cond_wait>(taken, 2'000, {}, taker);
+  }
+}
+
+namespace {
+
+// Of the socket from a rank to the next: its two ends.
+constexpr std::uint64_t sending_end(std::uint32_t rank) { return 100'000 + 2ull * rank; }
+constexpr std::uint64_t receiving_end(std::uint32_t rank) { return sending_end(rank) + 1; }
+std::string address(std::uint32_t rank, const char* port) { return "10.0.0." + std::to_string(rank) + port; }
+
+}  // namespace
+
+void GeneratedRank::connect(std::uint32_t ranks) {
+  std::uint32_t previous = (rank_ + ranks - 1) % ranks, next = (rank_ + 1) % ranks;
+  trace::payload::Connection connection{};
+  connection.inode = sending_end(rank_);
+  connection.local = scribe_->intern(1, address(rank_, ":5000"));
+  connection.peer = scribe_->intern(1, address(next, ":4000"));
+  record<Call::connect>(connection, 50'000);
+  connection.inode = receiving_end(previous);
+  connection.local = scribe_->intern(1, address(rank_, ":4000"));
+  connection.peer = scribe_->intern(1, address(previous, ":5000"));
+  record<Call::accept>(connection, 50'000);
+  previous_ = previous;
+}
+
+void GeneratedRank::send(std::uint64_t bytes) {
+  record<Call::send>({sending_end(rank_), sent_, bytes, 1, 5, 0, 0}, 5'000);
+  sent_ += bytes;
+}
+
+void GeneratedRank::receive(std::uint64_t bytes) {
+  record<Call::recv>({receiving_end(previous_), received_, bytes, 1, 6, 0, 0}, 5'000);
+  received_ += bytes;
 }
 
 void GeneratedRank::exit(int code) {

@@ -50,17 +50,26 @@ class GeneratedRank {
   void rename(const std::string& from, const std::string& to, std::uint64_t inode);
   void exit(int code);
 
+  // A second thread, to which the first hands over and which hands back.
+  void start_thread();
+  void hand_over_and_back();
+  // Sockets to the next and from the previous rank of a ring.
+  void connect(std::uint32_t ranks);
+  void send(std::uint64_t bytes);
+  void receive(std::uint64_t bytes);
+
   void idle(std::int64_t ns) { now_ns_ += ns; }
   void finish(std::int64_t last_ns) { scribe_->set_latest(last_ns); }
 
  private:
   // A call that takes about `ns`, and a little time until the next.
   template <trace::Call call>
-  void record(const trace::PayloadOf<call>& payload, std::int64_t ns, std::string_view place = {}) {
+  void record(const trace::PayloadOf<call>& payload, std::int64_t ns, std::string_view place = {},
+              std::uint16_t thread = 1) {
     std::int64_t begin_ns = now_ns_;
     if (ns != TraceScribe::kInside) now_ns_ += ns + jitter(ns / 8 + 1);
     std::int64_t end_ns = ns == TraceScribe::kInside ? ns : now_ns_;
-    complete_ &= scribe_->write<call>(1, payload, begin_ns, end_ns, stack(place));
+    complete_ &= scribe_->write<call>(thread, payload, begin_ns, end_ns, stack(place));
     ++records_;
     now_ns_ += 200 + jitter(300);
   }
@@ -77,6 +86,8 @@ class GeneratedRank {
   bool complete_ = true;
   std::uint32_t sequence_ = 0;
   std::uint32_t files_ = 0;
+  std::uint64_t sent_ = 0, received_ = 0;  // bytes
+  std::uint32_t previous_ = 0;             // rank
   std::map<std::string_view, std::uint32_t> stacks_;
 };
 

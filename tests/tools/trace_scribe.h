@@ -64,6 +64,7 @@ class TraceScribe {
   std::uint32_t intern(std::uint16_t thread, std::string_view text);
   std::uint32_t intern_stack(std::uint16_t thread, const std::vector<PythonFrame>& innermost_first);
 
+  std::uint64_t ticks(std::int64_t time_ns) const { return clock_.ticks(time_ns); }
   trace::FileHeader& header() { return file_->header(); }
   void set_latest(std::int64_t time_ns) { header().latest = clock_.tuple(time_ns); }
 

@@ -14,7 +14,8 @@ using ddpscope::tests::JobShape;
 constexpr const char* kUsage =
     "tracegen --out DIR [--ranks N] [--steps M] [--epochs N] [--buckets N] [--accumulation K] "
     "[--ranks-per-host N]\n"
-    "         [--seed S] [--fold 1] [--fault SLUG] | --list-faults";
+    "         [--seed S] [--fold 1] [--data-there 1] [--shared-files N] [--hand-overs N] [--messages N]\n"
+    "         [--fault SLUG] | --list-faults";
 
 struct Arguments {
   JobShape shape;
@@ -39,6 +40,10 @@ bool set(Arguments& arguments, const std::string& option, const char* value) {
   if (option == "--accumulation") return parse(value, shape.accumulation);
   if (option == "--ranks-per-host") return parse(value, shape.ranks_per_host);
   if (option == "--fold") return parse(value, shape.fold);
+  if (option == "--data-there") return parse(value, shape.data_there);
+  if (option == "--shared-files") return parse(value, shape.shared_files);
+  if (option == "--hand-overs") return parse(value, shape.hand_overs);
+  if (option == "--messages") return parse(value, shape.messages);
   if (option == "--seed") return parse(value, shape.seed);
   return false;
 }

@@ -14,7 +14,7 @@ namespace ddpscope::trace {
 namespace {
 
 template <class T>
-T load(const std::vector<unsigned char>& bytes, std::size_t offset) {
+T load(std::span<const unsigned char> bytes, std::size_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof(T));
   return value;
@@ -46,6 +46,12 @@ bool begins_as_ours(int fd) {
   char magic[sizeof(kMagic)];
   return ::pread(fd, magic, sizeof(magic), 0) != static_cast<ssize_t>(sizeof(magic)) ||
          std::memcmp(magic, kMagic, sizeof(magic)) == 0;
+}
+
+// Whether its process was seen to end. Until then it may write: what is read twice must not change.
+bool is_complete(int fd) {
+  FileHeader header;
+  return ::pread(fd, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header)) && header.ended;
 }
 
 // Bytes read, fewer than asked for if the file is shorter by now; -1: errno says why.
@@ -95,6 +101,15 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
     ::close(fd);
     return not_ours(path.string());
   }
+  if (is_complete(fd)) {
+    MappedFile mapped = MappedFile::of(fd, static_cast<std::size_t>(status.st_size));
+    if (std::span<const unsigned char> bytes = mapped.bytes(); !bytes.empty()) {
+      ::close(fd);
+      TraceFile file;
+      file.mapped_ = std::move(mapped);
+      return from_bytes(std::move(file), bytes, path.string());
+    }
+  }
   std::vector<unsigned char> bytes;
   ssize_t got = -1;
   try {
@@ -111,14 +126,21 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
 }
 
 Result<TraceFile> TraceFile::parse(std::vector<unsigned char> bytes, std::string name) {
+  TraceFile file;
+  file.copied_ = std::move(bytes);
+  std::span<const unsigned char> view = file.copied_;
+  return from_bytes(std::move(file), view, std::move(name));
+}
+
+Result<TraceFile> TraceFile::from_bytes(TraceFile file, std::span<const unsigned char> bytes,
+                                        std::string name) {
   if (bytes.size() >= sizeof(kMagic) && std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0)
     return not_ours(std::move(name));
   if (bytes.size() < kHeaderBytes)
     return Error{"the trace file is cut off inside its header", name,
                  "its process may have died while it was made; remove it"};
-  TraceFile file;
   file.name_ = std::move(name);
-  file.bytes_ = std::move(bytes);
+  file.bytes_ = bytes;
   file.header_ = load<FileHeader>(file.bytes_, 0);
   const FileHeader& h = file.header_;
   if (h.version > kVersion)

@@ -12,6 +12,7 @@
 #include "trace/calls.h"
 #include "trace/format.h"
 #include "trace/health.h"
+#include "trace/read/mapped_file.h"
 #include "trace/read/operation_set.h"
 #include "trace/result.h"
 
@@ -64,11 +65,15 @@ class TraceFile {
   std::string_view schema() const { return schema_; }
   std::uint64_t health(Health counter) const { return header_.health[static_cast<std::size_t>(counter)]; }
 
+  // Whether bytes that were there when it was opened could not be read later: zeros were taken for them.
+  bool lost() const { return mapped_.lost(); }
+
   // Sentences on what could not be read: cut off, overwritten with something else, inconsistent.
   const std::vector<std::string>& damage() const { return damage_; }
 
  private:
   TraceFile() = default;
+  static Result<TraceFile> from_bytes(TraceFile file, std::span<const unsigned char> bytes, std::string name);
   void read_chunks();
   void note_damage(std::string sentence);
   std::size_t read_chunk(std::size_t offset);  // bytes to go on by
@@ -76,8 +81,10 @@ class TraceFile {
   void read_tables(std::span<const unsigned char> content);
 
   std::string name_;
-  std::vector<unsigned char>
-      bytes_;  // Record and StackFrame are read in place: chunks lie at multiples of a page
+  MappedFile mapped_;  // this one or the other holds the bytes
+  std::vector<unsigned char> copied_;
+  // Record and StackFrame are read in place: chunks lie at multiples of a page.
+  std::span<const unsigned char> bytes_;
   FileHeader header_{};
   std::vector<std::vector<Record>> unfolded_;  // what the records of folded chunks lie in
   std::vector<RecordSpan> records_;
