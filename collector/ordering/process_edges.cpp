@@ -2,6 +2,7 @@
 #include "collector/ordering/process_edges.h"
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 #include <set>
 
@@ -43,6 +44,8 @@ class ProcessEdges {
         return replaced(place, record);
       case Operation::kWaitChild:
         return awaited(place, record);
+      case Operation::kKill:
+        return signalled(place, record);
       default:
         return;
     }
@@ -104,13 +107,33 @@ class ProcessEdges {
       graph_.edge(graph_.end_of_process(*child), graph_.after(own), EdgeKind::kProcess);
   }
 
+  // A handler, or a thread that waits for the signal, tells nobody that it came.
+  void signalled(model::EventPlace place, const Record& record) {
+    auto call = trace::payload_of<trace::payload::Process>(record);
+    bool nobody_notices = call.status == 0 || call.status == SIGKILL || call.status == SIGSTOP;
+    if (nobody_notices || call.error) return;
+    Span own = span(place, record);
+    bool one = record.call == static_cast<std::uint16_t>(trace::Call::kill) && call.pid > 0;
+    for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+      const Process& process = job_.processes[i];
+      bool meant = !one || process.header().pid == call.pid;
+      if (i == process_ || process.host != job_.processes[process_].host || !meant) continue;
+      for (std::uint16_t thread : threads_of(i))
+        graph_.edge(graph_.before(own), graph_.moment({i, thread}, own.begin_ns), EdgeKind::kProcess,
+                    Trust::kUnseen);
+    }
+  }
+
+  std::set<std::uint16_t> threads_of(std::uint32_t process) const {
+    std::set<std::uint16_t> threads;
+    for (const trace::RecordSpan& span : job_.processes[process].file.records()) threads.insert(span.thread);
+    return threads;
+  }
+
   void link_unseen(std::uint32_t child) {
     std::int32_t parent = job_.processes[child].parent;
     if (parent < 0 || static_cast<std::uint32_t>(parent) == child) return;
-    std::set<std::uint16_t> threads;
-    for (const trace::RecordSpan& span : job_.processes[static_cast<std::size_t>(parent)].file.records())
-      threads.insert(span.thread);
-    for (std::uint16_t thread : threads)
+    for (std::uint16_t thread : threads_of(static_cast<std::uint32_t>(parent)))
       graph_.edge(graph_.moment({static_cast<std::uint32_t>(parent), thread}, job_.processes[child].first_ns),
                   graph_.start_of_process(child), EdgeKind::kProcess, Trust::kUnseen);
   }

@@ -7,7 +7,7 @@ namespace ddpscope::ordering {
 
 // fork and spawn -> the child's start, exec -> the program's start, the child's end -> the wait that tells of
 // it. A child whose making was not recorded comes after what its parent had done when it first shows, as far
-// as recording can tell.
+// as recording can tell; so does a process that was sent a signal, after what the sender had done.
 void add_process_edges(const model::Job& job, Graph& graph);
 
 }  // namespace ddpscope::ordering

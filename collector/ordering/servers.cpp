@@ -17,6 +17,7 @@ bool belongs_to_serving(Operation operation) {
     case Operation::kListen:
     case Operation::kStreamSend:
     case Operation::kStreamReceive:
+    case Operation::kStreamClose:
     case Operation::kStoreKey:
     case Operation::kThread:
       return true;
@@ -30,7 +31,7 @@ bool belongs_to_serving(Operation operation) {
 std::set<ThreadId> find_servers(const model::Job& job, const StreamEnds& streams) {
   std::map<ThreadId, std::set<EndId>> asked, answered;
   for (const auto& [id, end] : streams.ends) {
-    if (!end.accepted) continue;
+    if (!end.accepted || end.of_store) continue;
     for (const Transfer& transfer : end.received) asked[transfer.call.thread].insert(id);
     for (const Transfer& transfer : end.sent) answered[transfer.call.thread].insert(id);
   }

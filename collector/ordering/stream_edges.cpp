@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "collector/ordering/accumulated.h"
+#include "collector/ordering/ending_edges.h"
 #include "collector/ordering/servers.h"
+#include "collector/ordering/store_edges.h"
 #include "collector/ordering/stream_ends.h"
 
 namespace ddpscope::ordering {
@@ -57,7 +59,10 @@ class StreamEdges {
       if (sender != streams_.ends.end()) connect(sender->second, end);
     }
     for (const Joint& joint : streams_.joints) join(joint);
-    pass_outside();
+    add_store_edges(job_, streams_, nodes_, graph_);
+    add_ending_edges(job_, streams_, graph_);
+    pass_on(&StreamEdges::leads_outside, Trust::kAssumed);
+    pass_on(&StreamEdges::has_datagrams, Trust::kUnseen);
   }
 
   std::vector<Span> runs_between_ranks() const {
@@ -67,6 +72,7 @@ class StreamEdges {
         if (transfer.count > 1 && (peer < 0 || peer != rank_of(transfer))) runs.push_back(transfer.call);
     };
     for (const auto& [id, end] : streams_.ends) {
+      if (end.of_store || end.datagrams) continue;  // a store's are one message each
       auto peer = end.peer ? streams_.ends.find(*end.peer) : streams_.ends.end();
       bool known = peer != streams_.ends.end();
       add(end.sent, known && !peer->second.received.empty() ? rank_of(peer->second.received.front()) : -1);
@@ -85,14 +91,17 @@ class StreamEdges {
   std::int32_t rank_of(const Transfer& transfer) const {
     return job_.processes[transfer.call.thread.process].rank;
   }
+  // A store's server knows nothing but what it is asked to keep.
+  static bool is_stores_own(const StreamEnd& end) { return end.of_store && end.requests.empty(); }
   bool serves(const Transfer& transfer) const { return servers_.count(transfer.call.thread) > 0; }
 
   void add_nodes() {
     for (const auto& [id, end] : streams_.ends) {
+      auto is_apart = [&, own = is_stores_own(end)](const Transfer& call) { return own || serves(call); };
       for (const Transfer& sent : end.sent)
-        nodes_[&sent] = serves(sent) ? graph_.meeting() : graph_.before(sent.call);
+        nodes_[&sent] = is_apart(sent) ? graph_.meeting() : graph_.before(sent.call);
       for (const Transfer& received : end.received)
-        nodes_[&received] = serves(received) ? graph_.meeting() : graph_.after(received.call);
+        nodes_[&received] = is_apart(received) ? graph_.meeting() : graph_.after(received.call);
     }
   }
 
@@ -100,6 +109,7 @@ class StreamEdges {
   void serve() {
     std::map<ThreadId, std::vector<Moment>> moments;
     for (const auto& [id, end] : streams_.ends) {
+      if (is_stores_own(end)) continue;
       for (const Transfer& sent : end.sent)
         if (serves(sent)) moments[sent.call.thread].push_back({&sent, id, true});
       for (const Transfer& received : end.received)
@@ -114,10 +124,7 @@ class StreamEdges {
   }
 
   void serve(ThreadId thread, const std::vector<Moment>& calls) {
-    bool has_keys = streams_.key_readers.count(thread) > 0;
     std::map<EndId, Node> latest;
-    std::map<EndId, std::vector<std::string>> requests;  // keys that each client's request names
-    Store store;
     const Moment* asked = nullptr;  // the request that came last
     for (const Moment& call : calls) {
       Node node = nodes_[call.transfer];
@@ -127,33 +134,12 @@ class StreamEdges {
       if (!call.sends) {
         asked = &call;
         graph_.edge(node, graph_.after(call.transfer->call), EdgeKind::kMessage);
-        if (has_keys) note_keys(call, store, requests[call.end]);
         continue;
       }
       graph_.edge(graph_.start_of(thread), node, EdgeKind::kProgram);
       if (asked && asked->end != call.end) graph_.edge(nodes_[asked->transfer], node, EdgeKind::kMessage);
-      // Of what its request names, the answer tells what all earlier ones have left.
-      for (const std::string& key : requests[call.end]) store.at(key).acquire(node);
-      // Where keys are not recorded, any earlier request may be what this answer tells of.
-      if (!has_keys)
-        graph_.edge(graph_.before(call.transfer->call), node, EdgeKind::kMessage, Trust::kUnseen);
-    }
-  }
-
-  using Store = std::map<std::string, Accumulated>;  // by key: the requests that have named it
-
-  // The keys that this request names are those of its connection until the next request with any.
-  void note_keys(const Moment& request, Store& store, std::vector<std::string>& current) {
-    const std::vector<NamedKey>& keys = streams_.ends.at(request.end).keys;
-    const Transfer& transfer = *request.transfer;
-    auto before = [](const NamedKey& key, std::uint64_t offset) { return key.own_offset < offset; };
-    auto first = std::lower_bound(keys.begin(), keys.end(), transfer.own_offset, before);
-    auto end = std::lower_bound(first, keys.end(), transfer.own_offset + transfer.bytes, before);
-    if (first == end) return;
-    current.clear();
-    for (auto key = first; key != end; ++key) {
-      store.try_emplace(key->key, graph_, EdgeKind::kMessage).first->second.release(nodes_[request.transfer]);
-      current.push_back(key->key);
+      // Any earlier request may be what this answer tells of.
+      graph_.edge(graph_.before(call.transfer->call), node, EdgeKind::kMessage, Trust::kUnseen);
     }
   }
 
@@ -195,17 +181,20 @@ class StreamEdges {
       graph_.edge(graph_.before(*joint.listen), graph_.after(joint.connect), EdgeKind::kMessage);
   }
 
+  bool has_datagrams(const StreamEnd& end) const { return end.datagrams; }
   bool leads_outside(const StreamEnd& end) const {
+    if (end.of_store || end.datagrams) return false;
     if (!end.peer) return true;
     auto peer = streams_.ends.find(*end.peer);
     return peer == streams_.ends.end() || (peer->second.sent.empty() && peer->second.received.empty());
   }
 
-  // What a peer outside the trace was told by anybody it may tell to anybody later.
-  void pass_outside() {
+  // What a peer outside the trace was told by anybody it may tell to anybody later; a datagram that is
+  // received may be any that was sent.
+  void pass_on(bool (StreamEdges::*concerns)(const StreamEnd&) const, Trust trust) {
     std::vector<Moment> moments;
     for (const auto& [id, end] : streams_.ends) {
-      if (!leads_outside(end)) continue;
+      if (!(this->*concerns)(end)) continue;
       for (const Transfer& sent : end.sent) moments.push_back({&sent, id, true});
       for (const Transfer& received : end.received) moments.push_back({&received, id, false});
     }
@@ -217,9 +206,9 @@ class StreamEdges {
     Accumulated told(graph_, EdgeKind::kMessage);
     for (const Moment& moment : moments) {
       if (moment.sends)
-        told.release(nodes_[moment.transfer], Trust::kAssumed);
+        told.release(nodes_[moment.transfer], trust);
       else
-        told.acquire(nodes_[moment.transfer], Trust::kAssumed);
+        told.acquire(nodes_[moment.transfer], trust);
     }
   }
 

@@ -9,9 +9,9 @@ namespace ddpscope::ordering {
 
 // The send of byte n -> the receive that returns byte n; the connect -> its accept, the listen -> the
 // connect. Of peers outside the trace it is assumed that they hand on what they are told. In a thread that
-// serves connections and does nothing else (a key-value store) requests of different clients have nothing to
-// do with each other: its sends come after what came on the same connection, and after the last request if
-// that was another client's (a push).
+// serves connections and does nothing else requests of different clients have nothing to do with each other:
+// its sends come after what came on the same connection, and after the last request if that was another
+// client's (a push). Connections to a key-value store order by key (store_edges.h).
 // Returns the runs of calls through which ranks talk to each other: where hand-overs between threads are not
 // recorded, what another thread of the process did in the midst of one may have gone with it.
 std::vector<Span> add_stream_edges(const model::Job& job, Graph& graph);

@@ -13,6 +13,9 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
+// Values of trace/named_values.def (streamflags).
+constexpr std::uint32_t kStreamEnded = 1, kSendingEnds = 2, kDatagrams = 8;
+
 struct Joining {
   EndId end;
   Span call;
@@ -32,6 +35,10 @@ bool looks_like_a_pipe(const StreamEnd& end) {
          std::none_of(end.received.begin(), end.received.end(), [&](const Transfer& received) {
            return senders.count(received.call.thread.process) > 0;
          });
+}
+
+bool in_order(const StoreRequest& a, const StoreRequest& b) {
+  return std::pair(a.process, a.own_offset) < std::pair(b.process, b.own_offset);
 }
 
 class Reader {
@@ -68,8 +75,12 @@ class Reader {
 
   void see(model::EventPlace place, const Record& record) {
     const trace::CallInfo* info = trace::find_call(record.call);
-    if (info && info->payload == trace::PayloadKind::kConnection && info->operation != Operation::kPair)
-      sockets_.insert(end(trace::payload_of<payload::Connection>(record).inode));
+    if (info && info->payload == trace::PayloadKind::kConnection && info->operation != Operation::kPair) {
+      auto socket = end(trace::payload_of<payload::Connection>(record).inode);
+      sockets_.insert(socket);
+      hold(socket, record);
+      out_.ends[socket].made = true;
+    }
     switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
       case Operation::kStreamSend:
       case Operation::kStreamReceive:
@@ -77,7 +88,9 @@ class Reader {
       case Operation::kStoreKey:
         return named(record);
       case Operation::kPair:
-        return paired(trace::payload_of<payload::Connection>(record));
+        return paired(record);
+      case Operation::kStreamClose:
+        return given_up(place, record);
       case Operation::kConnect:
         return connecting(place, record);
       case Operation::kAccept:
@@ -93,6 +106,9 @@ class Reader {
 
   void moved(model::EventPlace place, const Record& record) {
     auto io = trace::payload_of<payload::StreamIo>(record);
+    hold(end(io.inode), record);
+    if (io.flags & kStreamEnded) out_.ends[end(io.inode)].found_ended.push_back(span(place, record));
+    if (io.flags & kDatagrams) out_.ends[end(io.inode)].datagrams = true;
     if (!io.bytes) return;
     bool sends = trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kStreamSend;
     StreamEnd& own = out_.ends[end(io.inode)];
@@ -102,12 +118,23 @@ class Reader {
   void named(const Record& record) {
     auto named = trace::payload_of<payload::StoreKey>(record);
     std::string key(job_.processes[process_].file.string(named.key));
-    out_.ends[end(named.inode)].keys.push_back({named.offset, std::move(key)});
-    out_.key_readers.insert({process_, record.thread});
+    out_.ends[end(named.inode)].requests.push_back({process_, named.offset, named.operation, std::move(key)});
   }
 
-  void paired(const payload::Connection& pair) {
+  void hold(EndId id, const Record& record) { out_.ends[id].holders[process_].insert(record.thread); }
+
+  void given_up(model::EventPlace place, const Record& record) {
+    auto io = trace::payload_of<payload::StreamIo>(record);
+    hold(end(io.inode), record);
+    if (io.flags & kSendingEnds) out_.ends[end(io.inode)].given_up.push_back(span(place, record));
+  }
+
+  void paired(const Record& record) {
+    auto pair = trace::payload_of<payload::Connection>(record);
     if (pair.error) return;
+    hold(end(pair.inode), record);
+    hold(end(pair.peer_inode), record);
+    out_.ends[end(pair.inode)].made = out_.ends[end(pair.peer_inode)].made = true;
     out_.ends[end(pair.inode)].peer = end(pair.peer_inode);
     out_.ends[end(pair.peer_inode)].peer = end(pair.inode);
   }
@@ -181,6 +208,17 @@ class Reader {
 
 }  // namespace
 
+std::vector<const StoreRequest*> StreamEnd::requests_in(const Transfer& message) const {
+  StoreRequest wanted{message.call.thread.process, message.own_offset, 0, {}};
+  std::vector<const StoreRequest*> found;
+  for (auto request = std::lower_bound(requests.begin(), requests.end(), wanted, in_order);
+       request != requests.end() && request->process == wanted.process &&
+       request->own_offset < message.own_offset + message.bytes;
+       ++request)
+    found.push_back(&*request);
+  return found;
+}
+
 StreamEnds find_stream_ends(const Job& job) {
   StreamEnds found;
   Reader reader(job, found);
@@ -189,10 +227,15 @@ StreamEnds find_stream_ends(const Job& job) {
   for (auto& [id, end] : found.ends) {
     if (!reader.is_socket(id) && looks_like_a_pipe(end)) end.peer = id;
     auto earlier = [](const Transfer& a, const Transfer& b) { return a.call.begin_ns < b.call.begin_ns; };
-    std::stable_sort(end.keys.begin(), end.keys.end(),
-                     [](const NamedKey& a, const NamedKey& b) { return a.own_offset < b.own_offset; });
+    std::stable_sort(end.requests.begin(), end.requests.end(), in_order);
     std::stable_sort(end.sent.begin(), end.sent.end(), earlier);
     std::stable_sort(end.received.begin(), end.received.end(), earlier);
+    std::stable_sort(end.given_up.begin(), end.given_up.end(),
+                     [](const Span& a, const Span& b) { return a.begin_ns < b.begin_ns; });
+    if (end.requests.empty()) continue;
+    end.of_store = true;
+    if (auto server = end.peer ? found.ends.find(*end.peer) : found.ends.end(); server != found.ends.end())
+      server->second.of_store = true;
   }
   return found;
 }

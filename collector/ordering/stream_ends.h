@@ -28,18 +28,29 @@ struct Transfer {
   std::uint32_t count;  // of the run
 };
 
-// A message that was received names this key of a store.
-struct NamedKey {
-  std::uint64_t own_offset;  // of the message, as in Transfer
-  std::string key;
+// What a client asks of a key-value store (trace/named_values.def: storeoperation), one for each key.
+struct StoreRequest {
+  std::uint32_t process;
+  std::uint64_t own_offset;  // of its message, as in Transfer
+  std::uint8_t operation;
+  std::string key;  // empty: none, or not told
 };
 
 struct StreamEnd {
   std::vector<Transfer> sent, received;
-  std::vector<NamedKey> keys;  // by offset
+  std::vector<StoreRequest> requests;  // of a store's client; by process and offset
+  std::vector<Span> given_up;          // nothing more is sent from here on by this process; by time
+  std::vector<Span> found_ended;       // receives that returned nothing because the other end was given up
+  std::map<std::uint32_t, std::set<std::uint16_t>>
+      holders;  // processes with a record of it, and their threads
   std::optional<EndId> peer;
   Trust trust = Trust::kSeen;  // in the pairing
+  bool made = false;           // its making was recorded
   bool accepted = false;       // from a listening TCP socket
+  bool datagrams = false;      // each for itself, in any order
+  bool of_store = false;       // it, or its peer, asks something of a key-value store
+
+  std::vector<const StoreRequest*> requests_in(const Transfer& message) const;
 };
 
 // A connection as its two calls tell of it.
@@ -52,7 +63,6 @@ struct Joint {
 struct StreamEnds {
   std::map<EndId, StreamEnd> ends;
   std::vector<Joint> joints;
-  std::set<ThreadId> key_readers;  // threads whose recording tells the keys of what they receive
 };
 
 // Ends of TCP are paired by their addresses, those of pairs and pipes by inode. A client of a Unix socket has

@@ -37,14 +37,22 @@ enum class Mapping : bool { kStays, kEnds };
 std::uint32_t mapped_file(const void* address, Mapping then);
 trace::OpenRecord begin_mapping_call(Call call, const void* address, std::size_t bytes, Mapping then);
 
+// Memory that processes may tell each other things through, whatever the file is for: it is announced even if
+// nothing else of it is recorded.
+trace::OpenRecord begin_shared_mapping(Call call, int fd, const FileCall& what);
+
 template <Call call, class RealCall>
 inline void* recorded_map(int fd, std::size_t bytes, int protection, int flags, off64_t offset,
                           RealCall real_call) {
   static_assert(kIsFileIo<call>);
-  if ((flags & MAP_ANONYMOUS) || passes_by(descriptor(fd))) return real_call();
-  trace::OpenRecord record = begin_file_call(
-      call, fd,
-      {place(offset), bytes, static_cast<std::uint64_t>(flags), static_cast<std::uint32_t>(protection)});
+  bool shares = flags & MAP_SHARED && protection & PROT_WRITE;
+  bool passes = passes_by(descriptor(fd));
+  if ((flags & MAP_ANONYMOUS) || (passes && !shares)) return real_call();
+  FileCall what{place(offset), bytes, static_cast<std::uint64_t>(flags),
+                static_cast<std::uint32_t>(protection)};
+  trace::OpenRecord record;
+  if (!passes) record = begin_file_call(call, fd, what);
+  if (shares && !record) record = begin_shared_mapping(call, fd, what);
   void* address = real_call();
   end_file_call(record, address == MAP_FAILED ? errno : 0);
   if (record && address != MAP_FAILED) note_mapping(fd, address);

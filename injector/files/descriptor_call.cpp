@@ -5,6 +5,7 @@
 
 #include "injector/files/descriptors.h"
 #include "injector/files/io.h"
+#include "injector/files/meet.h"
 #include "injector/files/stamp.h"
 #include "injector/processes/generation.h"
 
@@ -39,6 +40,9 @@ trace::OpenRecord begin_close(Call call, int fd) {
   if (Opening* opening = kept_opening(file, fd)) {
     OwnWork work(file);
     if (work) record = open_close_record(*file, call, fd, *opening);
+  } else if (file && descriptor(fd).kind == DescriptorKind::kUnknown) {
+    OwnWork work(file);
+    if (work) meet_inherited_stream(fd);  // who reads its other end may wait for this
   }
   forget_descriptor(fd);
   return record;

@@ -3,6 +3,7 @@
 
 #include "injector/files/io.h"
 #include "injector/processes/generation.h"
+#include "injector/streams/stream_io.h"
 
 namespace ddpscope::injector {
 
@@ -27,14 +28,20 @@ void retain(Descriptor d) {
   if (d.kind == DescriptorKind::kStream) stream_ends.retain(d.index);
 }
 
-void release(Descriptor d) {
+// `fd` stood for it, or was to.
+void release(int fd, Descriptor d) {
   if (d.kind == DescriptorKind::kFile) {
     // While it cannot be taken anew yet.
     if (openings[d.index].references.load(std::memory_order_relaxed) == 1) finish_io(openings[d.index]);
     openings.release(d.index);
   }
   if (d.kind == DescriptorKind::kDirectory) directories.release(d.index);
-  if (d.kind == DescriptorKind::kStream) stream_ends.release(d.index);
+  if (d.kind == DescriptorKind::kStream) {
+    StreamEnd& end = stream_ends[d.index];
+    if (end.references.load(std::memory_order_relaxed) == 1)
+      note_given_up(Call::stream_close, fd, end, kSendingEnds | kReceivingEnds);
+    stream_ends.release(d.index);
+  }
 }
 
 void note_highest(unsigned fd) {
@@ -47,19 +54,19 @@ void note_highest(unsigned fd) {
 
 void set_descriptor(int fd, Descriptor is) {
   if (static_cast<unsigned>(fd) >= kDescriptors) {
-    release(is);
+    release(fd, is);
     return;
   }
   std::atomic<std::uint32_t>& word = descriptor_words[fd];
   // Most closes are of descriptors that were never used while something was recorded.
   if (is.kind == DescriptorKind::kUnknown && !word.load(std::memory_order_relaxed)) return;
   if (in_vfork_child()) {  // it has a table of its own, in the kernel
-    release(is);
+    release(fd, is);
     return;
   }
   note_highest(static_cast<unsigned>(fd));
   std::uint32_t was = word.exchange(word_of(is), std::memory_order_acq_rel);
-  if (was) release(descriptor_of(was));
+  if (was) release(fd, descriptor_of(was));
 }
 
 void share_descriptor(int from, int to) {

@@ -10,10 +10,10 @@ namespace ddpscope::injector {
 
 enum class DescriptorKind : std::uint32_t {
   kUnknown,    // not met yet, or met while nothing was recorded: asked from the kernel at its first use
-  kIgnored,    // device, event, datagram socket, ignored path
+  kIgnored,    // device, event, ignored path
   kFile,       // index into openings
   kDirectory,  // index into directories
-  kStream,     // index into stream_ends
+  kStream,     // socket or pipe: index into stream_ends
 };
 
 struct Descriptor {

@@ -95,6 +95,13 @@ Descriptor meet_descriptor(trace::FileWriter& file, int fd) {
   return ignore(fd);
 }
 
+void meet_inherited_stream(int fd) {
+  struct stat state;
+  if (inside_vendor_call() || !state_of(fd, &state)) return;
+  if (S_ISSOCK(state.st_mode) || S_ISFIFO(state.st_mode))
+    meet_stream(fd, state.st_ino, S_ISFIFO(state.st_mode));
+}
+
 Descriptor known_descriptor(trace::FileWriter& file, int fd) {
   Descriptor d = descriptor(fd);
   return d.kind == DescriptorKind::kUnknown ? meet_descriptor(file, fd) : d;

@@ -16,6 +16,9 @@ bool state_of(int directory, const char* path, struct stat* state);
 // was recorded), remembered in the table. One to three system calls, once a descriptor. As own work only.
 Descriptor meet_descriptor(trace::FileWriter& file, int fd);
 
+// Likewise, if it is an end of a socket or pipe; else it stays unknown.
+void meet_inherited_stream(int fd);
+
 // Descriptor that `fd` now is, met if it was unknown.
 Descriptor known_descriptor(trace::FileWriter& file, int fd);
 

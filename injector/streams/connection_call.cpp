@@ -4,6 +4,7 @@
 #include "injector/files/descriptors.h"
 #include "injector/processes/generation.h"
 #include "injector/streams/address.h"
+#include "injector/streams/store_call.h"
 #include "injector/streams/stream_io.h"
 
 namespace ddpscope::injector {
@@ -88,6 +89,13 @@ void note_offer(Call call, int fd, int result) {
   trace::ThreadWriter::close(*file, open_connection(*file, call, payload, ticks), ticks);
 }
 
+void note_shutdown(Call call, int fd, int how) {
+  std::uint32_t directions = how == SHUT_RD ? kReceivingEnds : kSendingEnds;
+  if (how == SHUT_RDWR) directions |= kReceivingEnds;
+  Descriptor d = descriptor(fd);
+  if (d.kind == DescriptorKind::kStream) note_given_up(call, fd, stream_ends[d.index], directions);
+}
+
 std::uint64_t ticks_before() {
   trace::FileWriter* file = open_recorder();
   return file ? now(*file) : 0;
@@ -112,6 +120,8 @@ trace::OpenRecord begin_connect(Call call, int fd, const sockaddr* peer, socklen
   OwnWork work(file);
   if (!work) return {};
   trace::payload::Connection payload = connection(*end, fd, peer ? peer->sa_family : 0);
+  if (peer && !end->datagrams && (peer->sa_family == AF_INET || peer->sa_family == AF_INET6))
+    expect_requests(*end);
   char text[kAddressText];
   if (std::size_t length = write_address(peer, size, text))
     payload.peer = this_thread.writer.intern(*file, text, length);

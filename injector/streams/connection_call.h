@@ -11,8 +11,7 @@ namespace ddpscope::injector {
 template <Call call>
 constexpr bool kIsConnection = std::is_same_v<PayloadOf<call>, trace::payload::Connection>;
 
-// A socket was made. Datagram sockets, and those that a vendor's library makes for itself, are left out from
-// here on.
+// A socket was made. Those that a vendor's library makes for itself are left out from here on.
 void note_socket(Call call, int fd, int family);
 
 // Both ends of a pair or pipe.
@@ -27,6 +26,16 @@ std::uint64_t ticks_before();
 
 trace::OpenRecord begin_connect(Call call, int fd, const sockaddr* peer, socklen_t size);
 void end_connect(const trace::OpenRecord& record, int fd, int result);
+
+// Before the real call: the other side may see it at once.
+void note_shutdown(Call call, int fd, int how);
+
+template <Call call, class RealCall>
+inline int recorded_shutdown(int fd, int how, RealCall real_call) {
+  static_assert(std::is_same_v<PayloadOf<call>, trace::payload::StreamIo>);
+  note_shutdown(call, fd, how);
+  return real_call();
+}
 
 template <Call call, class RealCall>
 inline int recorded_socket(int family, RealCall real_call) {

@@ -43,6 +43,10 @@ DDPSCOPE_EXPORT int bind(int fd, const sockaddr* local, socklen_t size) {
   return recorded_offer<Call::bind>(fd, [&] { return real<Call::bind>(&bind)(fd, local, size); });
 }
 
+DDPSCOPE_EXPORT int shutdown(int fd, int how) {
+  return recorded_shutdown<Call::shutdown>(fd, how, [&] { return real<Call::shutdown>(&shutdown)(fd, how); });
+}
+
 DDPSCOPE_EXPORT int listen(int fd, int backlog) {
   return recorded_offer<Call::listen>(fd, [&] { return real<Call::listen>(&listen)(fd, backlog); });
 }

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "injector/files/descriptors.h"
+#include "injector/streams/store_call.h"
 #include "injector/streams/stream_io.h"
 
 namespace ddpscope::injector {
@@ -48,8 +49,8 @@ constexpr Direction kIn = Direction::kRead;
 using namespace ddpscope::injector;
 
 DDPSCOPE_EXPORT ssize_t send(int fd, const void* data, size_t bytes, int flags) {
-  return recorded_socket_io<Call::send, kOut>(
-      fd, flags, [&] { return real<Call::send>(&send)(fd, data, bytes, flags); });
+  return recorded_send<Call::send>(fd, data, flags,
+                                   [&] { return real<Call::send>(&send)(fd, data, bytes, flags); });
 }
 
 DDPSCOPE_EXPORT ssize_t sendto(int fd, const void* data, size_t bytes, int flags, const sockaddr* to,

@@ -13,11 +13,17 @@ namespace {
 using trace::as_argument;
 using trace::raw_syscall;
 
-bool is_byte_stream(int fd) {
-  int type = 0;
-  socklen_t size = sizeof(type);
-  long result = raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, as_argument(&type), as_argument(&size));
-  return result == 0 && (type == SOCK_STREAM || type == SOCK_SEQPACKET);
+int socket_option(int fd, int option) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  long result = raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, option, as_argument(&value), as_argument(&size));
+  return result == 0 ? value : -1;
+}
+
+// Messages to the kernel (netlink) go to no process.
+bool is_between_processes(int fd) {
+  int family = socket_option(fd, SO_DOMAIN);
+  return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
 }
 
 // The end of this inode, with one reference more; kNone if there is none yet.
@@ -37,6 +43,8 @@ std::uint32_t new_end(std::uint64_t inode) {
   end.sent = end.received = 0;
   end.process = fork_generation();
   end.inode = inode;
+  end.may_ask = false;
+  end.datagrams = false;
   return index;
 }
 
@@ -64,10 +72,15 @@ std::uint64_t inode_of(int fd) {
 
 Descriptor meet_stream(int fd, std::uint64_t inode, bool is_pipe) {
   Descriptor d{DescriptorKind::kIgnored, 0};
-  if (is_pipe || is_byte_stream(fd)) {
+  int type = is_pipe ? SOCK_STREAM : socket_option(fd, SO_TYPE);
+  bool datagrams = type == SOCK_DGRAM && is_between_processes(fd);
+  if (type == SOCK_STREAM || type == SOCK_SEQPACKET || datagrams) {
     std::uint32_t index = find_end(inode);
     if (index == stream_ends.kNone) index = new_end(inode);
-    if (index != stream_ends.kNone) d = {DescriptorKind::kStream, index};
+    if (index != stream_ends.kNone) {
+      stream_ends[index].datagrams = datagrams;
+      d = {DescriptorKind::kStream, index};
+    }
   }
   set_descriptor(fd, d);
   return d;
@@ -91,6 +104,7 @@ trace::OpenRecord begin_stream_io(trace::FileWriter* file, Call call, Direction 
   payload.inode = stream.inode;
   payload.offset = offset;
   payload.fd = fd;
+  if (stream.datagrams) payload.flags = kDatagrams;
   record = writer.open_in(*file, call, trace::Budget::kBulk, &payload, sizeof(payload), now(*file), 0);
   writer.set_fold_key(fold_key(stream, direction));
   return record;
@@ -104,7 +118,25 @@ void end_stream_io(const trace::OpenRecord& record, StreamEnd& stream, Direction
   ++payload->count;
   payload->bytes += bytes;
   if (result < 0) payload->error = errno;
+  if (result == 0 && direction == Direction::kRead && !stream.datagrams) payload->flags |= kStreamEnded;
   end(record);
+}
+
+void note_given_up(Call call, int fd, StreamEnd& stream, std::uint32_t directions) {
+  if (inside_vendor_call() || stream.datagrams) return;
+  count_anew_after_fork(stream);
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  if (!work) return;
+  trace::payload::StreamIo payload{};
+  payload.inode = stream.inode;
+  payload.offset = stream.sent.load(std::memory_order_relaxed);
+  payload.fd = fd;
+  payload.flags = directions;
+  std::uint64_t ticks = now(*file);
+  trace::OpenRecord record =
+      this_thread.writer.open_in(*file, call, trace::Budget::kKept, &payload, sizeof(payload), ticks, 0);
+  trace::ThreadWriter::close(*file, record, ticks);
 }
 
 SocketIo begin_socket_io(Call call, Direction direction, int fd, int flags) {

@@ -7,9 +7,8 @@
 
 namespace ddpscope::injector {
 
-// Makes `fd` one end of a byte stream, the one of this inode if another descriptor already is; datagram
-// sockets carry no order that the analysis could use and are left out. No record: a connection's is written
-// where it is made.
+// Makes `fd` one end of a byte stream, or a socket for datagrams, the one of this inode if another descriptor
+// already is. No record: a connection's is written where it is made.
 Descriptor meet_stream(int fd, std::uint64_t inode, bool is_pipe);
 
 // Inode of an open descriptor, 0 if it has none: names the end.
@@ -19,6 +18,13 @@ std::uint64_t inode_of(int fd);
 trace::OpenRecord begin_stream_io(trace::FileWriter* file, Call call, Direction direction, int fd,
                                   StreamEnd& end);
 void end_stream_io(const trace::OpenRecord& record, StreamEnd& end, Direction direction, ssize_t result);
+
+// Values of trace/named_values.def (streamflags).
+constexpr std::uint32_t kStreamEnded = 1, kSendingEnds = 2, kReceivingEnds = 4, kDatagrams = 8;
+
+// This process gives up directions of a connection, or with its last descriptor the whole end: what it has
+// done by then comes before the end that the other side will find.
+void note_given_up(Call call, int fd, StreamEnd& stream, std::uint32_t directions);
 
 // A call that can only be made on sockets. Without a record: inside a vendor's call, and for what leaves the
 // stream as it is (MSG_PEEK, MSG_OOB, MSG_ERRQUEUE).

@@ -18,6 +18,7 @@ constexpr struct {
     {"regular", [](std::uint64_t calls) { time_collectives(calls, kBuckets); }},
     {"read", time_reads},
     {"write", time_writes},
+    {"send", time_sends},
     {"lock", time_locks},
     {"shared-lock", time_shared_locks},
     {"signal", time_signals},
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
   std::uint64_t calls = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
   std::fputs(
-      "error: usage: hooked_calls differing|regular|read|write|lock|shared-lock|signal|post|wake CALLS "
+      "error: usage: hooked_calls differing|regular|read|write|send|lock|shared-lock|signal|post|wake CALLS "
       "[FRAMES]\n",
       stderr);
   return 2;

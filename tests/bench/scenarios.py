@@ -39,6 +39,7 @@ SCENARIOS = [
     Scenario("NCCL call below 20 Python frames", "≤ 350 more", "python", frames=20),
     Scenario("read of what is not recorded", "≤ 15", "read"),
     Scenario("write to what is not recorded", "≤ 15", "write"),
+    Scenario("send through a socket", "", "send"),
     Scenario("mutex locked and unlocked, 10 times", "≤ 250", "lock"),
     Scenario("the same, another thread had it", "", "shared-lock"),
     Scenario("signal without a waiter, 10 times", "", "signal"),

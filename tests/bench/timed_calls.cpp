@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/bench/measure_calls.h"
@@ -10,6 +11,7 @@
 // glibc's own names of read and write, which nobody hooks.
 extern "C" ssize_t __read(int, void*, size_t);
 extern "C" ssize_t __write(int, const void*, size_t);
+extern "C" ssize_t __send(int, const void*, size_t, int);
 
 namespace ddpscope::bench {
 namespace {
@@ -69,4 +71,24 @@ void time_writes(std::uint64_t calls) {
       calls, [&](std::size_t) { (void)!write(fd, &byte, 1); },
       [&](std::size_t) { (void)!__write(fd, &byte, 1); });
   close(fd);
+}
+
+// Of a byte that is taken out again, so that the buffer never fills.
+void time_sends(std::uint64_t calls) {
+  make_communicator();
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return;
+  char byte = 0;
+  measure(
+      calls,
+      [&](std::size_t) {
+        (void)!send(ends[0], &byte, 1, 0);
+        (void)!__read(ends[1], &byte, 1);
+      },
+      [&](std::size_t) {
+        (void)!__send(ends[0], &byte, 1, 0);
+        (void)!__read(ends[1], &byte, 1);
+      });
+  close(ends[0]);
+  close(ends[1]);
 }

@@ -13,6 +13,7 @@ void time_collectives(std::uint64_t calls, std::uint64_t kinds);
 // A byte read from, or written to, a device: never recorded.
 void time_reads(std::uint64_t calls);
 void time_writes(std::uint64_t calls);
+void time_sends(std::uint64_t calls);
 
 // A mutex locked and unlocked: by one thread, and one that another thread had unlocked before. A signal that
 // nobody waits for. A semaphore posted and taken. A thread woken by a condition variable that wakes the first

@@ -38,8 +38,10 @@ void pair() {
   say("again", send(ends[0], data, 7, 0));
 }
 
-void tcp() {
-  int listening = socket(AF_INET6, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+// A client and its server, joined over loopback.
+void join(int& client, int& server) {
+  int listening = socket(AF_INET6, SOCK_STREAM, 0);
+  client = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in6 any{};
   any.sin6_family = AF_INET6;
   socklen_t size = sizeof(any);
@@ -51,9 +53,57 @@ void tcp() {
   to.sin_port = any.sin6_port;
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   say("connect", connect(client, reinterpret_cast<sockaddr*>(&to), sizeof(to)));
-  int server = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  server = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  close(listening);
+}
+
+void tcp() {
+  int client = -1, server = -1;
+  join(client, server);
   char data[16] = "hello";
   say("send", write(client, data, 5));
+  say("recv", recv(server, data, sizeof(data), 0));
+}
+
+// As PyTorch's store client: who it is, then a set of /k to v and a wait for /k and /long, which comes in two
+// sends.
+void store() {
+  int client = -1, server = -1;
+  join(client, server);
+  const char magic[] = "\0\xCE\xF7\x85\x3C", set[] = "\1\2\0\0\0\0\0\0\0/k\1\0\0\0\0\0\0\0v";
+  const char wait[] = "\6\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0/k\5\0\0\0\0\0\0\0/long";
+  say("magic", send(client, magic, sizeof(magic) - 1, 0));
+  say("set", send(client, set, sizeof(set) - 1, 0));
+  say("wait", send(client, wait, 27, 0));
+  say("wait", send(client, wait + 27, sizeof(wait) - 28, 0));
+  errno = 17;
+  send(client, set, sizeof(set) - 1, 0);
+  say("errno", errno);
+  char data[16];
+  say("not asked", send(server, set, sizeof(set) - 1, 0));
+  say("recv", recv(client, data, sizeof(data), 0));
+}
+
+// The child closes an end that it inherited and never used; the parent finds the end, then shuts a connection
+// down.
+void endings() {
+  weigh();
+  int ends[2];
+  (void)!pipe(ends);
+  pid_t pid = fork();
+  if (!pid) {
+    close(open("of_child", O_CREAT | O_WRONLY, 0644));
+    close(ends[0]);
+    close(ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  char data[8];
+  say("read", read(ends[0], data, sizeof(data)));
+  waitpid(pid, nullptr, 0);
+  int client = -1, server = -1;
+  join(client, server);
+  say("shutdown", shutdown(client, SHUT_WR));
   say("recv", recv(server, data, sizeof(data), 0));
 }
 
@@ -151,11 +201,10 @@ struct Trap {
   void (*run)();
 };
 
-constexpr Trap kTraps[] = {{"pair", pair},         {"tcp", tcp},
-                           {"pipes", pipes},       {"forked", forked},
-                           {"vforked", vforked},   {"spawned", spawned},
-                           {"executed", executed}, {"returned", returned},
-                           {"threads", threads},   {"failed_exec", failed_exec}};
+constexpr Trap kTraps[] = {{"pair", pair},         {"tcp", tcp},         {"store", store},
+                           {"endings", endings},   {"pipes", pipes},     {"forked", forked},
+                           {"vforked", vforked},   {"spawned", spawned}, {"executed", executed},
+                           {"returned", returned}, {"threads", threads}, {"failed_exec", failed_exec}};
 
 }  // namespace
 

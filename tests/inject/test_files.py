@@ -138,6 +138,19 @@ def tcp(records):
         total(records, "socket_write") == total(records, "recv") == 5
 
 
+def store(records):
+    asked = [(r["operation"], r["key"], r["offset"]) for r in calls(records, "store_key")]
+    return asked == [("set", "/k", 5), ("wait", "/k", 25), ("wait", "/long", 25), ("set", "/k", 57)] and \
+        len({r["inode"] for r in calls(records, "store_key")} - {calls(records, "connect")[0]["inode"]}) == 0
+
+
+def endings(records):
+    pipe, fork = calls(records, "pipe")[0], calls(records, "fork")[0]
+    closes = [r for r in calls(records, "stream_close") if r["inode"] == pipe["inode"]]
+    return [r.pid for r in closes] == [fork["pid"]] and calls(records, "socket_read")[0]["flags"] == "end" and \
+        calls(records, "shutdown")[0]["flags"] == "sending" and calls(records, "recv")[0]["flags"] == "end"
+
+
 def pipes(records):
     return calls(records, "pipe2") and total(records, "socket_write") == total(records, "socket_read") == 3
 
@@ -194,7 +207,9 @@ TRAPS = [
     ("files_guest", further_reads, ["read"]),
     ("files_guest", close_in_handler, ["write"]), ("files_guest", cancelled, ["write"]),
     ("processes_guest", pair, ["socketpair"]), ("processes_guest", pair, ["send"]), ("processes_guest", pair, ["recv"]),
-    ("processes_guest", tcp, ["connect"]), ("processes_guest", tcp, ["accept4"]), ("processes_guest", pipes, ["pipe2"]),
+    ("processes_guest", tcp, ["connect"]), ("processes_guest", tcp, ["accept4"]),
+    ("processes_guest", endings, ["close"]), ("processes_guest", endings, ["shutdown"]),
+    ("processes_guest", store, ["send"]), ("processes_guest", store, ["connect"]), ("processes_guest", pipes, ["pipe2"]),
     ("processes_guest", forked, ["fork"]), ("processes_guest", forked, ["_exit"]),
     ("processes_guest", vforked, ["vfork"]), ("processes_guest", vforked, ["execl"]),
     ("processes_guest", failed_exec, ["execlp"]), ("processes_guest", spawned, ["posix_spawn"]),

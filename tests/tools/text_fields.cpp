@@ -27,7 +27,8 @@ std::optional<std::uint64_t> named_value(FieldFormat format, std::string_view na
 std::uint64_t parse_value(FieldFormat format, std::string_view text) {
   std::uint64_t value = 0;
   while (true) {
-    bool bits = format == FieldFormat::openflags || format == FieldFormat::handoverflags;
+    bool bits = format == FieldFormat::openflags || format == FieldFormat::handoverflags ||
+                format == FieldFormat::streamflags;
     std::size_t bar = bits ? text.find('|') : text.npos;
     std::string_view word = text.substr(0, bar);
     std::optional<std::uint64_t> named = named_value(format, word);

@@ -1,0 +1,173 @@
+// Requests and answers of each store in the server's order.
+#include "collector/ordering/store_edges.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "collector/ordering/accumulated.h"
+
+namespace ddpscope::ordering {
+namespace {
+
+using Transfers = std::vector<Transfer>;
+
+// Values of trace/named_values.def (storeoperation).
+enum class Asked : std::uint8_t {
+  kUnknown,
+  kSet,
+  kCompareSet,
+  kGet,
+  kAdd,
+  kCheck,
+  kWait,
+  kCountKeys,
+  kRemove,
+  kAppend,
+  kWatch,
+  kPush,
+};
+
+bool changes(const StoreRequest& request) {
+  switch (static_cast<Asked>(request.operation)) {
+    case Asked::kUnknown:
+    case Asked::kSet:
+    case Asked::kCompareSet:
+    case Asked::kAdd:
+    case Asked::kRemove:
+    case Asked::kAppend:
+    case Asked::kPush:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_told(const StoreRequest& request) {
+  return static_cast<Asked>(request.operation) != Asked::kUnknown && !request.key.empty();
+}
+
+bool by_one_process(const Transfers& transfers) {
+  return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer& transfer) {
+    return transfer.call.thread.process == transfers.front().call.thread.process;
+  });
+}
+
+// The one that this byte is part of, in the count of the process that made them all.
+const Transfer* find_byte(const Transfers& transfers, std::uint64_t byte) {
+  auto next = std::upper_bound(
+      transfers.begin(), transfers.end(), byte,
+      [](std::uint64_t wanted, const Transfer& transfer) { return wanted < transfer.own_offset; });
+  if (next == transfers.begin()) return nullptr;
+  const Transfer& found = *std::prev(next);
+  return byte - found.own_offset < found.bytes ? &found : nullptr;
+}
+
+class StoreEdges {
+ public:
+  StoreEdges(const model::Job& job, const StreamEnds& streams, const std::map<const Transfer*, Node>& nodes,
+             Graph& graph)
+      : job_(job), streams_(streams), nodes_(nodes), graph_(graph) {}
+
+  void add() {
+    for (const auto& [id, end] : streams_.ends)
+      if (!end.requests.empty()) read(end);
+    for (auto& [server, events] : events_) order(events);
+  }
+
+ private:
+  static constexpr ThreadId kOutside{~std::uint32_t{0}, 0};
+
+  // A request, or an answer to one, when the server took or gave it.
+  struct Event {
+    std::int64_t ns;
+    bool answers;
+    Node node;
+    const StoreRequest* request;
+  };
+  // What one send asked: one request a key.
+  struct Message {
+    std::int64_t begin_ns;
+    std::vector<const StoreRequest*> requests;
+  };
+
+  void read(const StreamEnd& client) {
+    auto peer = client.peer ? streams_.ends.find(*client.peer) : streams_.ends.end();
+    bool recorded = peer != streams_.ends.end() && !peer->second.received.empty();
+    const StreamEnd* server = recorded ? &peer->second : nullptr;
+    std::vector<Event>& events = events_[server ? server->received.front().call.thread : kOutside];
+    for (const Transfers* shared : {&client.sent, &client.received})
+      if (!by_one_process(*shared)) server = nullptr;  // each counts its own bytes
+    read_answers(client, server, read_requests(client, server, events), events);
+  }
+
+  std::vector<Message> read_requests(const StreamEnd& client, const StreamEnd* server,
+                                     std::vector<Event>& events) {
+    std::vector<Message> messages;
+    const StoreRequest* lost = nullptr;  // from which on nothing is told
+    for (const Transfer& sent : client.sent) {
+      Message message{sent.call.begin_ns, client.requests_in(sent)};
+      for (const StoreRequest* request : message.requests)
+        if (static_cast<Asked>(request->operation) == Asked::kUnknown) lost = request;
+      if (message.requests.empty() && lost) message.requests.push_back(lost);
+      if (message.requests.empty()) continue;
+      const Transfer* taken = server ? find_byte(server->received, sent.own_offset) : nullptr;
+      std::int64_t ns = taken ? taken->call.begin_ns : sent.call.begin_ns - job_.clock_error_ns;
+      for (const StoreRequest* request : message.requests)
+        events.push_back({ns, false, nodes_.at(&sent), request});
+      messages.push_back(std::move(message));
+    }
+    return messages;
+  }
+
+  // A client waits for the answer to a request before it sends the next one.
+  void read_answers(const StreamEnd& client, const StreamEnd* server, const std::vector<Message>& messages,
+                    std::vector<Event>& events) {
+    auto next = messages.begin();
+    for (const Transfer& received : client.received) {
+      while (next != messages.end() && next->begin_ns <= received.call.end_ns) ++next;
+      if (next == messages.begin()) continue;
+      const Transfer* given =
+          server ? find_byte(server->sent, received.own_offset + received.bytes - 1) : nullptr;
+      std::int64_t ns = given ? given->call.begin_ns : received.call.end_ns + job_.clock_error_ns;
+      for (const StoreRequest* request : std::prev(next)->requests)
+        events.push_back({ns, true, nodes_.at(&received), request});
+    }
+  }
+
+  void order(std::vector<Event>& events) {
+    std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+      return std::pair(a.ns, a.answers) < std::pair(b.ns, b.answers);
+    });
+    bool all_told =
+        std::all_of(events.begin(), events.end(), [](const Event& event) { return is_told(*event.request); });
+    std::map<std::string_view, Accumulated> keys;
+    Accumulated all(graph_, EdgeKind::kMessage), untold(graph_, EdgeKind::kMessage);
+    for (const Event& event : events) {
+      bool told = is_told(*event.request);
+      Accumulated& key = keys.try_emplace(event.request->key, graph_, EdgeKind::kMessage).first->second;
+      if (event.answers) {
+        if (told) key.acquire(event.node);
+        (told ? untold : all).acquire(event.node, Trust::kUnseen);
+      } else if (changes(*event.request)) {
+        (told ? key : untold).release(event.node);
+        if (!all_told) all.release(event.node);
+      }
+    }
+  }
+
+  const model::Job& job_;
+  const StreamEnds& streams_;
+  const std::map<const Transfer*, Node>& nodes_;
+  Graph& graph_;
+  std::map<ThreadId, std::vector<Event>> events_;  // by the thread that serves
+};
+
+}  // namespace
+
+void add_store_edges(const model::Job& job, const StreamEnds& streams,
+                     const std::map<const Transfer*, Node>& nodes, Graph& graph) {
+  StoreEdges(job, streams, nodes, graph).add();
+}
+
+}  // namespace ddpscope::ordering

@@ -1,0 +1,192 @@
+"""Ranks that a script starts by itself, without a launcher; rank 1 waits for rank 0 by means of the operating system.
+
+usage: ranks_by_hand.py HOW [--forget]: pipe, socket, datagram, memory, signal
+"""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from multiprocessing import shared_memory
+
+
+class Pipe:
+    """Rank 0 closes its end of a pipe."""
+
+    def __init__(self):
+        self.ends = os.pipe()
+
+    def arguments(self):
+        return [str(end) for end in self.ends]
+
+    def descriptors(self):
+        return self.ends
+
+    @staticmethod
+    def tell(receiving, sending):
+        os.close(int(receiving))
+        os.close(int(sending))
+
+    @staticmethod
+    def wait(receiving, sending):
+        os.close(int(sending))
+        while os.read(int(receiving), 1):
+            pass
+
+
+class Socket:
+    """Rank 0 closes a connection, to which it has sent nothing."""
+
+    def __init__(self):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+
+    def arguments(self):
+        return [str(self.listening.getsockname()[1]), str(self.listening.fileno())]
+
+    def descriptors(self):
+        return [self.listening.fileno()]
+
+    connection = None
+
+    @classmethod
+    def meet(cls, rank, port, listening):
+        cls.connection = socket.create_connection(("127.0.0.1", int(port))) if rank == 0 else \
+            socket.socket(fileno=int(listening)).accept()[0]
+
+    @classmethod
+    def tell(cls, *_):
+        cls.connection.close()
+
+    @classmethod
+    def wait(cls, *_):
+        while cls.connection.recv(1):
+            pass
+
+
+class Datagram:
+    """Rank 0 sends a datagram."""
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+
+    def arguments(self):
+        return [str(self.socket.getsockname()[1]), str(self.socket.fileno())]
+
+    def descriptors(self):
+        return [self.socket.fileno()]
+
+    @staticmethod
+    def tell(port, _):
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"ready", ("127.0.0.1", int(port)))
+
+    @staticmethod
+    def wait(_, bound):
+        socket.socket(fileno=int(bound)).recvfrom(16)
+
+
+class Memory:
+    """Rank 0 sets a flag in memory that both share."""
+
+    def __init__(self):
+        self.memory = shared_memory.SharedMemory(create=True, size=4096)
+
+    def arguments(self):
+        return [self.memory.name]
+
+    def descriptors(self):
+        return []
+
+    def end(self):
+        self.memory.unlink()
+
+    @staticmethod
+    def open(name):
+        from multiprocessing import resource_tracker
+        memory = shared_memory.SharedMemory(name)
+        resource_tracker.unregister(memory._name, "shared_memory")
+        return memory
+
+    @classmethod
+    def tell(cls, name):
+        memory = cls.open(name)
+        memory.buf[0] = 1
+
+    @classmethod
+    def wait(cls, name):
+        memory = cls.open(name)
+        while not memory.buf[0]:
+            time.sleep(0.01)
+
+
+class Signal:
+    """Rank 0 sends rank 1 a signal."""
+
+    def arguments(self):
+        return ["pid"]
+
+    def descriptors(self):
+        return []
+
+    @staticmethod
+    def meet(rank, file):
+        if rank == 1:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+
+    @staticmethod
+    def tell(_):
+        os.kill(int(os.environ["PEER"]), signal.SIGUSR1)
+
+    @staticmethod
+    def wait(_):
+        signal.sigwait([signal.SIGUSR1])
+
+
+WAYS = {"pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
+
+
+def run(rank, how, forget, arguments):
+    way = WAYS[how]
+    if hasattr(way, "meet"):
+        way.meet(rank, *arguments)
+    with open(f"own{rank}", "w") as file:
+        file.write("begins")
+    if rank == 0:
+        time.sleep(0.3)
+        with open("data", "w") as file:
+            file.write("of rank 0")
+        if not forget:
+            way.tell(*arguments)
+    elif not forget:
+        way.wait(*arguments)
+    else:
+        time.sleep(0.8)
+    if rank == 1:
+        with open("data") as file:
+            assert file.read() == "of rank 0"
+    time.sleep(0.3)
+
+
+def start(how, forget):
+    way = WAYS[how]()
+    command = [sys.executable, __file__, how, *(["--forget"] if forget else [])]
+    ranks = []
+    for rank in (1, 0):
+        environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "PEER": str(ranks[0].pid if ranks else 0)}
+        ranks.append(subprocess.Popen([*command, *way.arguments()], env=environment, pass_fds=way.descriptors()))
+    for descriptor in way.descriptors():
+        os.close(descriptor)
+    codes = [rank.wait() for rank in ranks]
+    if how == "memory":
+        way.end()
+    return max(codes)
+
+
+if __name__ == "__main__":
+    forget = "--forget" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "--forget"]
+    if "RANK" in os.environ:
+        run(int(os.environ["RANK"]), words[0], forget, words[1:])
+    else:
+        sys.exit(start(words[0], forget))
