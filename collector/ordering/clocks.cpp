@@ -8,9 +8,11 @@ namespace ddpscope::ordering {
 
 Clocks::Clocks(const Graph& graph, const std::vector<ThreadId>& judged, Trust trust) : graph_(graph) {
   components_.assign(graph.threads().size(), kNoComponent);
+  std::size_t size = 0;
   for (ThreadId thread : judged)
     if (std::uint32_t number = graph.number_of(thread); number != Graph::kNoThread)
-      if (components_[number] == kNoComponent) components_[number] = size_++;
+      if (components_[number] == kNoComponent) components_[number] = size++;
+  pool_ = ClockPool(size);
   link(trust);
   run();
 }
@@ -62,7 +64,7 @@ void Clocks::each_after(Node node, Visit visit) const {
 
 void Clocks::run() {
   std::size_t nodes = graph_.nodes();
-  clocks_.resize(nodes);
+  clocks_.assign(nodes, kNoClock);
   waiting_.assign(nodes, 0);
   readers_.assign(nodes, 0);
   std::queue<Node> ready;
@@ -106,51 +108,59 @@ std::size_t Clocks::component(Node node) const {
 // What a node knows while it is put together: another node's clock as long as that says it all.
 class Clocks::Draft {
  public:
-  Draft(Clock known, std::size_t size) : known_(std::move(known)), size_(size) {}
+  Draft(ClockPool& pool, ClockId known) : pool_(pool), known_(pool.keep(known)) {}
 
-  void learn(const Clock& other) {
-    if (!other || other == known_) return;
-    if (!known_) {
-      known_ = other;
-      return;
-    }
+  void learn(ClockId other) {
+    if (other == kNoClock || other == known_) return;
+    if (known_ == kNoClock) return share(other);
+    const std::int64_t *theirs = pool_.values(other), *known = pool_.values(known_);
     bool news = false, all = true;  // anything in `other` that is new; everything known is in `other`
-    for (std::size_t i = 0; i < size_; ++i) {
-      news = news || (*other)[i] > (*known_)[i];
-      all = all && (*other)[i] >= (*known_)[i];
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      news = news || theirs[i] > known[i];
+      all = all && theirs[i] >= known[i];
     }
     if (!news) return;
-    if (all) {
-      known_ = other;
-      own_.reset();
-      return;
-    }
-    Values& values = writable();
-    for (std::size_t i = 0; i < size_; ++i) values[i] = std::max(values[i], (*other)[i]);
+    if (all) return share(other);
+    std::int64_t* values = writable();
+    theirs = pool_.values(other);
+    for (std::size_t i = 0; i < pool_.size(); ++i) values[i] = std::max(values[i], theirs[i]);
   }
 
   void learn(std::size_t component, std::int64_t ns) {
-    if (!known_ || (*known_)[component] < ns) writable()[component] = ns;
+    if (known_ == kNoClock || pool_.values(known_)[component] < ns) writable()[component] = ns;
   }
 
-  Clock take() { return std::move(known_); }
+  ClockId take() { return known_; }
 
  private:
-  Values& writable() {
-    if (!own_) {
-      own_ = known_ ? std::make_shared<Values>(*known_) : std::make_shared<Values>(size_, kNothing);
-      known_ = own_;
-    }
-    return *own_;
+  void share(ClockId other) {
+    pool_.keep(other);
+    pool_.drop(known_);
+    known_ = other;
+    own_ = false;
   }
 
-  Clock known_;
-  std::shared_ptr<Values> own_;  // the same, where it is not shared yet
-  std::size_t size_;
+  std::int64_t* writable() {
+    if (own_) return pool_.values(known_);
+    ClockId made = pool_.make();
+    std::int64_t* values = pool_.values(made);
+    if (known_ == kNoClock)
+      std::fill_n(values, pool_.size(), kNothing);
+    else
+      std::copy_n(pool_.values(known_), pool_.size(), values);
+    pool_.drop(known_);
+    known_ = made;
+    own_ = true;
+    return values;
+  }
+
+  ClockPool& pool_;
+  ClockId known_;
+  bool own_ = false;  // nobody else has it
 };
 
 void Clocks::settle(Node node) {
-  Draft draft(previous_[node] == kNoNode ? Clock{} : clocks_[previous_[node]], size_);
+  Draft draft(pool_, previous_[node] == kNoNode ? kNoClock : clocks_[previous_[node]]);
   for (std::uint32_t i = first_in_[node]; i < first_in_[node + 1]; ++i) {
     Node from = in_[i];
     draft.learn(clocks_[from]);
@@ -158,12 +168,17 @@ void Clocks::settle(Node node) {
   }
   clocks_[node] = draft.take();
   each_before(node, [&](Node before) { leave(before); });
-  if (readers_[node] == 0 && component(node) == kNoComponent) clocks_[node].reset();
+  if (readers_[node] == 0 && component(node) == kNoComponent) forget(node);
+}
+
+void Clocks::forget(Node node) {
+  pool_.drop(clocks_[node]);
+  clocks_[node] = kNoClock;
 }
 
 // A clock that nobody will read any more goes; those of judged threads are asked for in the end.
 void Clocks::leave(Node node) {
-  if (readers_[node] && --readers_[node] == 0 && component(node) == kNoComponent) clocks_[node].reset();
+  if (readers_[node] && --readers_[node] == 0 && component(node) == kNoComponent) forget(node);
 }
 
 std::int64_t Clocks::known(ThreadId of, ThreadId thread, std::int64_t from_ns) const {
@@ -173,8 +188,8 @@ std::int64_t Clocks::known(ThreadId of, ThreadId thread, std::int64_t from_ns) c
   auto later = [&](std::int64_t ns, Node node) { return ns < graph_.ns(node); };
   auto after = std::upper_bound(nodes.begin(), nodes.end(), from_ns, later);
   if (after == nodes.begin()) return kNothing;
-  const Clock& clock = clocks_[*(after - 1)];
-  return clock ? (*clock)[components_[number]] : kNothing;
+  ClockId clock = clocks_[*(after - 1)];
+  return clock == kNoClock ? kNothing : pool_.values(clock)[components_[number]];
 }
 
 }  // namespace ddpscope::ordering

@@ -1,9 +1,9 @@
 // What each node of the graph comes after: for every judged thread the latest moment of its program order.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "collector/ordering/clock_pool.h"
 #include "collector/ordering/graph.h"
 
 namespace ddpscope::ordering {
@@ -25,8 +25,6 @@ class Clocks {
   bool contradictory() const { return contradictory_; }
 
  private:
-  using Values = std::vector<std::int64_t>;     // ns, by component
-  using Clock = std::shared_ptr<const Values>;  // none: knows nothing
   class Draft;
 
   void link(Trust trust);
@@ -35,6 +33,7 @@ class Clocks {
   std::vector<Node> find_left();
   std::size_t component(Node node) const;
   void leave(Node node);
+  void forget(Node node);
   template <class Visit>
   void each_before(Node node, Visit visit) const;
   template <class Visit>
@@ -45,8 +44,8 @@ class Clocks {
 
   const Graph& graph_;
   std::vector<std::size_t> components_;  // by thread number of the graph
-  std::size_t size_ = 0;                 // of a clock
-  std::vector<Clock> clocks_;            // by node; dropped once nobody asks
+  ClockPool pool_{0};                    // of values in ns, by component
+  std::vector<ClockId> clocks_;          // by node; kNoClock: knows nothing, or dropped as nobody will ask
   std::vector<Node> previous_, next_;    // in program order
   std::vector<std::uint32_t> first_in_, first_out_;
   std::vector<Node> in_, out_;
