@@ -27,9 +27,10 @@ class ProcessEdges {
 
   void run() {
     for (process_ = 0; process_ < job_.processes.size(); ++process_)
-      model::for_each(job_.processes[process_].file,
-                      {Operation::kFork, Operation::kSpawn, Operation::kExecute, Operation::kWaitChild},
-                      [&](model::EventPlace place, const Record& record) { see(place, record); });
+      model::for_each(
+          job_.processes[process_].file,
+          {Operation::kFork, Operation::kSpawn, Operation::kExecute, Operation::kWaitChild, Operation::kKill},
+          [&](model::EventPlace place, const Record& record) { see(place, record); });
     for (std::uint32_t child = 0; child < job_.processes.size(); ++child)
       if (!linked_.count(child)) link_unseen(child);
   }
