@@ -9,6 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 rounds=20
 silent_seeds=17        # of every healthy twin of the trainer, at 2, 4 and 8 ranks each: 51 runs
 silent_torch_seeds=10  # of every healthy PyTorch job
+torch2_wheels=(torch==2.6.0 numpy==2.4.6 pytest==9.2.0 safetensors==0.4.5)
 fuzz_seconds=1800
 table=docs/long-runs.md
 commit=$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo '+')
@@ -38,6 +39,17 @@ part_silence() {
       echo "$folder $seed" >>"$progress"
     done
   done
+}
+
+# The PyTorch jobs with a torch 2 of PyPI (5 GB with its CUDA libraries), whose store speaks another protocol and
+# which has watchdog and heartbeat threads.
+part_torch2() {
+  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  local python=build/long/torch2/bin/python
+  [ -x $python ] || python3 -m venv build/long/torch2
+  $python -m pip install --quiet --disable-pip-version-check "${torch2_wheels[@]}" || return 1
+  DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python PYTHONDONTWRITEBYTECODE=1 \
+    $python -m pytest -q -rsx -p no:cacheprovider tests/torch
 }
 
 part_asan() { sanitized asan; }

@@ -47,7 +47,7 @@ def test_memory_mapped_tokens_accumulation_and_logs(tmp_path, seed):
     rng = ddpscope.draw(seed, "memmap")
     ranks = rng.choice([2, 3, 4])
     job = Job("lm_memmap.py", ranks=ranks, arguments=[
-        "tokens.bin", "--run", f"run{rng.randrange(100)}", "--accumulate", rng.choice([2, 4]), "--seed",
+        "tokens.bin", "--name", f"run{rng.randrange(100)}", "--accumulate", rng.choice([2, 4]), "--seed",
         rng.randrange(1000)])
     trace = run_twice(job, tmp_path, lambda folder: make_tokens(folder / "tokens.bin", 20000, seed))
     expect_silence(trace, ranks)

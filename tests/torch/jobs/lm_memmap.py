@@ -32,7 +32,7 @@ class ScalarLog:
 
 parser = argparse.ArgumentParser()
 parser.add_argument("tokens")
-parser.add_argument("--run", required=True)
+parser.add_argument("--name", required=True)
 parser.add_argument("--steps", type=int, default=24)
 parser.add_argument("--accumulate", type=int, default=2)
 parser.add_argument("--width", type=int, default=32)
@@ -43,10 +43,10 @@ dist.init_process_group("gloo")
 rank, world = dist.get_rank(), dist.get_world_size()
 torch.manual_seed(args.seed)
 rng = np.random.default_rng(args.seed + rank)
-os.makedirs(args.run, exist_ok=True)
-logging.basicConfig(filename=os.path.join(args.run, f"rank{rank}.log"), level=logging.INFO)
-everyone = open(os.path.join(args.run, "all_ranks.log"), "a", buffering=1)
-scalars = ScalarLog(os.path.join(args.run, "tb")) if rank == 0 else None
+os.makedirs(args.name, exist_ok=True)
+logging.basicConfig(filename=os.path.join(args.name, f"rank{rank}.log"), level=logging.INFO)
+everyone = open(os.path.join(args.name, "all_ranks.log"), "a", buffering=1)
+scalars = ScalarLog(os.path.join(args.name, "tb")) if rank == 0 else None
 
 tokens = np.memmap(args.tokens, dtype=np.uint16, mode="r")
 vocab = 256
