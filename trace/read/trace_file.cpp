@@ -54,6 +54,13 @@ bool is_complete(int fd) {
   return ::pread(fd, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header)) && header.ended;
 }
 
+// A file on tmpfs would get a page for each hole that is looked at through a mapping; on a full one SIGBUS
+// comes instead. Where a disk failed while it was recorded, there are holes.
+bool has_holes(const struct stat& status) {
+  constexpr std::uint64_t kBlock = 512;  // of st_blocks, whatever the file system's are
+  return static_cast<std::uint64_t>(status.st_blocks) * kBlock < static_cast<std::uint64_t>(status.st_size);
+}
+
 // Bytes read, fewer than asked for if the file is shorter by now; -1: errno says why.
 ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
   std::size_t at = 0;
@@ -101,7 +108,7 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
     ::close(fd);
     return not_ours(path.string());
   }
-  if (is_complete(fd)) {
+  if (is_complete(fd) && !has_holes(status)) {
     MappedFile mapped = MappedFile::of(fd, static_cast<std::size_t>(status.st_size));
     if (std::span<const unsigned char> bytes = mapped.bytes(); !bytes.empty()) {
       ::close(fd);

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,27 @@ int fill_and_free_small_disk(const std::filesystem::path& folder) {
   write_records(file, thread, 2'000);
   std::uint64_t lost_afterwards = health(file, Health::kept_records_lost) - lost;
   return lost_afterwards < 2'000 ? 0 : __LINE__;
+}
+
+// What is punched out of a trace for want of room must not be taken from the disk again by who reads it.
+TEST(DiskFull, ReadingTakesNoRoom) {
+  Recording recording;
+  recording.close(recording.open_kept(recording.thread(), 1));
+  recording.file().header().ended = 1;
+  const std::string copy = "/dev/shm/ddpscope-test-holes." + std::to_string(getpid());
+  std::filesystem::copy_file(recording.file().path(), copy);
+  std::filesystem::resize_file(copy, std::filesystem::file_size(copy) + (1 << 20));
+  auto blocks = [&copy] {
+    struct stat status {};
+    EXPECT_EQ(stat(copy.c_str(), &status), 0);
+    return status.st_blocks;
+  };
+  auto before = blocks();
+  auto trace = TraceFile::open(copy);
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(all_records(*trace).size(), 1u);
+  EXPECT_EQ(blocks(), before);
+  std::filesystem::remove(copy);
 }
 
 TEST(DiskFull, RecordingGoesOnWhenThereIsRoomAgain) {
