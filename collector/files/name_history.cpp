@@ -48,7 +48,8 @@ void mark_makers(std::vector<FileEvent>& events) {
   std::set<Name> exists;
   for (FileEvent& event : events) {
     event.made = made_by(event);
-    event.fresh = event.made != kNoName && (!exists.count(event.made) || event.flags & O_EXCL);
+    bool exclusive = event.flags & O_EXCL || event.operation == Operation::kLink;
+    event.fresh = event.made != kNoName && (exclusive || !exists.count(event.made));
     if (removes(event) || is_miss(event)) exists.erase(event.name);
     if (is_look(event) && !event.error) exists.insert(event.name);
     if (event.made != kNoName) exists.insert(event.made);

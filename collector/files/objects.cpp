@@ -167,7 +167,8 @@ class Sorting {
     if (at.error) return;
     if (moves) remove_all(index);
     if (at.target == kNoName) return;
-    add_to_name(at.target, AccessKind::kPut, index);
+    // A link is made only where nothing has the name: it takes nothing's place, and none can be lost by that.
+    if (at.operation == Operation::kRename) add_to_name(at.target, AccessKind::kPut, index);
     auto source = inode_of_.find(at.name);
     Content moved{};
     bool known = source != inode_of_.end();

@@ -259,7 +259,8 @@ class Survey {
       return;
     auto call = trace::payload_of<payload::FileName>(record);
     Name name = name_of(event.process, call.path);
-    Name target = call.target ? name_of(event.process, call.target) : kNoName;
+    bool two_names = operation == Operation::kRename || operation == Operation::kLink;
+    Name target = two_names && call.target ? name_of(event.process, call.target) : kNoName;
     if (!counts(name) && !counts(target)) return;
     FileEvent changed = make(event, record, operation, name);
     changed.target = target;

@@ -71,6 +71,7 @@ class FileEdges {
     const FileEvent& event = names_.events[index];
     if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
       renames_[event.target].push_back(&event);
+    if (event.operation == Operation::kLink && !event.error) follow_removal(event, event.target);
     if (removes(event)) removed_[event.name] = &event;
     if (!is_look(event)) return;
     Looker looker{thread_of(event), event.name};
@@ -84,7 +85,7 @@ class FileEdges {
     }
     if (event.error) return;
     if (event.operation == Operation::kOpen && event.flags & O_CREAT) {
-      if (event.flags & O_EXCL) follow_removal(event);
+      if (event.flags & O_EXCL) follow_removal(event, event.name);
     } else {
       end_polling(looker, index);
       follow_renames(index);
@@ -166,8 +167,8 @@ class FileEdges {
   }
 
   // Nobody can make what is there already.
-  void follow_removal(const FileEvent& made) {
-    auto removal = removed_.find(made.name);
+  void follow_removal(const FileEvent& made, Name name) {
+    auto removal = removed_.find(name);
     if (removal != removed_.end() && thread_of(*removal->second) != thread_of(made))
       graph_.edge(graph_.through(span_of(*removal->second)), graph_.after(span_of(made)), EdgeKind::kFile);
   }

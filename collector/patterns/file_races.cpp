@@ -122,6 +122,18 @@ class Races {
     return at.part || at.operation == Operation::kOpen || at.operation == Operation::kTruncate;
   }
 
+  // All ranks clear away what an earlier run left: to come too late is none of their failures, unless it ends
+  // one, which its own removal tells.
+  bool clears_away(const Object& object, const Access& use) const {
+    if (use.kind != AccessKind::kOpen && use.kind != AccessKind::kList) return false;
+    const FileEvent& looked = event(use.event);
+    return std::any_of(object.accesses.begin(), object.accesses.end(), [&](const Access& access) {
+      const FileEvent& at = event(access.event);
+      bool deletes = at.operation == Operation::kUnlink || at.operation == Operation::kRemoveDirectory;
+      return deletes && access.event > use.event && span_of(at).thread == span_of(looked).thread;
+    });
+  }
+
   // What failed was hurt by the removal before it; what succeeded may be by the one after it.
   void compare_removals(const Object& object, const Accesses& removals, const Access& use) {
     auto later = first_after(removals, event(use.event).begin_ns);
@@ -144,6 +156,7 @@ class Races {
     if (use.kind == AccessKind::kMiss && !misses_what_was_there(object, removal, use)) return false;
     if (use.kind == AccessKind::kVain && !fails_by_removal(object, removal, use)) return false;
     if (use.kind == AccessKind::kPut && is_consumed(object, removal, use)) return false;
+    if (clears_away(object, use)) return false;
     return judge(object, removal, use, found_.unjudged_removals);
   }
 
