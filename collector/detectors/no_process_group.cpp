@@ -63,6 +63,14 @@ bool run_together(const model::Job& job, const std::vector<Training>& trainings)
   return last_start < first_end;
 }
 
+// A job that was killed may have been about to make its group: it went through its samples to prepare them.
+bool ended_by_themselves(const model::Job& job, const std::vector<Training>& trainings) {
+  return std::all_of(trainings.begin(), trainings.end(), [&](const Training& training) {
+    std::int32_t process = job.process_of_rank(training.rank);
+    return process >= 0 && job.processes[static_cast<std::size_t>(process)].header().ended;
+  });
+}
+
 // "ranks 0 and 1, ranks 2 and 3"
 std::string list_parts(const Parts& parts) {
   std::string text;
@@ -212,6 +220,8 @@ void detect_no_process_group(const Facts& facts, findings::Outcome& outcome) {
   apart.parts = connections.at_most;
   if (apart.trainings.size() < ranks.size() || !run_together(facts.job, apart.trainings))
     return leave_unjudged(outcome, "nothing connects them, and it does not show that each trains");
+  if (!apart.all_update() && !ended_by_themselves(facts.job, apart.trainings))
+    return leave_unjudged(outcome, "the job was ended before it showed that the ranks make no group");
   apart.kept = find_kept_work(facts, apart.parts, apart.trainings);
   // Who reads everything twice and writes once may measure the reading.
   bool saved = apart.kept.kind != KeptWork::Kind::kUnknown && (apart.all_update() || apart.kept.times > 1);
