@@ -86,15 +86,16 @@ bool populate(char* address, std::size_t bytes, Access access) {
 }
 
 // A read of one page maps those around it that are in memory: in a kernel as it comes, sixteen from the last
-// multiple of sixteen on or, if that lies before it, from the start of the mapping. In a file on tmpfs, whose
-// pages nobody writes back, what is mapped so may be written without another fault.
+// multiple of sixteen on or, if that lies before it, from the start of the mapping, but none beyond the 512
+// that its page table holds. In a file on tmpfs, whose pages nobody writes back, what is mapped so may be
+// written without another fault.
 bool populate_by_windows(char* address, std::size_t bytes) {
-  constexpr std::uintptr_t kWindow = 64 * 1024;
-  if (!populate(address, kPageBytes, Access::kRead)) return false;
-  char* end = address + bytes;
-  for (char* at = address + kWindow; at < end;) {
-    if (!populate(at, kPageBytes, Access::kRead)) return false;
-    at += kWindow - reinterpret_cast<std::uintptr_t>(at) % kWindow;
+  constexpr std::uintptr_t kWindow = 16 * kPageBytes, kTable = 512 * kPageBytes;
+  auto begin = reinterpret_cast<std::uintptr_t>(address);
+  for (std::uintptr_t at = begin, end = begin + bytes; at < end;) {
+    if (!populate(reinterpret_cast<char*>(at), kPageBytes, Access::kRead)) return false;
+    std::uintptr_t window = at == begin ? at + kWindow : at + kWindow - at % kWindow;
+    at = std::min(window, at + kTable - at % kTable);
   }
   return true;
 }
