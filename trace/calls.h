@@ -1,5 +1,6 @@
 // Calls, their operations and payloads, made from calls.def; compile-time tables, no code at run time.
 #pragma once
+#include <array>
 #include <cstdint>
 
 #include "trace/payloads.h"
@@ -50,10 +51,20 @@ constexpr std::uint16_t kCallNumbers = 1024;  // every number in calls.def is be
 // nullptr for a number that this version does not know.
 const CallInfo* find_call(std::uint16_t number);
 
-inline Operation operation_of(Call call) {
-  const CallInfo* info = find_call(static_cast<std::uint16_t>(call));
-  return info ? info->operation : Operation::kNone;
+namespace detail {
+constexpr std::array<Operation, kCallNumbers> operations_by_number() {
+  std::array<Operation, kCallNumbers> operations{};
+  for (const CallInfo& info : kCalls) operations[static_cast<std::uint16_t>(info.call)] = info.operation;
+  return operations;
 }
+inline constexpr auto kOperationsByNumber = operations_by_number();
+}  // namespace detail
+
+// Of a record's call; kNone for a number that this version does not know.
+inline Operation operation_of(std::uint16_t number) {
+  return number < kCallNumbers ? detail::kOperationsByNumber[number] : Operation::kNone;
+}
+inline Operation operation_of(Call call) { return operation_of(static_cast<std::uint16_t>(call)); }
 
 // PayloadOf<Call::ncclAllReduce> is payload::Collective: a hook that fills another payload does not compile.
 template <Call call>

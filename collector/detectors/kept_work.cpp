@@ -23,13 +23,16 @@ constexpr std::uint64_t kLeastSave = 4096;  // bytes
 class Removals {
  public:
   explicit Removals(const model::Job& job) {
-    for (std::uint32_t process = 0; process < job.processes.size(); ++process)
-      model::for_each(job.processes[process].file, [&](model::EventPlace place, const trace::Record& record) {
-        if (trace::operation_of(static_cast<trace::Call>(record.call)) != trace::Operation::kUnlink) return;
-        auto call = trace::payload_of<trace::payload::FileName>(record);
-        std::string_view path = job.processes[process].file.string(call.path);
-        if (!call.error) removals_.emplace(std::pair(process, path), job.begin_ns({process, place}));
-      });
+    for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
+      const trace::TraceFile& file = job.processes[process].file;
+      model::for_each(file, {trace::Operation::kUnlink},
+                      [&](model::EventPlace place, const trace::Record& record) {
+                        auto call = trace::payload_of<trace::payload::FileName>(record);
+                        std::string_view path = file.string(call.path);
+                        if (!call.error)
+                          removals_.emplace(std::pair(process, path), job.begin_ns({process, place}));
+                      });
+    }
   }
 
   bool holds(const WrittenFile& file) const {

@@ -33,7 +33,7 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
   model::for_each_in_time(job.processes[member.process].file,
                           [&](model::EventPlace place, const Record& record) {
                             EventRef event{member.process, place};
-                            Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+                            Operation operation = trace::operation_of(record.call);
                             if (operation == Operation::kExit) signs.exit = event;
                             if (record.thread != thread) return;
                             signs.last = event;
@@ -49,7 +49,7 @@ std::optional<int> find_signal(const Job& job, const Process& gone) {
   for (const Process& process : job.processes) {
     if (process.header().pid != gone.header().parent_pid || process.host != gone.host) continue;
     model::for_each(process.file, [&](model::EventPlace, const Record& record) {
-      if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kWaitChild) return;
+      if (trace::operation_of(record.call) != Operation::kWaitChild) return;
       auto awaited = trace::payload_of<trace::payload::Process>(record);
       if (awaited.pid == gone.header().pid && WIFSIGNALED(awaited.status)) signal = WTERMSIG(awaited.status);
     });

@@ -40,8 +40,8 @@ bool removes(const FileEvent& event) {
                           event.operation == Operation::kRemoveDirectory);
 }
 
-bool lists(const FileEvent& event) {
-  return event.operation == Operation::kOpenDirectory || event.operation == Operation::kReadDirectory;
+bool lists(Operation operation) {
+  return operation == Operation::kOpenDirectory || operation == Operation::kReadDirectory;
 }
 
 void mark_makers(std::vector<FileEvent>& events) {

@@ -155,9 +155,8 @@ class Sorting {
   void remove_all(std::uint32_t index) {
     Name name = event(index).name;
     add_to_name(name, AccessKind::kRemove, index);
-    std::string below = names_.places[name] + "/";
-    for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below); ++it)
-      add_to_name(it->second, AccessKind::kRemove, index);
+    for_each_below(by_place_, names_.places[name],
+                   [&](Name below) { add_to_name(below, AccessKind::kRemove, index); });
   }
 
   void rename(std::uint32_t index) {

@@ -56,7 +56,7 @@ class Reader {
     constexpr trace::OperationSet kReading{Operation::kOpen, Operation::kRead, Operation::kClose,
                                            Operation::kStreamSend, Operation::kStreamReceive};
     model::for_each_in_time(file_, kReading, [&](model::EventPlace place, const trace::Record& record) {
-      Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+      Operation operation = trace::operation_of(record.call);
       if (operation == Operation::kOpen)
         open(place, record);
       else if (operation == Operation::kRead)
@@ -167,7 +167,7 @@ std::vector<ItemStream> find_item_streams(const model::Job& job) {
 
 model::EventRef opening_of(const model::Job& job, model::EventRef event) {
   const model::Process& process = job.processes[event.process];
-  if (trace::operation_of(static_cast<trace::Call>(job.record(event).call)) == Operation::kOpen) return event;
+  if (trace::operation_of(job.record(event).call) == Operation::kOpen) return event;
   std::uint32_t number = trace::payload_of<trace::payload::FileIo>(job.record(event)).file;
   model::EventRef opening = event;
   model::for_each(process.file, {Operation::kOpen},

@@ -29,10 +29,6 @@ bool looks_up(Operation operation) {
   return operation == Operation::kStat || operation == Operation::kAccess;
 }
 
-bool lists(Operation operation) {
-  return operation == Operation::kOpenDirectory || operation == Operation::kReadDirectory;
-}
-
 constexpr trace::OperationSet kConcernFiles =
     trace::OperationSet::range(Operation::kOpen, Operation::kReadDirectory) |
     trace::OperationSet{Operation::kLock};
@@ -91,7 +87,7 @@ class Survey {
       openings_.clear();
       model::for_each_in_time(job_.processes[process].file, kConcernFiles,
                               [&](model::EventPlace place, const Record& record) {
-                                visit(process, place, record, trace::operation_by_number(record.call));
+                                visit(process, place, record, trace::operation_of(record.call));
                               });
     }
   }
@@ -162,9 +158,7 @@ class Survey {
 
   template <class Visit>
   void for_each_below(Name folder, Visit visit) const {
-    std::string below = out_.places[folder] + "/";
-    for (auto it = by_place_.lower_bound(below); it != by_place_.end() && it->first.starts_with(below); ++it)
-      visit(it->second);
+    files::for_each_below(by_place_, out_.places[folder], visit);
   }
 
   void choose() {

@@ -41,8 +41,16 @@ bool is_look(const FileEvent& event);  // at a name: stat, access, open
 bool is_miss(const FileEvent& event);  // such a one that found nothing
 // A mapping whose writes others see; protection and flags as mmap() takes them.
 bool shares_writes(std::uint64_t protection, std::uint64_t flags);
-bool removes(const FileEvent& event);  // its name has no meaning from here on
-bool lists(const FileEvent& event);    // the entries of a folder, or begins to
+bool removes(const FileEvent& event);    // its name has no meaning from here on
+bool lists(trace::Operation operation);  // the entries of a folder, or begins to
+
+// The names in a folder, however deep; `by_place`: a map from places to names.
+template <class ByPlace, class Visit>
+void for_each_below(const ByPlace& by_place, const std::string& folder, Visit visit) {
+  std::string below = folder + "/";
+  for (auto it = by_place.lower_bound(below); it != by_place.end() && it->first.starts_with(below); ++it)
+    visit(it->second);
+}
 
 struct SharedNames {
   std::vector<std::string> places;                           // see Places

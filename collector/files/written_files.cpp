@@ -38,7 +38,7 @@ class ProcessWrites {
       : job_(job), process_(process), files_(files), changes_(changes) {}
 
   void see(model::EventPlace place, const trace::Record& record) {
-    switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
+    switch (trace::operation_of(record.call)) {
       case Operation::kOpen:
         return open(place, record);
       case Operation::kWrite: {

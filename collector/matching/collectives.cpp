@@ -156,7 +156,7 @@ void Builder::add_process() {
   sequences_.clear();
   constexpr auto kWanted = trace::OperationSet::range(Operation::kAllReduce, Operation::kCommunicatorQuery);
   model::for_each(job_.processes[process_].file, kWanted, [&](EventPlace place, const Record& record) {
-    found_.push_back({&record, place, trace::operation_by_number(record.call)});
+    found_.push_back({&record, place, trace::operation_of(record.call)});
   });
   auto earlier = [](const Found& a, const Found& b) { return a.record->begin < b.record->begin; };
   if (!std::is_sorted(found_.begin(), found_.end(), earlier))

@@ -31,7 +31,7 @@ struct Lane {
     for (; at < order.size(); ++at, index = 0) {
       std::span<const trace::Record> records = (*spans)[order[at]].records;
       for (; index < records.size(); ++index)
-        if (wanted->has(trace::operation_by_number(records[index].call))) return true;
+        if (wanted->has(trace::operation_of(records[index].call))) return true;
     }
     return false;
   }
@@ -100,8 +100,7 @@ void for_each(const trace::TraceFile& file, const trace::OperationSet& wanted, V
     const auto& records = file.records()[span].records;
     for (std::uint32_t index = 0; index < records.size(); ++index) {
       const trace::Record& record = records[index];
-      if (record.call && wanted.has(trace::operation_by_number(record.call)))
-        visit(EventPlace{span, index}, record);
+      if (record.call && wanted.has(trace::operation_of(record.call))) visit(EventPlace{span, index}, record);
     }
   }
 }

@@ -45,7 +45,7 @@ class Completions {
   }
 
   void see(const Record& record) {
-    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+    Operation operation = trace::operation_of(record.call);
     if (operation == Operation::kGroupStart && trace::payload_of<payload::Group>(record).depth == 0)
       opened_[record.thread] = ns(record.begin);
     if (operation == Operation::kGroupEnd && trace::payload_of<payload::Group>(record).depth == 0 &&

@@ -56,7 +56,7 @@ void Replay::collect() {
       trace::OperationSet{Operation::kCopy};
   model::for_each(
       job_.processes[process_].file, kOrdering, [&](model::EventPlace place, const Record& record) {
-        Operation operation = trace::operation_by_number(record.call);
+        Operation operation = trace::operation_of(record.call);
         entries_.push_back({{job_.time_ns(process_, record.begin), &record, place, operation}, kNone});
       });
   auto earlier = [](const Entry& a, const Entry& b) { return a.call.begin_ns < b.call.begin_ns; };

@@ -62,7 +62,7 @@ class Listings {
 void add_listing_edges(const model::Job& job, const files::SharedNames& names, Graph& graph) {
   Listings listings(job, names, graph);
   for (const FileEvent& event : names.events)
-    if (files::lists(event) && !event.error) listings.see(event);
+    if (files::lists(event.operation) && !event.error) listings.see(event);
 }
 
 }  // namespace ddpscope::ordering

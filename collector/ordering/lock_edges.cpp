@@ -63,7 +63,7 @@ class LockEdges {
   static std::int64_t at(const Event& event) { return event.takes ? event.call.end_ns : event.call.begin_ns; }
 
   void see(model::EventRef event, const Record& record) {
-    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+    Operation operation = trace::operation_of(record.call);
     const trace::CallInfo* info = trace::find_call(record.call);
     if (operation == Operation::kOpen && info->payload == trace::PayloadKind::kFileOpen) {
       auto opened = trace::payload_of<payload::FileOpen>(record);

@@ -37,7 +37,7 @@ class ProcessEdges {
 
  private:
   void see(model::EventPlace place, const Record& record) {
-    switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
+    switch (trace::operation_of(record.call)) {
       case Operation::kFork:
       case Operation::kSpawn:
         return made(place, record);

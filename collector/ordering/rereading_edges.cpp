@@ -43,7 +43,7 @@ bool is_other_work(const trace::Record& record) {
     case trace::PayloadKind::kHandOver:
       return true;
     default:
-      return trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kStreamReceive;
+      return trace::operation_of(record.call) == Operation::kStreamReceive;
   }
 }
 
@@ -69,7 +69,7 @@ class Rereading {
     const FileEvent& at = event(index);
     note_writing(at);
     bool looks = files::is_look(at) && (at.error || at.operation != Operation::kOpen);
-    if (looks || files::lists(at) || at.operation == Operation::kClose) return;
+    if (looks || files::lists(at.operation) || at.operation == Operation::kClose) return;
     ThreadId thread = span_of(at).thread;
     Run& run = running_[thread];
     bool opens = at.operation == Operation::kOpen && (at.flags & O_ACCMODE) == O_RDONLY;

@@ -41,8 +41,7 @@ std::set<ThreadId> find_servers(const model::Job& job, const StreamEnds& streams
   if (servers.empty()) return servers;
   for (std::uint32_t i = 0; i < job.processes.size(); ++i)
     model::for_each(job.processes[i].file, [&](model::EventPlace, const Record& record) {
-      if (!belongs_to_serving(trace::operation_of(static_cast<trace::Call>(record.call))))
-        servers.erase({i, record.thread});
+      if (!belongs_to_serving(trace::operation_of(record.call))) servers.erase({i, record.thread});
     });
   return servers;
 }

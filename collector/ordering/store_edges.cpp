@@ -10,33 +10,18 @@
 namespace ddpscope::ordering {
 namespace {
 
+using trace::StoreOperation;
 using Transfers = std::vector<Transfer>;
 
-// Values of trace/named_values.def (storeoperation).
-enum class Asked : std::uint8_t {
-  kUnknown,
-  kSet,
-  kCompareSet,
-  kGet,
-  kAdd,
-  kCheck,
-  kWait,
-  kCountKeys,
-  kRemove,
-  kAppend,
-  kWatch,
-  kPush,
-};
-
 bool changes(const StoreRequest& request) {
-  switch (static_cast<Asked>(request.operation)) {
-    case Asked::kUnknown:
-    case Asked::kSet:
-    case Asked::kCompareSet:
-    case Asked::kAdd:
-    case Asked::kRemove:
-    case Asked::kAppend:
-    case Asked::kPush:
+  switch (request.operation) {
+    case StoreOperation::kUnknown:
+    case StoreOperation::kSet:
+    case StoreOperation::kCompareSet:
+    case StoreOperation::kAdd:
+    case StoreOperation::kRemove:
+    case StoreOperation::kAppend:
+    case StoreOperation::kPush:
       return true;
     default:
       return false;
@@ -44,7 +29,7 @@ bool changes(const StoreRequest& request) {
 }
 
 bool is_told(const StoreRequest& request) {
-  return static_cast<Asked>(request.operation) != Asked::kUnknown && !request.key.empty();
+  return request.operation != StoreOperation::kUnknown && !request.key.empty();
 }
 
 bool by_one_process(const Transfers& transfers) {
@@ -108,7 +93,7 @@ class StoreEdges {
     for (const Transfer& sent : client.sent) {
       Message message{sent.call.begin_ns, client.requests_in(sent)};
       for (const StoreRequest* request : message.requests)
-        if (static_cast<Asked>(request->operation) == Asked::kUnknown) lost = request;
+        if (request->operation == StoreOperation::kUnknown) lost = request;
       if (message.requests.empty() && lost) message.requests.push_back(lost);
       if (message.requests.empty()) continue;
       const Transfer* taken = server ? find_byte(server->received, sent.own_offset) : nullptr;

@@ -13,9 +13,6 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-// Values of trace/named_values.def (streamflags).
-constexpr std::uint32_t kStreamEnded = 1, kSendingEnds = 2, kDatagrams = 8;
-
 struct Joining {
   EndId end;
   Span call;
@@ -81,7 +78,7 @@ class Reader {
       hold(socket, record);
       out_.ends[socket].made = true;
     }
-    switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
+    switch (trace::operation_of(record.call)) {
       case Operation::kStreamSend:
       case Operation::kStreamReceive:
         return moved(place, record);
@@ -107,10 +104,10 @@ class Reader {
   void moved(model::EventPlace place, const Record& record) {
     auto io = trace::payload_of<payload::StreamIo>(record);
     hold(end(io.inode), record);
-    if (io.flags & kStreamEnded) out_.ends[end(io.inode)].found_ended.push_back(span(place, record));
-    if (io.flags & kDatagrams) out_.ends[end(io.inode)].datagrams = true;
+    if (io.flags & trace::kStreamEnded) out_.ends[end(io.inode)].found_ended.push_back(span(place, record));
+    if (io.flags & trace::kDatagrams) out_.ends[end(io.inode)].datagrams = true;
     if (!io.bytes) return;
-    bool sends = trace::operation_of(static_cast<trace::Call>(record.call)) == Operation::kStreamSend;
+    bool sends = trace::operation_of(record.call) == Operation::kStreamSend;
     StreamEnd& own = out_.ends[end(io.inode)];
     (sends ? own.sent : own.received).push_back({span(place, record), io.offset, io.bytes, io.count});
   }
@@ -118,7 +115,8 @@ class Reader {
   void named(const Record& record) {
     auto named = trace::payload_of<payload::StoreKey>(record);
     std::string key(job_.processes[process_].file.string(named.key));
-    out_.ends[end(named.inode)].requests.push_back({process_, named.offset, named.operation, std::move(key)});
+    out_.ends[end(named.inode)].requests.push_back(
+        {process_, named.offset, static_cast<trace::StoreOperation>(named.operation), std::move(key)});
   }
 
   void hold(EndId id, const Record& record) { out_.ends[id].holders[process_].insert(record.thread); }
@@ -126,7 +124,7 @@ class Reader {
   void given_up(model::EventPlace place, const Record& record) {
     auto io = trace::payload_of<payload::StreamIo>(record);
     hold(end(io.inode), record);
-    if (io.flags & kSendingEnds) out_.ends[end(io.inode)].given_up.push_back(span(place, record));
+    if (io.flags & trace::kSendingEnds) out_.ends[end(io.inode)].given_up.push_back(span(place, record));
   }
 
   void paired(const Record& record) {
@@ -209,7 +207,7 @@ class Reader {
 }  // namespace
 
 std::vector<const StoreRequest*> StreamEnd::requests_in(const Transfer& message) const {
-  StoreRequest wanted{message.call.thread.process, message.own_offset, 0, {}};
+  StoreRequest wanted{message.call.thread.process, message.own_offset, {}, {}};
   std::vector<const StoreRequest*> found;
   for (auto request = std::lower_bound(requests.begin(), requests.end(), wanted, in_order);
        request != requests.end() && request->process == wanted.process &&

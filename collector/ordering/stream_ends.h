@@ -10,6 +10,7 @@
 
 #include "collector/model/job.h"
 #include "collector/ordering/graph.h"
+#include "trace/streams.h"
 
 namespace ddpscope::ordering {
 
@@ -28,11 +29,11 @@ struct Transfer {
   std::uint32_t count;  // of the run
 };
 
-// What a client asks of a key-value store (trace/named_values.def: storeoperation), one for each key.
+// What a client asks of a key-value store, one for each key.
 struct StoreRequest {
   std::uint32_t process;
   std::uint64_t own_offset;  // of its message, as in Transfer
-  std::uint8_t operation;
+  trace::StoreOperation operation;
   std::string key;  // empty: none, or not told
 };
 

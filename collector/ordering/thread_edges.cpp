@@ -39,7 +39,7 @@ class ProcessThreads {
       : job_(job), process_(process), waiting_sites_(waiting_sites), graph_(graph) {}
 
   void see(model::EventPlace place, const Record& record) {
-    switch (trace::operation_of(static_cast<trace::Call>(record.call))) {
+    switch (trace::operation_of(record.call)) {
       case Operation::kThreadCreate:
         return created(place, record);
       case Operation::kThreadJoin:
@@ -110,7 +110,7 @@ class SharedSemaphores {
   explicit SharedSemaphores(const Job& job) : job_(job) {}
 
   void see(std::uint32_t process, model::EventPlace place, const Record& record) {
-    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+    Operation operation = trace::operation_of(record.call);
     if (operation != Operation::kSharedPost && operation != Operation::kSharedWait) return;
     auto semaphore = trace::payload_of<payload::SharedSemaphore>(record);
     if (!record.end || semaphore.error) return;

@@ -36,7 +36,7 @@ ThreadNews read_threads(const trace::TraceFile& file) {
   model::for_each(file, [&](model::EventPlace, const Record& record) {
     auto [known, fresh] = news.first_ticks.emplace(record.thread, record.begin);
     known->second = std::min(known->second, record.begin);
-    Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+    Operation operation = trace::operation_of(record.call);
     bool tells = operation == Operation::kThreadCreate || operation == Operation::kThreadJoin ||
                  operation == Operation::kHandOver || operation == Operation::kWaitingSite;
     news.hand_overs = news.hand_overs || tells;

@@ -112,9 +112,9 @@ class Streams {
  private:
   // Connections that came about, to whomever.
   void find_joined(std::uint32_t process) {
-    model::for_each(job_.processes[process].file, [&](model::EventPlace, const trace::Record& record) {
-      Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
-      if (operation != Operation::kConnect && operation != Operation::kAccept) return;
+    constexpr trace::OperationSet kJoining{Operation::kConnect, Operation::kAccept};
+    const trace::TraceFile& file = job_.processes[process].file;
+    model::for_each(file, kJoining, [&](model::EventPlace, const trace::Record& record) {
       auto connection = trace::payload_of<trace::payload::Connection>(record);
       EndId id{job_.processes[process].host, connection.inode};
       bool under_way = connection.error == EINPROGRESS || connection.error == EALREADY;
@@ -223,8 +223,8 @@ void join_by_locks(const Job& job, const std::vector<Training>& trainings, Netwo
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     auto from = trains_from_ns.find(job.processes[process].rank);
     if (from == trains_from_ns.end()) continue;
-    model::for_each(job.processes[process].file, [&](model::EventPlace, const trace::Record& record) {
-      if (trace::operation_of(static_cast<trace::Call>(record.call)) != Operation::kLock) return;
+    const trace::TraceFile& file = job.processes[process].file;
+    model::for_each(file, {Operation::kLock}, [&](model::EventPlace, const trace::Record& record) {
       auto lock = trace::payload_of<trace::payload::FileLock>(record);
       Inode inode{job.processes[process].host, lock.device, lock.inode};
       takers[inode].insert(from->first);

@@ -11,7 +11,7 @@ Deliveries::Deliveries(const model::Job& job) : job_(job) {
     if (process.rank < 0) continue;
     constexpr trace::OperationSet kTransfers{trace::Operation::kStreamSend, trace::Operation::kStreamReceive};
     model::for_each(process.file, kTransfers, [&](model::EventPlace place, const trace::Record& record) {
-      trace::Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+      trace::Operation operation = trace::operation_of(record.call);
       bool worker = process.role == model::Role::kWorker;
       if (operation == trace::Operation::kStreamSend && worker)
         sent_into_[i].insert(trace::payload_of<trace::payload::StreamIo>(record).inode);

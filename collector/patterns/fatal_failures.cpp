@@ -14,7 +14,7 @@ using trace::Operation;
 bool is_progress(const trace::Record& record) {
   const trace::CallInfo* info = trace::find_call(record.call);
   if (!info) return false;
-  Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+  Operation operation = trace::operation_of(record.call);
   if (info->payload == trace::PayloadKind::kCollective || operation == Operation::kStreamSend) return true;
   if (operation != Operation::kOpen || info->payload != trace::PayloadKind::kFileOpen) return false;
   auto opening = trace::payload_of<trace::payload::FileOpen>(record);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 
 #include "collector/model/nccl_types.h"
 
@@ -27,6 +27,13 @@ constexpr std::string_view kOptimizerNames[] = {"adam",    "sgd",      "lamb",  
                                                 "adagrad", "adadelta", "rmsprop", "adafactor",
                                                 "shampoo", "muon",     "addcdiv", "optimizer"};
 
+bool is_optimizer_kernel(std::string_view name) {
+  std::string lower(name);
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return std::any_of(std::begin(kOptimizerNames), std::end(kOptimizerNames),
+                     [&](std::string_view known) { return lower.find(known) != std::string::npos; });
+}
+
 class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process)
@@ -43,7 +50,6 @@ class Finder {
   void take_collective(EventPlace place, std::int64_t at_ns);
   void take_entry(StepEntry entry);
   void end_step();
-  bool is_optimizer(std::uint32_t name);
   void index_calls();
   std::uint32_t call_at(EventPlace place) const;
   std::int64_t complete_from() const;
@@ -53,7 +59,7 @@ class Finder {
   const trace::TraceFile& file_;
   std::uint32_t process_;
   std::vector<std::vector<std::uint32_t>> calls_;  // by place: the collective, kNone for what is none
-  std::unordered_map<std::uint32_t, bool> optimizer_names_;
+  OptimizerKernels optimizer_{file_};
   Step step_{};
   std::uint64_t launches_ = 0;
   bool reduced_ = false;                        // in this step
@@ -90,12 +96,6 @@ std::int64_t Finder::complete_from() const {
   return job_.processes[process_].last_ns;
 }
 
-bool Finder::is_optimizer(std::uint32_t name) {
-  auto [known, fresh] = optimizer_names_.emplace(name, false);
-  if (fresh) known->second = is_optimizer_kernel(file_.string(name));
-  return known->second;
-}
-
 // A step ends with the last of the optimizer's launches that follow each other without an input or a
 // reduction in between.
 void Finder::end_step() {
@@ -107,7 +107,7 @@ void Finder::end_step() {
 
 void Finder::take_launch(const Record& record, std::int64_t at_ns) {
   auto launch = trace::payload_of<payload::Launch>(record);
-  if (is_optimizer(launch.name)) {
+  if (optimizer_.has(launch.name)) {
     result_.optimizer_seen = in_optimizer_ = true;
     step_.end_ns = at_ns;
     launches_ = 0;
@@ -169,7 +169,7 @@ void Finder::take_entry(StepEntry entry) {
 }
 
 void Finder::take(EventPlace place, const Record& record) {
-  Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+  Operation operation = trace::operation_of(record.call);
   std::int64_t at_ns = job_.time_ns(process_, record.begin);
   if (at_ns < step_.begin_ns) return;
   switch (operation) {
@@ -215,11 +215,10 @@ bool is_reduction(const matching::Signature& signature) {
   return reduces && signature.count > kFewElements && model::is_float(signature.datatype);
 }
 
-bool is_optimizer_kernel(std::string_view name) {
-  std::string lower(name);
-  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return std::any_of(std::begin(kOptimizerNames), std::end(kOptimizerNames),
-                     [&](std::string_view known) { return lower.find(known) != std::string::npos; });
+bool OptimizerKernels::has(std::uint32_t name) {
+  auto [known, fresh] = known_.emplace(name, false);
+  if (fresh) known->second = is_optimizer_kernel(file_.string(name));
+  return known->second;
 }
 
 std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collectives& collectives) {

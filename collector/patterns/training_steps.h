@@ -2,7 +2,7 @@
 // launched, gradients reduced, the optimizer run.
 #pragma once
 #include <cstdint>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/matching/collectives.h"
@@ -64,7 +64,15 @@ std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collect
 // See above.
 bool is_reduction(const matching::Signature& signature);
 
-// Whether a kernel's name, mangled or not, is that of an optimizer's update.
-bool is_optimizer_kernel(std::string_view name);
+// Which of a process's kernels are an optimizer's update, by their names, mangled or not.
+class OptimizerKernels {
+ public:
+  explicit OptimizerKernels(const trace::TraceFile& file) : file_(file) {}
+  bool has(std::uint32_t name);  // string id
+
+ private:
+  const trace::TraceFile& file_;
+  std::unordered_map<std::uint32_t, bool> known_;  // by string id
+};
 
 }  // namespace ddpscope::patterns

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "collector/files/read_items.h"
@@ -26,17 +25,16 @@ class Updates {
       : job_(job), process_(process), file_(job.processes[process].file) {}
 
   std::optional<Training> find() {
-    model::for_each_in_time(file_, [&](model::EventPlace place, const trace::Record& record) {
-      if (trace::operation_of(static_cast<trace::Call>(record.call)) == trace::Operation::kLaunch)
-        take(place, record);
-    });
+    model::for_each_in_time(
+        file_, {trace::Operation::kLaunch},
+        [&](model::EventPlace place, const trace::Record& record) { take(place, record); });
     if (training_.rounds < kLeastUpdates) return std::nullopt;
     return training_;
   }
 
  private:
   void take(model::EventPlace place, const trace::Record& record) {
-    bool updates = is_update(trace::payload_of<trace::payload::Launch>(record).name);
+    bool updates = optimizer_.has(trace::payload_of<trace::payload::Launch>(record).name);
     if (updates && !in_update_) {
       std::int64_t at = job_.time_ns(process_, record.begin);
       if (training_.rounds++ == 0) {
@@ -48,16 +46,10 @@ class Updates {
     in_update_ = updates;
   }
 
-  bool is_update(std::uint32_t name) {
-    auto [known, fresh] = names_.emplace(name, false);
-    if (fresh) known->second = is_optimizer_kernel(file_.string(name));
-    return known->second;
-  }
-
   const model::Job& job_;
   std::uint32_t process_;
   const trace::TraceFile& file_;
-  std::unordered_map<std::uint32_t, bool> names_;
+  OptimizerKernels optimizer_{file_};
   bool in_update_ = false;
   Training training_{job_.processes[process_].rank, 0, 0, 0, true, {}};
 };

@@ -37,7 +37,7 @@ struct Endings {
     constexpr trace::OperationSet kTold{Operation::kJobWatched, Operation::kJobTold,
                                         Operation::kProcessEnded};
     model::for_each(process.file, kTold, [&](model::EventPlace, const trace::Record& record) {
-      Operation operation = trace::operation_of(static_cast<trace::Call>(record.call));
+      Operation operation = trace::operation_of(record.call);
       if (operation == Operation::kJobWatched) {
         watched = true;
         of_run[{host, run_of(process)}] = record.end;

@@ -68,7 +68,8 @@ constexpr std::uint64_t fold_key(std::initializer_list<std::uint64_t> words) {
   return hash;
 }
 
-// The file that the record is in; nullptr: nothing was recorded, or it is from before a fork and the parent's.
+// The file that the record is in; nullptr: nothing was recorded, or it is from before a fork and the
+// parent's.
 inline trace::FileWriter* file_of(const OpenRecord& open) {
   trace::FileWriter* file = open ? open_recorder() : nullptr;
   return file && open.epoch == file->epoch() ? file : nullptr;

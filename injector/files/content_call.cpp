@@ -40,24 +40,15 @@ trace::OpenRecord begin_shared_mapping(Call call, int fd, const FileCall& what) 
   struct stat state;
   if (inside_vendor_call() || !state_of(fd, &state) || !S_ISREG(state.st_mode)) return {};
   char path[trace::kMaxPath];
-  std::size_t size = read_descriptor_path(fd, path, sizeof(path));
+  std::string_view name(path, read_descriptor_path(fd, path, sizeof(path)));
   // Loader workers pass on each batch through a file of its own: they are worth no trace, and not all of them
   // a record.
-  bool batch = std::string_view(path, size).starts_with("/dev/shm/torch_");
+  bool batch = name.starts_with("/dev/shm/torch_");
   trace::FileWriter* file = recorder(batch ? Weight::kFollows : Weight::kOpens);
   OwnWork work(file);
   if (!work || shared_mappings.fetch_add(1, std::memory_order_relaxed) >= kMostSharedMappings) return {};
-  trace::payload::FileOpen opened{};
-  opened.device = state.st_dev;
-  opened.inode = state.st_ino;
-  opened.path = size ? this_thread.writer.intern(*file, path, size) : 0;
-  opened.fd = fd;
-  opened.flags = O_RDWR;
-  opened.file = file->next_file();
-  std::uint64_t ticks = now(*file);
-  trace::ThreadWriter::close(*file, this_thread.writer.open<Call::inherited_descriptor>(*file, opened, ticks),
-                             ticks);
-  trace::payload::FileIo payload{opened.file, fd, what.offset, what.bytes, what.next, what.count, 0};
+  std::uint32_t number = record_descriptor(*file, fd, state.st_dev, state.st_ino, O_RDWR, name);
+  trace::payload::FileIo payload{number, fd, what.offset, what.bytes, what.next, what.count, 0};
   return open_file_record(*file, call, trace::Budget::kKept, payload, now(*file));
 }
 

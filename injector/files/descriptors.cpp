@@ -39,7 +39,7 @@ void release(int fd, Descriptor d) {
   if (d.kind == DescriptorKind::kStream) {
     StreamEnd& end = stream_ends[d.index];
     if (end.references.load(std::memory_order_relaxed) == 1)
-      note_given_up(Call::stream_close, fd, end, kSendingEnds | kReceivingEnds);
+      note_given_up(Call::stream_close, fd, end, trace::kSendingEnds | trace::kReceivingEnds);
     stream_ends.release(d.index);
   }
 }

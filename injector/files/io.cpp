@@ -1,6 +1,7 @@
 // Runs of reads and writes.
 #include "injector/files/io.h"
 
+#include "injector/core/turn.h"
 #include "injector/files/digests.h"
 #include "injector/files/meet.h"
 #include "injector/files/stamp.h"
@@ -8,23 +9,6 @@
 
 namespace ddpscope::injector {
 namespace {
-
-// Changes an opening's runs; steps aside (false) when another thread does: this is never worth a wait.
-class Turn {
- public:
-  explicit Turn(Opening& opening)
-      : opening_(opening), mine_(!opening.taken.exchange(true, std::memory_order_acquire)) {}
-  ~Turn() {
-    if (mine_) opening_.taken.store(false, std::memory_order_release);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  explicit operator bool() const { return mine_; }
-
- private:
-  Opening& opening_;
-  bool mine_;
-};
 
 Run& run_of(Opening& opening, Direction direction) {
   return direction == Direction::kWrite ? opening.writes : opening.reads;
@@ -74,7 +58,7 @@ void begin_file_io(const IoRequest& request, Opening& opening, trace::FileWriter
   io->at = io->moves ? opening.position.load(std::memory_order_relaxed) : request.offset;
   if (opening.append && io->direction == Direction::kWrite) io->at = kUnknownOffset;
   if (!opening.kept) return;
-  Turn turn(opening);
+  Turn turn(opening.taken);
   Run& run = run_of(opening, io->direction);
   if (turn && continues(file, run, *io, request.call))
     io->record = this_thread.writer.resume(file, run.record);
@@ -86,7 +70,7 @@ std::uint64_t after(std::uint64_t at, std::uint64_t bytes) {
 }
 
 void extend_run(const Io& io, std::uint64_t next) {
-  Turn turn(*io.opening);
+  Turn turn(io.opening->taken);
   if (!turn) return;
   Run& run = run_of(*io.opening, io.direction);
   bool continued = run.started && run.next == io.at;
@@ -147,7 +131,7 @@ void digest_written(const Io& io, const iovec* parts, int count, ssize_t written
   trace::FileWriter* file = open_recorder();
   OwnWork work(file);
   if (!work) return;
-  Turn turn(*io.opening);
+  Turn turn(io.opening->taken);
   if (turn)
     digest(*file, *io.opening, io.at, parts, count, static_cast<std::uint64_t>(written));
   else

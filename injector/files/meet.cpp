@@ -37,18 +37,8 @@ void announce(trace::FileWriter& file, int fd, Opening& opening, int flags) {
   char path[trace::kMaxPath];
   std::size_t size = read_descriptor_path(fd, path, sizeof(path));
   opening.epoch = file.epoch();
-  opening.file = file.next_file();
+  opening.file = record_descriptor(file, fd, opening.device, opening.inode, flags, {path, size});
   opening.kept = true;
-  trace::payload::FileOpen payload{};
-  payload.device = opening.device;
-  payload.inode = opening.inode;
-  payload.path = size ? this_thread.writer.intern(file, path, size) : 0;
-  payload.fd = fd;
-  payload.flags = static_cast<std::uint32_t>(flags);
-  payload.file = opening.file;
-  std::uint64_t ticks = now(file);
-  trace::OpenRecord record = this_thread.writer.open<Call::inherited_descriptor>(file, payload, ticks);
-  trace::ThreadWriter::close(file, record, ticks);
 }
 
 Descriptor ignore(int fd) {
@@ -83,6 +73,21 @@ bool state_of(int fd, struct stat* state) { return raw_syscall(SYS_fstat, fd, as
 bool state_of(int directory, const char* path, struct stat* state) {
   return raw_syscall(SYS_newfstatat, directory, as_argument(path), as_argument(state), AT_SYMLINK_NOFOLLOW) ==
          0;
+}
+
+std::uint32_t record_descriptor(trace::FileWriter& file, int fd, std::uint64_t device, std::uint64_t inode,
+                                int flags, std::string_view path) {
+  trace::payload::FileOpen payload{};
+  payload.file = file.next_file();
+  payload.device = device;
+  payload.inode = inode;
+  payload.path = path.empty() ? 0 : this_thread.writer.intern(file, path.data(), path.size());
+  payload.fd = fd;
+  payload.flags = static_cast<std::uint32_t>(flags);
+  std::uint64_t ticks = now(file);
+  trace::OpenRecord record = this_thread.writer.open<Call::inherited_descriptor>(file, payload, ticks);
+  trace::ThreadWriter::close(file, record, ticks);
+  return payload.file;
 }
 
 Descriptor meet_descriptor(trace::FileWriter& file, int fd) {

@@ -2,6 +2,8 @@
 #pragma once
 #include <sys/stat.h>
 
+#include <string_view>
+
 #include "injector/core/hook.h"
 #include "injector/files/descriptors.h"
 
@@ -15,6 +17,10 @@ bool state_of(int directory, const char* path, struct stat* state);
 // What an unknown descriptor is (inherited through exec, passed by another process, opened before anything
 // was recorded), remembered in the table. One to three system calls, once a descriptor. As own work only.
 Descriptor meet_descriptor(trace::FileWriter& file, int fd);
+
+// Writes that `fd` is this file, under a number of its own, which it returns. As own work only.
+std::uint32_t record_descriptor(trace::FileWriter& file, int fd, std::uint64_t device, std::uint64_t inode,
+                                int flags, std::string_view path);
 
 // Likewise, if it is an end of a socket or pipe; else it stays unknown.
 void meet_inherited_stream(int fd);

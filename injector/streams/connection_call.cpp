@@ -90,8 +90,8 @@ void note_offer(Call call, int fd, int result) {
 }
 
 void note_shutdown(Call call, int fd, int how) {
-  std::uint32_t directions = how == SHUT_RD ? kReceivingEnds : kSendingEnds;
-  if (how == SHUT_RDWR) directions |= kReceivingEnds;
+  std::uint32_t directions = how == SHUT_RD ? trace::kReceivingEnds : trace::kSendingEnds;
+  if (how == SHUT_RDWR) directions |= trace::kReceivingEnds;
   Descriptor d = descriptor(fd);
   if (d.kind == DescriptorKind::kStream) note_given_up(call, fd, stream_ends[d.index], directions);
 }

@@ -1,24 +1,10 @@
 // Records of requests.
 #include "injector/streams/store_call.h"
 
+#include "injector/core/turn.h"
+
 namespace ddpscope::injector {
 namespace {
-
-// One thread reads what a connection sends; false for another that sends through it at the same time.
-class Asking {
- public:
-  explicit Asking(StreamEnd& end) : end_(end), mine_(!end.asking.exchange(true, std::memory_order_acquire)) {}
-  ~Asking() {
-    if (mine_) end_.asking.store(false, std::memory_order_release);
-  }
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
-  explicit operator bool() const { return mine_; }
-
- private:
-  StreamEnd& end_;
-  bool mine_;
-};
 
 void record(trace::FileWriter& file, const StreamEnd& end, StoreOperation operation, std::uint32_t key) {
   trace::payload::StoreKey payload{};
@@ -52,8 +38,8 @@ void read_all(trace::FileWriter& file, StreamEnd& end, const unsigned char* data
 }  // namespace
 
 void expect_requests(StreamEnd& end) {
-  Asking asking(end);
-  if (!asking || end.sent.load(std::memory_order_relaxed)) return;
+  Turn turn(end.asking);
+  if (!turn || end.sent.load(std::memory_order_relaxed)) return;
   end.requests.begin();
   end.read_to = 0;
   end.may_ask = true;
@@ -63,8 +49,8 @@ void read_requests(StreamEnd& end, const void* data, std::size_t bytes) {
   trace::FileWriter* file = open_recorder();
   OwnWork work(file);
   if (!work) return;
-  Asking asking(end);
-  if (!asking) return;
+  Turn turn(end.asking);
+  if (!turn) return;
   std::uint64_t sent = end.sent.load(std::memory_order_relaxed);
   if (sent != end.read_to + bytes) {  // by another function, by another thread, before a fork
     StoreRequests::Event event;

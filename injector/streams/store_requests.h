@@ -3,25 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/streams.h"
+
 namespace ddpscope::injector {
 
-// Values of trace/named_values.def (storeoperation).
-enum class StoreOperation : std::uint8_t {
-  kUnknown,
-  kSet,
-  kCompareSet,
-  kGet,
-  kAdd,
-  kCheck,
-  kWait,
-  kCountKeys,
-  kRemove,
-  kAppend,
-  kWatch,
-  kPush,
-  kPop,
-  kLength,
-};
+using trace::StoreOperation;
 
 // Reads requests piece by piece, as they are sent. A request is a byte that says what, then keys and values:
 // each a length of 8 bytes (little-endian) and as many bytes; where several keys may stand their number goes

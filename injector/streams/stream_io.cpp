@@ -104,7 +104,7 @@ trace::OpenRecord begin_stream_io(trace::FileWriter* file, Call call, Direction 
   payload.inode = stream.inode;
   payload.offset = offset;
   payload.fd = fd;
-  if (stream.datagrams) payload.flags = kDatagrams;
+  if (stream.datagrams) payload.flags = trace::kDatagrams;
   record = writer.open_in(*file, call, trace::Budget::kBulk, &payload, sizeof(payload), now(*file), 0);
   writer.set_fold_key(fold_key(stream, direction));
   return record;
@@ -118,7 +118,8 @@ void end_stream_io(const trace::OpenRecord& record, StreamEnd& stream, Direction
   ++payload->count;
   payload->bytes += bytes;
   if (result < 0) payload->error = errno;
-  if (result == 0 && direction == Direction::kRead && !stream.datagrams) payload->flags |= kStreamEnded;
+  if (result == 0 && direction == Direction::kRead && !stream.datagrams)
+    payload->flags |= trace::kStreamEnded;
   end(record);
 }
 

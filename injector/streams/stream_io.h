@@ -4,6 +4,7 @@
 
 #include "injector/core/hook.h"
 #include "injector/files/io.h"
+#include "trace/streams.h"
 
 namespace ddpscope::injector {
 
@@ -19,11 +20,8 @@ trace::OpenRecord begin_stream_io(trace::FileWriter* file, Call call, Direction 
                                   StreamEnd& end);
 void end_stream_io(const trace::OpenRecord& record, StreamEnd& end, Direction direction, ssize_t result);
 
-// Values of trace/named_values.def (streamflags).
-constexpr std::uint32_t kStreamEnded = 1, kSendingEnds = 2, kReceivingEnds = 4, kDatagrams = 8;
-
-// This process gives up directions of a connection, or with its last descriptor the whole end: what it has
-// done by then comes before the end that the other side will find.
+// This process gives up directions (trace/streams.h) of a connection, or with its last descriptor the whole
+// end: what it has done by then comes before the end that the other side will find.
 void note_given_up(Call call, int fd, StreamEnd& stream, std::uint32_t directions);
 
 // A call that can only be made on sockets. Without a record: inside a vendor's call, and for what leaves the

@@ -1,6 +1,5 @@
 // Sets of operations, by which records are chosen: most readers of a trace want few of them.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 
@@ -47,19 +46,5 @@ class OperationSet {
   }
   std::uint64_t words_[kPlaces / 64] = {};
 };
-
-namespace detail {
-constexpr std::array<Operation, kCallNumbers> operations_by_number() {
-  std::array<Operation, kCallNumbers> operations{};
-  for (const CallInfo& info : kCalls) operations[static_cast<std::uint16_t>(info.call)] = info.operation;
-  return operations;
-}
-inline constexpr auto kOperationsByNumber = operations_by_number();
-}  // namespace detail
-
-// Of a record's call; kNone for a number that this version does not know.
-inline Operation operation_by_number(std::uint16_t call) {
-  return call < kCallNumbers ? detail::kOperationsByNumber[call] : Operation::kNone;
-}
 
 }  // namespace ddpscope::trace

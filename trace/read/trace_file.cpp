@@ -169,7 +169,7 @@ void TraceFile::read_chunks() {
     note_damage("cut off: " + std::to_string(header_.content_bytes - bytes_.size()) +
                 " bytes at its end are missing");
   for (RecordSpan& span : records_)
-    for (const Record& record : span.records) span.operations.add(operation_by_number(record.call));
+    for (const Record& record : span.records) span.operations.add(operation_of(record.call));
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(records_.begin(), records_.end(), by_number);
   drop_unfinished_moves(records_);

@@ -1,8 +1,4 @@
 // A full chunk of kept records is written to the end of the file and used again.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <fstream>
 #include <iterator>
 
@@ -106,28 +102,17 @@ TEST_F(MoveOut, ChunkThatIsThereTwiceIsReadOnce) {
   expect_all(*copying, next_ - 1);
 }
 
-[[noreturn]] void write_for_ever(Recording& recording, int ready) {
+void write_much(Recording& recording, int ready) {
   for (std::uint64_t i = 0; i < 1'000'000; ++i) {
     recording.close(recording.open_kept(recording.thread(), i));
     if (i == 10'000 && write(ready, "x", 1) != 1) _exit(1);
   }
-  while (true) pause();
 }
 
 TEST(MoveOutKilled, NothingIsLostOrTwice) {
   for (useconds_t delay_us = 0; delay_us < 20'000; delay_us += 377) {
     Recording recording;
-    int ready[2];
-    ASSERT_EQ(pipe(ready), 0);
-    pid_t child = fork();
-    if (child == 0) write_for_ever(recording, ready[1]);
-    char byte;
-    ASSERT_EQ(read(ready[0], &byte, 1), 1);
-    usleep(delay_us);
-    kill(child, SIGKILL);
-    ASSERT_EQ(waitpid(child, nullptr, 0), child);
-    close(ready[0]);
-    close(ready[1]);
+    ASSERT_NO_FATAL_FAILURE(kill_in_the_midst(delay_us, [&](int ready) { write_much(recording, ready); }));
     TraceFile trace = recording.read();
     for (const std::string& sentence : trace.damage()) ADD_FAILURE() << sentence;
     std::uint64_t next = 0;

@@ -39,8 +39,8 @@ TEST(Kill, OpenRecordIsProofOfWhereTheProcessWas) {
   EXPECT_EQ(trace.header().ended, 0u);
 }
 
-// Records i, its path "path i" and an item, until somebody kills it; on a busy machine that may be late.
-[[noreturn]] void write_for_ever(Recording& recording, int ready) {
+// Records i, its path "path i" and an item.
+void write_much(Recording& recording, int ready) {
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     payload::FileOpen payload{};
     payload.inode = i;
@@ -49,7 +49,6 @@ TEST(Kill, OpenRecordIsProofOfWhereTheProcessWas) {
     recording.thread().add_item(recording.file(), {i, 1, 1});
     if (i == 100 && write(ready, "x", 1) != 1) _exit(1);
   }
-  while (true) pause();
 }
 
 void expect_whole(const TraceFile& trace) {
@@ -72,17 +71,7 @@ void expect_whole(const TraceFile& trace) {
 TEST(Kill, WhateverTheMomentAllThatIsVisibleIsWhole) {
   for (useconds_t delay_us = 0; delay_us < 2'000; delay_us += 157) {
     Recording recording;
-    int ready[2];
-    ASSERT_EQ(pipe(ready), 0);
-    pid_t child = fork();
-    if (child == 0) write_for_ever(recording, ready[1]);
-    char byte;
-    ASSERT_EQ(read(ready[0], &byte, 1), 1);
-    usleep(delay_us);
-    kill(child, SIGKILL);
-    ASSERT_EQ(waitpid(child, nullptr, 0), child);
-    close(ready[0]);
-    close(ready[1]);
+    ASSERT_NO_FATAL_FAILURE(kill_in_the_midst(delay_us, [&](int ready) { write_much(recording, ready); }));
     expect_whole(recording.read());
   }
 }

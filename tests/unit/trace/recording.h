@@ -1,6 +1,9 @@
 // A trace file of a made-up process in a folder of its own, to be written and read back in a test.
 #pragma once
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -53,6 +56,26 @@ class Recording {
   std::unique_ptr<FileWriter> file_;
   ThreadWriter thread_;
 };
+
+// Runs `record` in a child process, and kills it so long after it has said through the descriptor that it
+// gets (a byte) that it is under way. On a busy machine that may be late.
+template <class Record>
+void kill_in_the_midst(useconds_t delay_us, Record&& record) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    record(ready[1]);
+    while (true) pause();
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  usleep(delay_us);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  close(ready[0]);
+  close(ready[1]);
+}
 
 // All records of a file, in the order of their chunks.
 std::vector<Record> all_records(const TraceFile& trace);

@@ -222,30 +222,23 @@ TEST_F(Regular, ChildOfAForkCannotCloseIt) {
   EXPECT_EQ(found().back().end, 0u);
 }
 
+void write_much(Recording& recording, int ready) {
+  for (std::uint32_t i = 0; i < 200'000; ++i) {
+    payload::Collective payload{};
+    payload.communicator = 1;
+    payload.sequence = i;
+    payload.count = i % 5;
+    auto open =
+        recording.thread().open_regular<Call::ncclAllReduce>(recording.file(), payload, 32 * next_tick());
+    ThreadWriter::close(recording.file(), open, 32 * next_tick());
+    if (i == 100 && write(ready, "x", 1) != 1) _exit(1);
+  }
+}
+
 TEST_F(Regular, KillAtAnyMomentLosesNothingAndDoublesNothing) {
   for (useconds_t delay_us = 0; delay_us < 1'500; delay_us += 137) {
     Recording recording;
-    int ready[2];
-    ASSERT_EQ(pipe(ready), 0);
-    pid_t child = fork();
-    for (std::uint32_t i = 0; child == 0 && i < 200'000; ++i) {
-      payload::Collective payload{};
-      payload.communicator = 1;
-      payload.sequence = i;
-      payload.count = i % 5;
-      auto open =
-          recording.thread().open_regular<Call::ncclAllReduce>(recording.file(), payload, 32 * next_tick());
-      ThreadWriter::close(recording.file(), open, 32 * next_tick());
-      if (i == 100 && write(ready[1], "x", 1) != 1) _exit(1);
-    }
-    if (child == 0) pause();
-    char byte;
-    ASSERT_EQ(read(ready[0], &byte, 1), 1);
-    usleep(delay_us);
-    kill(child, SIGKILL);
-    ASSERT_EQ(waitpid(child, nullptr, 0), child);
-    close(ready[0]);
-    close(ready[1]);
+    ASSERT_NO_FATAL_FAILURE(kill_in_the_midst(delay_us, [&](int ready) { write_much(recording, ready); }));
     TraceFile trace = recording.read();
     EXPECT_TRUE(trace.damage().empty());
     std::vector<Record> records = all_records(trace);
