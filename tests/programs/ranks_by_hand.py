@@ -1,6 +1,6 @@
 """Ranks that a script starts by itself, without a launcher; rank 1 waits for rank 0 by means of the operating system.
 
-usage: ranks_by_hand.py HOW [--forget]: pipe, socket, datagram, memory, signal
+usage: ranks_by_hand.py HOW [--forget]: pipe, socket, datagram, memory, signal, cache, shell, link
 """
 import os
 import signal
@@ -143,7 +143,57 @@ class Signal:
         signal.sigwait([signal.SIGUSR1])
 
 
-WAYS = {"pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
+class Marker:
+    """Rank 0 makes a file that rank 1 looks for until it is there."""
+
+    written = awaited = "ready"
+
+    def arguments(self):
+        return ["marker"]
+
+    def descriptors(self):
+        return []
+
+    @classmethod
+    def tell(cls, _):
+        os.makedirs(os.path.dirname(cls.written) or ".", exist_ok=True)
+        with open(cls.written, "w"):
+            pass
+
+    @classmethod
+    def wait(cls, _):
+        while not os.path.exists(cls.awaited):
+            time.sleep(0.02)
+
+
+class Cache(Marker):
+    """In a folder whose files are left out of the analysis."""
+
+    written = awaited = ".cache/ready"
+
+
+class Shell(Marker):
+    """Another program looks for it, and does nothing else that is recorded."""
+
+    @classmethod
+    def wait(cls, _):
+        subprocess.run(["sh", "-c", f"until test -f {cls.awaited}; do sleep 0.02; done"], check=True)
+
+
+class Link(Marker):
+    """Through a symbolic link to its folder."""
+
+    written, awaited = "folder/ready", "linked/ready"
+
+    @staticmethod
+    def meet(rank, _):
+        if rank == 1:
+            os.makedirs("folder", exist_ok=True)
+            os.symlink("folder", "linked")
+
+
+WAYS = {"cache": Cache, "shell": Shell, "link": Link,
+        "pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
 
 
 def run(rank, how, forget, arguments):

@@ -10,6 +10,8 @@ PROGRAM = pathlib.Path(__file__).parent / "ranks_by_hand.py"
 SEEN = ["pipe", "socket"]
 UNSEEN = ["datagram", "memory", "signal"]  # may be order, or not
 
+ACCUSED = ["cache", "shell", "link"]  # wrongly: docs/ordering.md
+
 
 def record(folder, *arguments):
     done = ddpscope.record(["timeout", "60", sys.executable, PROGRAM, *arguments], folder / "trace", folder)
@@ -29,6 +31,13 @@ def test_may_be_order(tmp_path, how, seed):
     report = record(tmp_path, how)
     assert report["findings"] == []
     assert any("missing-barrier" in row["unjudged"] for row in report["coverage"]), report["coverage"]
+
+
+@pytest.mark.parametrize("how", ACCUSED)
+def test_is_not_seen(tmp_path, how, seed):
+    found = record(tmp_path, how)["findings"]
+    assert [f["slug"] for f in found] == ["missing-barrier"], "no longer accused: belongs to SEEN or UNSEEN"
+    pytest.xfail("a healthy job is accused: docs/ordering.md")
 
 
 @pytest.mark.parametrize("how", SEEN + UNSEEN)
