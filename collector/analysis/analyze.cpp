@@ -88,7 +88,8 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   std::vector<files::WrittenFile> written = files::find_written_files(job);
   files::SharedNames names = files::find_shared_names(job);
   std::vector<files::Object> objects = files::find_objects(job, names);
-  ordering::HappensBefore order(job, collectives, names, threads_of_files(job, names, objects, written));
+  ordering::HappensBefore order(job, collectives, device_order, names,
+                                threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
   detectors::Facts facts{job,           collectives, divergences, device_order, barriers, rounds, steps,
                          data_parallel, places,      written,     names,        order,    races};

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
-#include <set>
+#include <unordered_set>
 
 namespace ddpscope::files {
 namespace {
@@ -18,6 +18,12 @@ Name made_by(const FileEvent& event) {
   if (event.operation == Operation::kMakeDirectory) return event.name;
   bool names = event.operation == Operation::kRename || event.operation == Operation::kLink;
   return names ? event.target : kNoName;
+}
+
+// Transfers, the most of all events, neither make nor need a name.
+bool concerns_name(Operation operation) {
+  return operation == Operation::kOpen ||
+         (operation >= Operation::kRename && operation <= Operation::kReadDirectory);
 }
 
 }  // namespace
@@ -44,12 +50,13 @@ bool lists(Operation operation) {
   return operation == Operation::kOpenDirectory || operation == Operation::kReadDirectory;
 }
 
-void mark_makers(std::vector<FileEvent>& events) {
-  std::set<Name> exists;
+void mark_makers(trace::Table<FileEvent>& events) {
+  std::unordered_set<Name> exists;
   for (FileEvent& event : events) {
+    if (!concerns_name(event.operation)) continue;
     event.made = made_by(event);
     bool exclusive = event.flags & O_EXCL || event.operation == Operation::kLink;
-    event.fresh = event.made != kNoName && (exclusive || !exists.count(event.made));
+    event.fresh = event.made != kNoName && (exclusive || !exists.contains(event.made));
     if (removes(event) || is_miss(event)) exists.erase(event.name);
     if (is_look(event) && !event.error) exists.insert(event.name);
     if (event.made != kNoName) exists.insert(event.made);

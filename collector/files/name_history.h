@@ -5,6 +5,6 @@
 namespace ddpscope::files {
 
 // Fills in `made` and `fresh`. Events are in the order of begin.
-void mark_makers(std::vector<FileEvent>& events);
+void mark_makers(trace::Table<FileEvent>& events);
 
 }  // namespace ddpscope::files

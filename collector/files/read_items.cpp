@@ -138,7 +138,7 @@ class Reader {
   std::uint32_t process_;
   const trace::TraceFile& file_;
   ItemStream& stream_;
-  std::vector<Item>& items_;
+  trace::Table<Item>& items_;
   bool lost_;
   std::map<std::uint16_t, std::vector<std::int64_t>> turns_;  // by thread
   std::set<std::uint16_t> readers_;                           // threads that open files

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collector/model/job.h"
+#include "trace/read/table.h"
 
 namespace ddpscope::files {
 
@@ -23,7 +24,7 @@ struct Item {
 struct ItemStream {
   std::int32_t rank;
   std::uint32_t process;
-  std::vector<Item> items;
+  trace::Table<Item> items;
   std::unordered_map<std::uint32_t, std::string_view> names = {};  // of paths by number, where known
   std::vector<std::int64_t> turns =
       {};  // when the threads that read files sent or received on a stream, ascending

@@ -12,6 +12,7 @@
 #include "collector/files/ignored.h"
 #include "collector/files/name_history.h"
 #include "collector/files/places.h"
+#include "collector/model/job_order.h"
 
 namespace ddpscope::files {
 namespace {
@@ -29,9 +30,15 @@ bool looks_up(Operation operation) {
   return operation == Operation::kStat || operation == Operation::kAccess;
 }
 
-constexpr trace::OperationSet kConcernFiles =
-    trace::OperationSet::range(Operation::kOpen, Operation::kReadDirectory) |
-    trace::OperationSet{Operation::kLock};
+constexpr trace::OperationSet kNameFiles =
+    trace::OperationSet::range(Operation::kRename, Operation::kReadDirectory) |
+    trace::OperationSet{Operation::kOpen, Operation::kTruncate, Operation::kLock};
+constexpr trace::OperationSet kUseFiles =
+    kNameFiles | trace::OperationSet::range(Operation::kOpen, Operation::kReadDirectory);
+
+// Room for events is made in advance, most of which takes no memory until it is used; not without limit, for
+// few of the records may concern files that count.
+constexpr std::uint64_t kReserved = 1 << 24;
 
 bool moves_bytes(Operation operation) {
   return operation == Operation::kRead || operation == Operation::kWrite ||
@@ -54,21 +61,15 @@ class Families {
 
 class Survey {
  public:
-  explicit Survey(const Job& job) : job_(job), places_(job), names_(job.processes.size()) {}
+  explicit Survey(const Job& job)
+      : job_(job), places_(job), names_(job.processes.size()), openings_(job.processes.size()) {}
 
   SharedNames take() {
-    each_record([&](std::uint32_t process, model::EventPlace, const Record& record, Operation operation) {
-      touch(process, record, operation);
-    });
+    survey();
     join_renamed();
     choose();
     if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end()) {
-      each_record(
-          [&](std::uint32_t process, model::EventPlace place, const Record& record, Operation operation) {
-            collect({process, place}, record, operation);
-          });
-      std::stable_sort(out_.events.begin(), out_.events.end(),
-                       [](const FileEvent& a, const FileEvent& b) { return a.begin_ns < b.begin_ns; });
+      collect_all();
       mark_makers(out_.events);
     }
     return std::move(out_);
@@ -80,16 +81,31 @@ class Survey {
     bool several = false, changed = false;
   };
 
-  template <class Visit>
-  void each_record(Visit visit) {
+  void survey() {
     for (std::uint32_t process = 0; process < job_.processes.size(); ++process) {
       if (job_.processes[process].rank < 0) continue;
-      openings_.clear();
-      model::for_each_in_time(job_.processes[process].file, kConcernFiles,
-                              [&](model::EventPlace place, const Record& record) {
-                                visit(process, place, record, trace::operation_of(record.call));
+      model::for_each_in_time(job_.processes[process].file, kNameFiles,
+                              [&](model::EventPlace, const Record& record) {
+                                touch(process, record, trace::operation_of(record.call));
                               });
     }
+  }
+
+  // Of the processes that use any of the names that count.
+  void collect_all() {
+    std::vector<bool> users(job_.processes.size());
+    for (std::uint32_t process = 0; process < users.size(); ++process)
+      for (const auto& [path, name] : names_[process]) users[process] = users[process] || counts(name);
+    std::uint64_t most = 0;
+    for (std::uint32_t process = 0; process < users.size(); ++process)
+      if (users[process]) most += job_.processes[process].file.count(kUseFiles);
+    out_.events.reserve(std::min(most, kReserved));
+    model::for_each_in_time(job_, users, kUseFiles, [&](model::EventRef event, const Record& record) {
+      collect(event, record, trace::operation_of(record.call));
+    });
+    auto earlier = [](const FileEvent& a, const FileEvent& b) { return a.begin_ns < b.begin_ns; };
+    if (!std::is_sorted(out_.events.begin(), out_.events.end(), earlier))
+      std::stable_sort(out_.events.begin(), out_.events.end(), earlier);
   }
 
   // String ids are few, records many.
@@ -220,8 +236,9 @@ class Survey {
     if (info->payload == trace::PayloadKind::kFileTransfer) return collect_transfer(event, record);
     if (!moves_bytes(operation) || info->payload != trace::PayloadKind::kFileIo) return;
     auto io = trace::payload_of<payload::FileIo>(record);
-    auto opening = openings_.find(io.file);
-    if (opening == openings_.end() || io.error) return;
+    auto& openings = openings_[event.process];
+    auto opening = openings.find(io.file);
+    if (opening == openings.end() || io.error) return;
     FileEvent moved = make(event, record, operation, opening->second);
     moved.opening = io.file;
     moved.bytes = io.bytes;
@@ -243,7 +260,7 @@ class Survey {
     opened.error = call.error;
     if (call.error && call.fd < 0)
       opened.attempts = static_cast<std::uint32_t>(-static_cast<std::int64_t>(call.fd));
-    if (opened.opening) openings_[opened.opening] = name;
+    if (opened.opening) openings_[event.process][opened.opening] = name;
     out_.events.push_back(opened);
   }
 
@@ -278,8 +295,8 @@ class Survey {
     if (call.error || !call.bytes) return;
     for (auto [number, operation, offset] : {std::tuple(call.source, Operation::kRead, call.source_offset),
                                              {call.target, Operation::kWrite, call.target_offset}}) {
-      auto opening = openings_.find(number);
-      if (!number || opening == openings_.end()) continue;
+      auto opening = openings_[event.process].find(number);
+      if (!number || opening == openings_[event.process].end()) continue;
       FileEvent moved = make(event, record, operation, opening->second);
       moved.opening = number;
       moved.bytes = call.bytes;
@@ -302,7 +319,7 @@ class Survey {
   std::vector<Renamed> renames_;
   std::map<Name, Touched> listed_;  // folders, and by whom
   Families families_;
-  std::unordered_map<std::uint32_t, Name> openings_;  // of the process at hand
+  std::vector<std::unordered_map<std::uint32_t, Name>> openings_;  // by process and number
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/model/job.h"
+#include "trace/read/table.h"
 
 namespace ddpscope::files {
 
@@ -55,7 +56,7 @@ void for_each_below(const ByPlace& by_place, const std::string& folder, Visit vi
 struct SharedNames {
   std::vector<std::string> places;                           // see Places
   std::vector<std::string> paths;                            // as one process names each
-  std::vector<FileEvent> events;                             // by begin
+  trace::Table<FileEvent> events;                            // by begin
   std::set<std::pair<std::uint64_t, std::uint64_t>> locked;  // device and inode of what somebody locked
 };
 

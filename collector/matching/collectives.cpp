@@ -100,7 +100,7 @@ class Builder {
   std::uint32_t process_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
   std::map<std::uint16_t, Thread> threads_;
-  std::vector<Found> found_;  // of the process
+  trace::Table<Found> found_;  // of the process
   std::map<std::uint32_t, std::vector<std::uint32_t>>
       sequences_;  // met in this process, by communicator's number
 };

@@ -15,6 +15,8 @@ namespace ddpscope::model {
 struct EventPlace {
   std::uint32_t span = 0;
   std::uint32_t index = 0;
+
+  bool operator==(const EventPlace&) const = default;
 };
 
 namespace detail {
@@ -56,34 +58,63 @@ inline std::vector<Lane> lanes_of(const trace::TraceFile& file, const trace::Ope
 
 }  // namespace detail
 
-// Calls visit(EventPlace, const trace::Record&) for each record of the operations wanted. No index is built:
-// the lanes are merged as they are read, and one lane is followed as long as no other has an earlier record.
-// Chunks without any of the operations are not read.
+// Stands at one record after the other of the operations wanted. No index is built: the lanes are merged as
+// they are read, and one lane is followed as long as no other has an earlier record. Chunks without any of
+// the operations are not read.
+class TimeOrder {
+ public:
+  TimeOrder(const trace::TraceFile& file, const trace::OperationSet& wanted)
+      : wanted_(wanted), lanes_(detail::lanes_of(file, wanted_)), heap_(lanes_.size()) {
+    for (std::size_t i = 0; i < heap_.size(); ++i) heap_[i] = i;
+    std::make_heap(heap_.begin(), heap_.end(), later());
+    follow();
+  }
+  TimeOrder(const TimeOrder&) = delete;  // the lanes point to wanted_
+
+  bool done() const { return !lane_; }
+  const trace::Record& record() const { return lane_->record(); }
+  EventPlace place() const { return {lane_->order[lane_->at], lane_->index}; }
+  void next() {
+    ++lane_->index;
+    bool more = lane_->settle();
+    if (more && lane_->record().begin <= limit_) return;
+    if (more)
+      std::push_heap(heap_.begin(), heap_.end(), later());
+    else
+      heap_.pop_back();
+    follow();
+  }
+
+ private:
+  struct Later {
+    const std::vector<detail::Lane>& lanes;
+    bool operator()(std::size_t a, std::size_t b) const {
+      return lanes[a].record().begin > lanes[b].record().begin;
+    }
+  };
+  Later later() const { return {lanes_}; }
+
+  // The lane with the earliest record stands behind the heap, up to the next lane's record.
+  void follow() {
+    lane_ = nullptr;
+    if (heap_.empty()) return;
+    std::pop_heap(heap_.begin(), heap_.end(), later());
+    lane_ = &lanes_[heap_.back()];
+    limit_ = heap_.size() > 1 ? lanes_[heap_.front()].record().begin : ~std::uint64_t{0};
+  }
+
+  const trace::OperationSet wanted_;
+  std::vector<detail::Lane> lanes_;
+  std::vector<std::size_t> heap_;
+  detail::Lane* lane_ = nullptr;
+  std::uint64_t limit_ = 0;
+};
+
+// Calls visit(EventPlace, const trace::Record&) for each record of the operations wanted.
 template <class Visit>
 void for_each_in_time(const trace::TraceFile& file, const trace::OperationSet& wanted, Visit&& visit) {
-  std::vector<detail::Lane> lanes = detail::lanes_of(file, wanted);
-  auto later = [&](std::size_t a, std::size_t b) {
-    return lanes[a].record().begin > lanes[b].record().begin;
-  };
-  std::vector<std::size_t> heap(lanes.size());
-  for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
-  std::make_heap(heap.begin(), heap.end(), later);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), later);
-    detail::Lane& lane = lanes[heap.back()];
-    std::uint64_t limit = heap.size() > 1 ? lanes[heap.front()].record().begin : ~std::uint64_t{0};
-    bool more = true;
-    do {
-      const trace::Record& record = lane.record();
-      if (record.call) visit(EventPlace{lane.order[lane.at], lane.index}, record);
-      ++lane.index;
-      more = lane.settle();
-    } while (more && lane.record().begin <= limit);
-    if (more)
-      std::push_heap(heap.begin(), heap.end(), later);
-    else
-      heap.pop_back();
-  }
+  for (TimeOrder order(file, wanted); !order.done(); order.next())
+    if (order.record().call) visit(order.place(), order.record());
 }
 
 // All of them, also of calls that this version does not know.

@@ -25,7 +25,7 @@ struct CallNodes {
 class ProcessStreams : public DeviceEvents {
  public:
   ProcessStreams(const Job& job, const Collectives& collectives, std::uint32_t process, Graph& graph,
-                 const std::vector<bool>& needed, std::vector<CallNodes>& nodes)
+                 const std::vector<bool>& needed, trace::Table<CallNodes>& nodes)
       : job_(job),
         collectives_(collectives),
         process_(process),
@@ -33,7 +33,7 @@ class ProcessStreams : public DeviceEvents {
         needed_(needed),
         nodes_(nodes) {}
 
-  void enqueued(std::uint32_t number, StreamNumber stream, const Streams& streams) override {
+  void enqueued(std::uint32_t number, StreamNumber stream, const Cover& before) override {
     if (streams_.size() <= stream) streams_.resize(stream + 1);
     CallNodes& nodes = nodes_[number];
     if (!needed_[number]) {
@@ -45,7 +45,6 @@ class ProcessStreams : public DeviceEvents {
     nodes = {graph_.meeting(), graph_.meeting()};
     graph_.edge(nodes.in, nodes.out, EdgeKind::kCollective);
     graph_.edge(graph_.moment({process_, call.thread}, call.enqueue_ns), nodes.in, EdgeKind::kCollective);
-    Cover before = streams.cover_of(stream);
     for (std::size_t s = 0; s < before.size(); ++s)
       if (before[s]) graph_.edge(nodes_[streams_[s][before[s] - 1]].out, nodes.in, EdgeKind::kCollective);
     streams_[stream].push_back(number);
@@ -74,7 +73,7 @@ class ProcessStreams : public DeviceEvents {
   std::uint32_t process_;
   Graph& graph_;
   const std::vector<bool>& needed_;                            // by call
-  std::vector<CallNodes>& nodes_;                              // likewise
+  trace::Table<CallNodes>& nodes_;                              // likewise
   std::vector<std::vector<std::uint32_t>> streams_;            // calls of each
   std::map<std::uint16_t, std::vector<std::uint32_t>> known_;  // by thread: how many calls of each stream
 };
@@ -83,7 +82,7 @@ class ProcessStreams : public DeviceEvents {
 // members as far as all of them would.
 class Meetings {
  public:
-  Meetings(const Collectives& collectives, const std::vector<CallNodes>& nodes, Graph& graph)
+  Meetings(const Collectives& collectives, const trace::Table<CallNodes>& nodes, Graph& graph)
       : collectives_(collectives), nodes_(nodes), graph_(graph) {}
 
   void add(const Communicator& communicator) {
@@ -139,15 +138,16 @@ class Meetings {
   }
 
   const Collectives& collectives_;
-  const std::vector<CallNodes>& nodes_;
+  const trace::Table<CallNodes>& nodes_;
   Graph& graph_;
 };
 
 }  // namespace
 
-void add_device_edges(const Job& job, const Collectives& collectives, Graph& graph) {
-  std::vector<CallNodes> nodes(collectives.calls.size());
-  std::vector<bool> needed = find_needed_collectives(job, collectives);
+void add_device_edges(const Job& job, const Collectives& collectives, const DeviceOrder& device_order,
+                      Graph& graph) {
+  trace::Table<CallNodes> nodes(collectives.calls.size());
+  std::vector<bool> needed = find_needed_collectives(collectives, device_order);
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     if (collectives.first_of_process[process] == collectives.first_of_process[process + 1]) continue;
     ProcessStreams streams(job, collectives, process, graph, needed, nodes);

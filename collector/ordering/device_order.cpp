@@ -20,10 +20,7 @@ class Marking : public DeviceEvents {
   Marking(const Job& job, const Collectives& collectives, std::uint32_t process, DeviceOrder& out)
       : job_(job), collectives_(collectives), process_(process), out_(out) {}
 
-  void enqueued(std::uint32_t call, StreamNumber stream, const Streams&) override {
-    if (tracks_.size() <= stream) tracks_.resize(stream + 1);
-    tracks_[stream].calls.push_back(call);
-  }
+  void enqueued(std::uint32_t call, StreamNumber stream, const Cover& before) override;
   void waited(const HostCall& wait, const Cover& cover, bool done) override;
 
  private:
@@ -35,6 +32,9 @@ class Marking : public DeviceEvents {
     std::map<std::uint16_t, std::uint32_t> done_by_thread;
   };
 
+  void look_at(std::size_t stream, std::uint32_t upto) {
+    if (upto) out_.looked_at[tracks_[stream].calls[upto - 1]] = true;
+  }
   void mark(Track& track, std::uint32_t upto, const HostCall& call, std::uint32_t wait, bool done);
 
   const Job& job_;
@@ -44,7 +44,17 @@ class Marking : public DeviceEvents {
   std::vector<Track> tracks_;  // by stream
 };
 
+void Marking::enqueued(std::uint32_t call, StreamNumber stream, const Cover& before) {
+  if (tracks_.size() <= stream) tracks_.resize(stream + 1);
+  for (std::size_t s = 0; s < before.size(); ++s)
+    if (s != stream) look_at(s, before[s]);
+  std::vector<std::uint32_t>& calls = tracks_[stream].calls;
+  if (!calls.empty()) out_.next_in_stream[calls.back()] = call;
+  calls.push_back(call);
+}
+
 void Marking::waited(const HostCall& call, const Cover& cover, bool done) {
+  for (std::size_t s = 0; done && s < cover.size(); ++s) look_at(s, cover[s]);
   bool news = false;
   for (std::size_t s = 0; s < cover.size() && s < tracks_.size(); ++s)
     news = news || tracks_[s].done_by_thread[call.record->thread] < cover[s] || tracks_[s].done < cover[s];
@@ -84,12 +94,9 @@ class Predecessors : public DeviceEvents {
  public:
   explicit Predecessors(std::uint32_t wanted) : wanted_(wanted) {}
 
-  void enqueued(std::uint32_t call, StreamNumber stream, const Streams& streams) override {
-    if (call == wanted_) {
-      Cover cover = streams.cover_of(stream);
-      for (std::size_t s = 0; s < cover.size() && s < tracks_.size(); ++s)
-        found.insert(found.end(), tracks_[s].begin(), tracks_[s].begin() + cover[s]);
-    }
+  void enqueued(std::uint32_t call, StreamNumber stream, const Cover& before) override {
+    for (std::size_t s = 0; call == wanted_ && s < before.size() && s < tracks_.size(); ++s)
+      found.insert(found.end(), tracks_[s].begin(), tracks_[s].begin() + before[s]);
     if (tracks_.size() <= stream) tracks_.resize(stream + 1);
     tracks_[stream].push_back(call);
   }
@@ -107,7 +114,10 @@ class Predecessors : public DeviceEvents {
 DeviceOrder find_device_order(const Job& job, const Collectives& collectives) {
   DeviceOrder order;
   order.completions.resize(collectives.calls.size());
+  order.next_in_stream.resize(collectives.calls.size(), kNone);
+  order.looked_at.resize(collectives.calls.size());
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
+    if (collectives.first_of_process[process] == collectives.first_of_process[process + 1]) continue;
     Marking marking(job, collectives, process, order);
     replay_device(job, collectives, process, marking);
   }

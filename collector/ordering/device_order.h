@@ -20,7 +20,7 @@ struct HostWait {
   std::uint16_t thread;
 };
 
-// What is known of one collective (same index as Collectives::calls).
+// What is known of one collective.
 struct Completion {
   std::uint32_t wait = matching::kNone;  // the first successful wait that covers it, into waits
   std::uint32_t own_wait =
@@ -30,7 +30,10 @@ struct Completion {
 
 struct DeviceOrder {
   std::vector<HostWait> waits;
-  std::vector<Completion> completions;
+  // By call, as in Collectives::calls:
+  trace::Table<Completion> completions;
+  trace::Table<std::uint32_t> next_in_stream;  // kNone for the last
+  std::vector<bool> looked_at;                 // a wait that said "done" or another stream refers to it
 
   std::int64_t complete_ns(std::uint32_t call) const {
     std::uint32_t wait = completions[call].wait;

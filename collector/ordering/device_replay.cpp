@@ -2,12 +2,12 @@
 #include "collector/ordering/device_replay.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace ddpscope::ordering {
 namespace {
 
-using matching::kNone;
 using model::Job;
 using trace::Operation;
 using trace::Record;
@@ -16,11 +16,6 @@ namespace payload = trace::payload;
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
 constexpr std::uint8_t kDeviceToDevice = 3;
 
-struct Entry {
-  HostCall call;         // record is nullptr for a collective
-  std::uint32_t number;  // of the collective
-};
-
 class Replay {
  public:
   Replay(const Job& job, const matching::Collectives& collectives, std::uint32_t process,
@@ -28,17 +23,20 @@ class Replay {
       : job_(job), collectives_(collectives), process_(process), events_(events) {}
 
   void run() {
-    collect();
-    for (const Entry& entry : entries_) {
-      if (entry.call.record)
-        apply(entry.call);
-      else
-        enqueue(entry.number);
+    collect_host_calls();
+    collect_enqueued();
+    auto next = host_calls_.begin();
+    for (std::uint32_t number : enqueued_) {
+      std::int64_t at_ns = collectives_.calls[number].enqueue_ns;
+      for (; next != host_calls_.end() && next->begin_ns <= at_ns; ++next) apply(*next);
+      enqueue(number);
     }
+    for (; next != host_calls_.end(); ++next) apply(*next);
   }
 
  private:
-  void collect();
+  void collect_host_calls();
+  void collect_enqueued();
   void enqueue(std::uint32_t number);
   void apply(const HostCall& host_call);
   void apply_copy(const HostCall& host_call);
@@ -46,37 +44,58 @@ class Replay {
   const matching::Collectives& collectives_;
   std::uint32_t process_;
   DeviceEvents& events_;
-  std::vector<Entry> entries_;
+  trace::Table<HostCall> host_calls_;     // by begin
+  trace::Table<std::uint32_t> enqueued_;  // collectives, by enqueue_ns
   Streams streams_;
+  Cover cover_;  // room that is used again
 };
 
-void Replay::collect() {
+// cudaMemcpy and its synchronous kin return when the copy is done; others only enqueue it.
+bool is_synchronous_copy(std::uint16_t call) {
+  switch (static_cast<trace::Call>(call)) {
+    case trace::Call::cudaMemcpy:
+    case trace::Call::cudaMemcpy2D:
+    case trace::Call::cudaMemcpy3D:
+    case trace::Call::cudaMemcpyFromSymbol:
+    case trace::Call::cudaMemcpyFromArray:
+    case trace::Call::cudaMemcpy2DFromArray:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Replay::collect_host_calls() {
   constexpr trace::OperationSet kOrdering =
       trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
       trace::OperationSet{Operation::kCopy};
-  model::for_each(
-      job_.processes[process_].file, kOrdering, [&](model::EventPlace place, const Record& record) {
-        Operation operation = trace::operation_of(record.call);
-        entries_.push_back({{job_.time_ns(process_, record.begin), &record, place, operation}, kNone});
-      });
-  auto earlier = [](const Entry& a, const Entry& b) { return a.call.begin_ns < b.call.begin_ns; };
-  auto sort = [&](std::ptrdiff_t from) {
-    if (!std::is_sorted(entries_.begin() + from, entries_.end(), earlier))
-      std::stable_sort(entries_.begin() + from, entries_.end(), earlier);
+  model::for_each(job_.processes[process_].file, kOrdering,
+                  [&](model::EventPlace place, const Record& record) {
+                    Operation operation = trace::operation_of(record.call);
+                    if (operation == Operation::kCopy && !is_synchronous_copy(record.call)) return;
+                    host_calls_.push_back({job_.time_ns(process_, record.begin), &record, place, operation});
+                  });
+  auto earlier = [](const HostCall& a, const HostCall& b) { return a.begin_ns < b.begin_ns; };
+  if (!std::is_sorted(host_calls_.begin(), host_calls_.end(), earlier))
+    std::stable_sort(host_calls_.begin(), host_calls_.end(), earlier);
+}
+
+void Replay::collect_enqueued() {
+  std::uint32_t first = collectives_.first_of_process[process_];
+  enqueued_.resize(collectives_.first_of_process[process_ + 1] - first);
+  std::iota(enqueued_.begin(), enqueued_.end(), first);
+  auto earlier = [&](std::uint32_t a, std::uint32_t b) {
+    return collectives_.calls[a].enqueue_ns < collectives_.calls[b].enqueue_ns;
   };
-  sort(0);
-  auto device_calls = static_cast<std::ptrdiff_t>(entries_.size());
-  for (std::uint32_t i = collectives_.first_of_process[process_];
-       i < collectives_.first_of_process[process_ + 1]; ++i)
-    entries_.push_back({{collectives_.calls[i].enqueue_ns, nullptr, {}, Operation::kNone}, i});
-  sort(device_calls);
-  std::inplace_merge(entries_.begin(), entries_.begin() + device_calls, entries_.end(), earlier);
+  if (!std::is_sorted(enqueued_.begin(), enqueued_.end(), earlier))
+    std::stable_sort(enqueued_.begin(), enqueued_.end(), earlier);
 }
 
 void Replay::enqueue(std::uint32_t number) {
   const auto& call = collectives_.calls[number];
   StreamNumber stream = streams_.find(call.stream, call.device, call.thread);
-  events_.enqueued(number, stream, streams_);
+  streams_.cover_of(stream, cover_);
+  events_.enqueued(number, stream, cover_);
   streams_.enqueue_collective(stream);
 }
 
@@ -97,7 +116,8 @@ void Replay::apply(const HostCall& host_call) {
       return events_.waited(host_call, streams_.cover_of_device(call.device), done);
     case Operation::kStreamWait:
     case Operation::kStreamQuery:
-      return events_.waited(host_call, streams_.cover_of(stream()), done);
+      streams_.cover_of(stream(), cover_);
+      return events_.waited(host_call, cover_, done);
     case Operation::kEventWait:
     case Operation::kEventQuery:
       return events_.waited(host_call, streams_.cover_of_event(call.event), done);
@@ -106,26 +126,15 @@ void Replay::apply(const HostCall& host_call) {
   }
 }
 
-// cudaMemcpy and its synchronous kin return when the copy is done, which runs in the legacy stream; from
-// device to device they do not wait.
+// It runs in the legacy stream; from device to device the host does not wait.
 void Replay::apply_copy(const HostCall& host_call) {
   const Record& record = *host_call.record;
-  switch (static_cast<trace::Call>(record.call)) {
-    case trace::Call::cudaMemcpy:
-    case trace::Call::cudaMemcpy2D:
-    case trace::Call::cudaMemcpy3D:
-    case trace::Call::cudaMemcpyFromSymbol:
-    case trace::Call::cudaMemcpyFromArray:
-    case trace::Call::cudaMemcpy2DFromArray:
-      break;
-    default:
-      return;
-  }
   auto copy = trace::payload_of<payload::Copy>(record);
   if (copy.kind == kDeviceToDevice) return;
   bool done = record.end != 0 && copy.result == 0;
   StreamNumber stream = streams_.find(copy.stream, copy.device, record.thread);
-  events_.waited(host_call, streams_.cover_of(stream), done);
+  streams_.cover_of(stream, cover_);
+  events_.waited(host_call, cover_, done);
 }
 
 }  // namespace

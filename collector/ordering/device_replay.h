@@ -20,8 +20,8 @@ struct HostCall {
 class DeviceEvents {
  public:
   virtual ~DeviceEvents() = default;
-  // The collective is about to stand in this stream, behind what streams.cover_of(stream) says.
-  virtual void enqueued(std::uint32_t call, StreamNumber stream, const Streams& streams) = 0;
+  // The collective is about to stand in this stream, behind what `before` covers.
+  virtual void enqueued(std::uint32_t call, StreamNumber stream, const Cover& before) = 0;
   // done: it returned and said that all of `cover` is complete.
   virtual void waited(const HostCall& wait, const Cover& cover, bool done) = 0;
 };

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "trace/read/table.h"
+
 namespace ddpscope::ordering {
 
 struct ThreadId {
@@ -121,7 +123,7 @@ class Graph {
   Node add(ThreadId thread, std::int64_t ns, std::int64_t began_ns, Phase phase);
   Thread& find(ThreadId thread);
 
-  std::vector<NodeData> nodes_;
+  trace::Table<NodeData> nodes_;
   std::vector<Edge> edges_;
   std::vector<Thread> threads_;
   std::map<ThreadId, std::uint32_t> numbers_;

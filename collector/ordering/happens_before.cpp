@@ -14,13 +14,14 @@
 namespace ddpscope::ordering {
 
 HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives& collectives,
-                             const files::SharedNames& names, std::vector<ThreadId> judged)
+                             const DeviceOrder& device_order, const files::SharedNames& names,
+                             std::vector<ThreadId> judged)
     : job_(job), bulk_from_ns_(complete_from_ns(job)) {
   kept_lost_ = lost_records(job);
   if (!judged.empty()) {
     add_process_edges(job, graph_);
     add_communicator_edges(job, collectives, graph_);
-    add_device_edges(job, collectives, graph_);
+    add_device_edges(job, collectives, device_order, graph_);
     std::vector<Span> runs = add_stream_edges(job, graph_);
     add_thread_edges(job, graph_);
     synchronises_ = add_file_edges(job, names, graph_);

@@ -8,6 +8,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 #include "collector/ordering/clocks.h"
+#include "collector/ordering/device_order.h"
 #include "collector/ordering/graph.h"
 #include "collector/ordering/unseen_talk.h"
 
@@ -24,7 +25,8 @@ class HappensBefore {
  public:
   // `judged`: the threads that will be asked about. Nothing is built without any.
   HappensBefore(const model::Job& job, const matching::Collectives& collectives,
-                const files::SharedNames& names, std::vector<ThreadId> judged);
+                const DeviceOrder& device_order, const files::SharedNames& names,
+                std::vector<ThreadId> judged);
 
   // Whether this event of `names` only waits for a name.
   bool synchronises(std::size_t event) const { return event < synchronises_.size() && synchronises_[event]; }

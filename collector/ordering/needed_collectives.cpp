@@ -1,11 +1,10 @@
-// One replay of each process tells what is looked at and what follows what in a stream.
+// Communicator by communicator, each round beside the next.
 #include "collector/ordering/needed_collectives.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "collector/ordering/collective_shape.h"
-#include "collector/ordering/device_replay.h"
 
 namespace ddpscope::ordering {
 namespace {
@@ -13,41 +12,12 @@ namespace {
 using matching::CollectiveCall;
 using matching::Collectives;
 using matching::Communicator;
-using matching::kNone;
 using matching::Signature;
-
-class Watching : public DeviceEvents {
- public:
-  Watching(std::vector<bool>& watched, std::vector<std::uint32_t>& next) : watched_(watched), next_(next) {}
-
-  void enqueued(std::uint32_t call, StreamNumber stream, const Streams& streams) override {
-    Cover before = streams.cover_of(stream);
-    for (std::size_t s = 0; s < before.size(); ++s)
-      if (s != stream) watch(s, before[s]);
-    if (streams_.size() <= stream) streams_.resize(stream + 1);
-    if (!streams_[stream].empty()) next_[streams_[stream].back()] = call;
-    streams_[stream].push_back(call);
-  }
-
-  void waited(const HostCall&, const Cover& cover, bool done) override {
-    for (std::size_t s = 0; done && s < cover.size(); ++s) watch(s, cover[s]);
-  }
-
- private:
-  void watch(std::size_t stream, std::uint32_t upto) {
-    if (upto) watched_[streams_[stream][upto - 1]] = true;
-  }
-
-  std::vector<bool>& watched_;
-  std::vector<std::uint32_t>& next_;
-  std::vector<std::vector<std::uint32_t>> streams_;  // calls of each
-};
 
 class Choice {
  public:
-  Choice(const Collectives& collectives, const std::vector<bool>& watched,
-         const std::vector<std::uint32_t>& next)
-      : collectives_(collectives), watched_(watched), next_(next), needed_(collectives.calls.size(), true) {}
+  Choice(const Collectives& collectives, const DeviceOrder& device_order)
+      : collectives_(collectives), device_order_(device_order), needed_(collectives.calls.size(), true) {}
 
   std::vector<bool> take() {
     for (const Communicator& communicator : collectives_.communicators) choose(communicator);
@@ -86,31 +56,23 @@ class Choice {
   }
 
   bool is_followed(const Communicator& communicator, std::size_t round) const {
-    return std::all_of(communicator.members.begin(), communicator.members.end(),
-                       [&](const matching::Member& member) {
-                         std::uint32_t call = member.calls[round], following = member.calls[round + 1];
-                         return !watched_[call] && next_[call] == following &&
-                                collectives_.calls[call].thread == collectives_.calls[following].thread;
-                       });
+    return std::all_of(
+        communicator.members.begin(), communicator.members.end(), [&](const matching::Member& member) {
+          std::uint32_t call = member.calls[round], following = member.calls[round + 1];
+          return !device_order_.looked_at[call] && device_order_.next_in_stream[call] == following &&
+                 collectives_.calls[call].thread == collectives_.calls[following].thread;
+        });
   }
 
   const Collectives& collectives_;
-  const std::vector<bool>& watched_;
-  const std::vector<std::uint32_t>& next_;  // in its stream, by call
+  const DeviceOrder& device_order_;
   std::vector<bool> needed_;
 };
 
 }  // namespace
 
-std::vector<bool> find_needed_collectives(const model::Job& job, const Collectives& collectives) {
-  std::vector<bool> watched(collectives.calls.size());
-  std::vector<std::uint32_t> next(collectives.calls.size(), kNone);
-  for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
-    if (collectives.first_of_process[process] == collectives.first_of_process[process + 1]) continue;
-    Watching watching(watched, next);
-    replay_device(job, collectives, process, watching);
-  }
-  return Choice(collectives, watched, next).take();
+std::vector<bool> find_needed_collectives(const Collectives& collectives, const DeviceOrder& device_order) {
+  return Choice(collectives, device_order).take();
 }
 
 }  // namespace ddpscope::ordering

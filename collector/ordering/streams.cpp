@@ -43,20 +43,20 @@ void Streams::wait_for_event(StreamNumber stream, std::uint64_t event) {
   if (found != events_.end()) join(streams_[stream].cover, found->second);
 }
 
-Cover Streams::cover_of(StreamNumber stream) const {
+void Streams::cover_of(StreamNumber stream, Cover& cover) const {
   const Stream& own = streams_[stream];
-  Cover cover = own.cover;
-  if (!own.legacy && !own.blocking) return cover;
+  cover = own.cover;
+  if (!own.legacy && !own.blocking) return;
   for (const Stream& other : streams_) {
     bool ordered = own.legacy ? other.blocking : other.legacy;
     if (other.device == own.device && ordered) join(cover, other.cover);
   }
-  return cover;
 }
 
-Cover Streams::cover_of_event(std::uint64_t event) const {
+const Cover& Streams::cover_of_event(std::uint64_t event) const {
+  static const Cover kNothing;
   auto found = events_.find(event);
-  return found == events_.end() ? Cover{} : found->second;
+  return found == events_.end() ? kNothing : found->second;
 }
 
 Cover Streams::cover_of_device(std::uint8_t device) const {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,11 +24,16 @@ class Streams {
 
   // The collective's place in its stream, from 1.
   std::uint32_t enqueue_collective(StreamNumber stream);
-  void record_event(std::uint64_t event, StreamNumber stream) { events_[event] = cover_of(stream); }
+  void record_event(std::uint64_t event, StreamNumber stream) { cover_of(stream, events_[event]); }
   void wait_for_event(StreamNumber stream, std::uint64_t event);
 
-  Cover cover_of(StreamNumber stream) const;  // what a wait for the stream covers
-  Cover cover_of_event(std::uint64_t event) const;
+  void cover_of(StreamNumber stream, Cover& cover) const;  // what a wait for the stream covers
+  Cover cover_of(StreamNumber stream) const {
+    Cover cover;
+    cover_of(stream, cover);
+    return cover;
+  }
+  const Cover& cover_of_event(std::uint64_t event) const;
   Cover cover_of_device(std::uint8_t device) const;
   std::uint32_t count() const { return static_cast<std::uint32_t>(streams_.size()); }
 
@@ -40,7 +46,7 @@ class Streams {
   };
   std::vector<Stream> streams_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, StreamNumber> by_handle_;
-  std::map<std::uint64_t, Cover> events_;
+  std::unordered_map<std::uint64_t, Cover> events_;
 };
 
 }  // namespace ddpscope::ordering

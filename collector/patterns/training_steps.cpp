@@ -37,7 +37,11 @@ bool is_optimizer_kernel(std::string_view name) {
 class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process)
-      : job_(job), collectives_(collectives), file_(job.processes[process].file), process_(process) {}
+      : job_(job),
+        collectives_(collectives),
+        file_(job.processes[process].file),
+        process_(process),
+        next_call_(collectives.first_of_process[process]) {}
 
   RankSteps find();
 
@@ -48,17 +52,17 @@ class Finder {
   void take_copy(EventPlace place, const Record& record, std::int64_t at_ns);
   void take_order(Operation operation, const Record& record);
   void take_collective(EventPlace place, std::int64_t at_ns);
-  void take_entry(StepEntry entry);
+  void take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_ns,
+                  std::uint32_t call = matching::kNone);
   void end_step();
-  void index_calls();
-  std::uint32_t call_at(EventPlace place) const;
+  std::uint32_t call_at(EventPlace place, std::int64_t at_ns);
   std::int64_t complete_from() const;
 
   const model::Job& job_;
   const matching::Collectives& collectives_;
   const trace::TraceFile& file_;
   std::uint32_t process_;
-  std::vector<std::vector<std::uint32_t>> calls_;  // by place: the collective, kNone for what is none
+  std::uint32_t next_call_;  // the first collective that does not begin before the record at hand
   OptimizerKernels optimizer_{file_};
   Step step_{};
   std::uint64_t launches_ = 0;
@@ -71,20 +75,14 @@ class Finder {
   RankSteps result_;
 };
 
-void Finder::index_calls() {
-  calls_.resize(file_.records().size());
-  for (std::uint32_t i = collectives_.first_of_process[process_];
-       i < collectives_.first_of_process[process_ + 1]; ++i) {
-    EventPlace place = collectives_.calls[i].event.place;
-    auto& span = calls_[place.span];
-    if (span.empty()) span.resize(file_.records()[place.span].records.size(), matching::kNone);
-    span[place.index] = i;
-  }
-}
-
-std::uint32_t Finder::call_at(EventPlace place) const {
-  const auto& span = calls_[place.span];
-  return span.empty() ? matching::kNone : span[place.index];
+// Records come in the order in which the collectives stand, but for those that began at one time.
+std::uint32_t Finder::call_at(EventPlace place, std::int64_t at_ns) {
+  const auto& calls = collectives_.calls;
+  std::uint32_t end = collectives_.first_of_process[process_ + 1];
+  while (next_call_ < end && calls[next_call_].begin_ns < at_ns) ++next_call_;
+  for (std::uint32_t i = next_call_; i < end && calls[i].begin_ns == at_ns; ++i)
+    if (calls[i].event.place == place) return i;
+  return matching::kNone;
 }
 
 // Launches are bulk records: before the oldest of them that is left, nothing is known of steps.
@@ -131,9 +129,9 @@ void Finder::take_kernel(std::uint64_t stream, KernelRun run) {
 void Finder::take_copy(EventPlace place, const Record& record, std::int64_t at_ns) {
   auto copy = trace::payload_of<payload::Copy>(record);
   if (copy.kind == kHostToDevice && copy.bytes >= kLeastInput)
-    take_entry({StepEntry::Kind::kInput, at_ns, matching::kNone, 0, 0, 0, false, place});
+    take_entry(StepEntry::Kind::kInput, place, at_ns);
   if (copy.kind == kDeviceToHost && copy.bytes >= kLeastReadBack)
-    take_entry({StepEntry::Kind::kReadBack, at_ns, matching::kNone, 0, 0, 0, false, place});
+    take_entry(StepEntry::Kind::kReadBack, place, at_ns);
 }
 
 // An event recorded after the last collective, on its stream, stands for it.
@@ -149,23 +147,21 @@ void Finder::take_order(Operation operation, const Record& record) {
 }
 
 void Finder::take_collective(EventPlace place, std::int64_t at_ns) {
-  std::uint32_t call = call_at(place);
+  std::uint32_t call = call_at(place, at_ns);
   if (call == matching::kNone) return;
   bool reduction = is_reduction(collectives_.calls[call].signature);
-  take_entry({reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, at_ns, call, 0, 0,
-              0, false, place});
+  take_entry(reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, place, at_ns, call);
   collective_ = static_cast<std::uint32_t>(result_.entries.size() - 1);
 }
 
-void Finder::take_entry(StepEntry entry) {
-  bool begins = entry.kind == StepEntry::Kind::kInput || entry.kind == StepEntry::Kind::kReduction;
+void Finder::take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_ns, std::uint32_t call) {
+  bool begins = kind == StepEntry::Kind::kInput || kind == StepEntry::Kind::kReduction;
   if (in_optimizer_ && begins) end_step();
-  reduced_ = reduced_ || entry.kind == StepEntry::Kind::kReduction;
-  entry.launches_before = launches_;
-  entry.first_kernel = first_kernel_;
-  entry.end_kernel = first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
+  reduced_ = reduced_ || kind == StepEntry::Kind::kReduction;
+  auto end_kernel = static_cast<std::uint32_t>(result_.kernels.size());
+  result_.entries.push_back({at_ns, launches_, first_kernel_, end_kernel, call, place, kind, false});
+  first_kernel_ = end_kernel;
   launches_ = 0;
-  result_.entries.push_back(entry);
 }
 
 void Finder::take(EventPlace place, const Record& record) {
@@ -182,7 +178,7 @@ void Finder::take(EventPlace place, const Record& record) {
     case Operation::kCopy:
       return take_copy(place, record, at_ns);
     case Operation::kFill:
-      return take_entry({StepEntry::Kind::kFill, at_ns, matching::kNone, 0, 0, 0, false, place});
+      return take_entry(StepEntry::Kind::kFill, place, at_ns);
     case Operation::kEventRecord:
     case Operation::kStreamWaitEvent:
       return take_order(operation, record);
@@ -191,15 +187,19 @@ void Finder::take(EventPlace place, const Record& record) {
   }
 }
 
+constexpr trace::OperationSet kEntries =
+    trace::OperationSet::range(Operation::kAllReduce, Operation::kReceive) |
+    trace::OperationSet{Operation::kCopy, Operation::kFill};
+constexpr trace::OperationSet kKernels{Operation::kLaunch, Operation::kGraphLaunch};
+constexpr trace::OperationSet kStepping =
+    kEntries | kKernels | trace::OperationSet{Operation::kEventRecord, Operation::kStreamWaitEvent};
+
 RankSteps Finder::find() {
   result_.rank = job_.processes[process_].rank;
   result_.process = process_;
   step_.begin_ns = complete_from();
-  index_calls();
-  constexpr trace::OperationSet kStepping =
-      trace::OperationSet::range(Operation::kAllReduce, Operation::kReceive) |
-      trace::OperationSet{Operation::kLaunch, Operation::kGraphLaunch, Operation::kCopy,
-                          Operation::kFill,   Operation::kEventRecord, Operation::kStreamWaitEvent};
+  result_.entries.reserve(file_.count(kEntries));
+  result_.kernels.reserve(file_.count(kKernels));
   model::for_each_in_time(file_, kStepping,
                           [&](EventPlace place, const Record& record) { take(place, record); });
   if (in_optimizer_) end_step();

@@ -8,6 +8,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
+#include "trace/read/table.h"
 
 namespace ddpscope::patterns {
 
@@ -38,22 +39,22 @@ struct StepEntry {
     kFill,      // device memory is set
     kReadBack,  // the host is given more than a few values
   };
-  Kind kind;
   std::int64_t begin_ns;
-  std::uint32_t call;                      // of a collective: index in Collectives::calls
   std::uint64_t launches_before;           // kernels since the previous entry, or since the optimizer
   std::uint32_t first_kernel, end_kernel;  // the same, into RankSteps::kernels
-  bool awaited;  // of a collective: the stream of the next kernel was made to wait for it
+  std::uint32_t call;                      // of a collective: index in Collectives::calls; else kNone
   model::EventPlace place;
+  Kind kind;
+  bool awaited;  // of a collective: the stream of the next kernel was made to wait for it
 };
 
 struct RankSteps {
   std::int32_t rank;
   std::uint32_t process;
   bool optimizer_seen = false;
-  std::vector<StepEntry> entries;  // in the order in which they were issued
-  std::vector<KernelRun> kernels;  // likewise, without the optimizer's
-  std::vector<Step> steps;         // complete ones
+  trace::Table<StepEntry> entries;  // in the order in which they were issued
+  trace::Table<KernelRun> kernels;  // likewise, without the optimizer's
+  std::vector<Step> steps;          // complete ones
 };
 
 // A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:

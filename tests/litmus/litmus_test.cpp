@@ -88,7 +88,8 @@ TEST_P(Litmus, IsOrderedAsItSays) {
   std::vector<ordering::ThreadId> judged;
   for (const auto& [label, call] : calls) judged.push_back(call.thread);
   auto collectives = matching::find_collectives(reading->job);
-  HappensBefore order(reading->job, collectives, files::find_shared_names(reading->job), judged);
+  HappensBefore order(reading->job, collectives, ordering::find_device_order(reading->job, collectives),
+                      files::find_shared_names(reading->job), judged);
   for (const Question& question : questions) {
     ASSERT_TRUE(calls.count(question.first) && calls.count(question.second))
         << "no call has the label: " << question.first << " or " << question.second;

@@ -4,20 +4,12 @@
 #include <algorithm>
 
 namespace ddpscope::trace {
-namespace {
-
-// Tuples may be hostile: within this limit sums and casts of two values cannot overflow.
-constexpr std::int64_t kLimitNs = 4'000'000'000'000'000'000;
-
-std::int64_t limited(std::uint64_t ns) {
-  return static_cast<std::int64_t>(std::min(ns, static_cast<std::uint64_t>(kLimitNs)));
-}
-
-}  // namespace
-
 ClockLine::ClockLine(ClockKind kind, std::uint64_t tick_hz, std::vector<ClockTuple> tuples) {
   if (tick_hz) ns_per_tick_ = 1e9 / static_cast<double>(tick_hz);
   if (tuples.empty()) return;
+  auto limited = [](std::uint64_t ns) {
+    return static_cast<std::int64_t>(std::min(ns, static_cast<std::uint64_t>(kLimitNs)));
+  };
   auto earlier = [](const ClockTuple& a, const ClockTuple& b) { return a.ticks < b.ticks; };
   auto [first, last] = std::minmax_element(tuples.begin(), tuples.end(), earlier);
   origin_ticks_ = first->ticks;
@@ -31,14 +23,6 @@ ClockLine::ClockLine(ClockKind kind, std::uint64_t tick_hz, std::vector<ClockTup
     ns_per_tick_ = static_cast<double>(last->monotonic_ns - first->monotonic_ns) /
                    static_cast<double>(last->ticks - first->ticks);
   }
-}
-
-std::int64_t ClockLine::monotonic_ns(std::uint64_t ticks) const {
-  auto distance = static_cast<std::int64_t>(ticks - origin_ticks_);
-  double ns = static_cast<double>(distance) * ns_per_tick_;
-  constexpr double kLimit = static_cast<double>(kLimitNs);
-  auto moved = static_cast<std::int64_t>(std::clamp(ns, -kLimit, kLimit));
-  return std::clamp(origin_ns_ + moved, -kLimitNs, kLimitNs);
 }
 
 }  // namespace ddpscope::trace

@@ -168,11 +168,15 @@ void TraceFile::read_chunks() {
   if (header_.content_bytes > bytes_.size())
     note_damage("cut off: " + std::to_string(header_.content_bytes - bytes_.size()) +
                 " bytes at its end are missing");
-  for (RecordSpan& span : records_)
-    for (const Record& record : span.records) span.operations.add(operation_of(record.call));
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(records_.begin(), records_.end(), by_number);
   drop_unfinished_moves(records_);
+  for (RecordSpan& span : records_)
+    for (const Record& record : span.records) {
+      Operation operation = operation_of(record.call);
+      span.operations.add(operation);
+      ++counts_[static_cast<std::size_t>(operation)];
+    }
   std::stable_sort(items_.begin(), items_.end(), by_number);
 }
 
@@ -239,6 +243,13 @@ void TraceFile::read_tables(std::span<const unsigned char> content) {
     if (entry.kind == TableKind::kSchema) schema_ = text;
     content = content.subspan(padded);
   }
+}
+
+std::uint64_t TraceFile::count(const OperationSet& operations) const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i)
+    if (operations.has(static_cast<Operation>(i))) sum += counts_[i];
+  return sum;
 }
 
 std::string_view TraceFile::string(std::uint32_t id) const {

@@ -1,6 +1,7 @@
 // One trace file in memory. Its bytes are taken for hostile: whatever they say, reading ends, stays inside
 // them and keeps what is sound; what is not is told in damage().
 #pragma once
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <span>
@@ -57,6 +58,7 @@ class TraceFile {
   std::string_view host() const { return {header_.host, strnlen(header_.host, sizeof(header_.host))}; }
 
   const std::vector<RecordSpan>& records() const { return records_; }
+  std::uint64_t count(const OperationSet& operations) const;  // records
   const std::vector<ItemSpan>& items() const { return items_; }
   const std::vector<ClockTuple>& clock_tuples() const { return tuples_; }
 
@@ -88,6 +90,7 @@ class TraceFile {
   FileHeader header_{};
   std::vector<std::vector<Record>> unfolded_;  // what the records of folded chunks lie in
   std::vector<RecordSpan> records_;
+  std::array<std::uint64_t, OperationSet::kPlaces> counts_{};  // records, by operation
   std::vector<ItemSpan> items_;
   std::vector<ClockTuple> tuples_;
   std::unordered_map<std::uint32_t, std::string_view> strings_;
