@@ -8,4 +8,7 @@ namespace ddpscope::files {
 // what has no name.
 bool is_ignored(std::string_view path);
 
+// Ignored, and no marker that somebody could wait for either: what the kernel makes, and what has no name.
+bool is_no_file(std::string_view path);
+
 }  // namespace ddpscope::files

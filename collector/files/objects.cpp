@@ -24,7 +24,8 @@ bool is_network(std::string_view storage) {
 class Sorting {
  public:
   Sorting(const model::Job& job, const SharedNames& names) : job_(job), names_(names) {
-    for (Name name = 0; name < names.places.size(); ++name) by_place_.emplace(names.places[name], name);
+    for (Name name = 0; name < names.places.size(); ++name)
+      if (!names.ignored[name]) by_place_.emplace(names.places[name], name);
   }
 
   std::vector<Object> take() {
@@ -51,8 +52,13 @@ class Sorting {
 
   const FileEvent& event(std::uint32_t index) const { return names_.events[index]; }
 
+  // An ignored file is no object.
+  Name judged(Name name) const { return name != kNoName && names_.ignored[name] ? kNoName : name; }
+
   void sort(std::uint32_t index) {
     const FileEvent& at = event(index);
+    bool two_names = at.operation == Operation::kRename || at.operation == Operation::kLink;
+    if (!two_names && judged(at.name) == kNoName) return;
     switch (at.operation) {
       case Operation::kOpen:
         return open(index);
@@ -161,22 +167,23 @@ class Sorting {
 
   void rename(std::uint32_t index) {
     const FileEvent& at = event(index);
-    bool moves = at.operation == Operation::kRename && at.name != kNoName;
-    if (moves && at.error == ENOENT) add_to_name(at.name, AccessKind::kVain, index);
+    Name name = judged(at.name), target = judged(at.target);
+    bool moves = at.operation == Operation::kRename && name != kNoName;
+    if (moves && at.error == ENOENT) add_to_name(name, AccessKind::kVain, index);
     if (at.error) return;
     if (moves) remove_all(index);
-    if (at.target == kNoName) return;
+    if (target == kNoName) return;
     // A link is made only where nothing has the name: it takes nothing's place, and none can be lost by that.
-    if (at.operation == Operation::kRename) add_to_name(at.target, AccessKind::kPut, index);
-    auto source = inode_of_.find(at.name);
+    if (at.operation == Operation::kRename) add_to_name(target, AccessKind::kPut, index);
+    auto source = inode_of_.find(name);
     Content moved{};
     bool known = source != inode_of_.end();
     if (known) moved = source->second;
     if (moves && known) inode_of_.erase(source);
-    auto target = inode_of_.find(at.target);
-    if (target != inode_of_.end() && (!known || target->second != moved)) end_content(at.target, 0);
-    if (known) inode_of_[at.target] = moved;
-    if (at.fresh) add_to_name(at.target, AccessKind::kMake, index);
+    auto replaced = inode_of_.find(target);
+    if (replaced != inode_of_.end() && (!known || replaced->second != moved)) end_content(target, 0);
+    if (known) inode_of_[target] = moved;
+    if (at.fresh) add_to_name(target, AccessKind::kMake, index);
   }
 
   void truncate_by_name(std::uint32_t index) {

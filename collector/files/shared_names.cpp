@@ -113,12 +113,13 @@ class Survey {
     auto [known, fresh] = names_[process].emplace(path, kNoName);
     if (!fresh) return known->second;
     std::string_view text = job_.processes[process].file.string(path);
-    if (is_ignored(text)) return kNoName;
+    if (is_no_file(text)) return kNoName;
     std::string place = places_.of(process, text);
     auto [name, made] = by_place_.emplace(place, static_cast<Name>(out_.places.size()));
     if (made) {
       out_.places.push_back(std::move(place));
       out_.paths.emplace_back(text);
+      out_.ignored.push_back(is_ignored(text));
       touched_.emplace_back();
       families_.add();
     }

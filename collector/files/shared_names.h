@@ -22,7 +22,7 @@ struct FileEvent {
   std::int32_t rank;
   std::uint16_t thread;
   trace::Operation operation;
-  Name name;              // kNoName: an ignored file is renamed or linked
+  Name name;              // kNoName: what is renamed or linked has no name that counts
   Name target = kNoName;  // of a rename or link
   std::int64_t begin_ns, end_ns;
   std::uint64_t device = 0, inode = 0;  // 0 where the call does not tell
@@ -54,13 +54,14 @@ void for_each_below(const ByPlace& by_place, const std::string& folder, Visit vi
 }
 
 struct SharedNames {
-  std::vector<std::string> places;                           // see Places
-  std::vector<std::string> paths;                            // as one process names each
-  trace::Table<FileEvent> events;                            // by begin
+  std::vector<std::string> places;  // see Places
+  std::vector<std::string> paths;   // as one process names each
+  std::vector<bool> ignored;        // by name: its file is nobody's data, but who waits for it does wait
+  trace::Table<FileEvent> events;   // by begin
   std::set<std::pair<std::uint64_t, std::uint64_t>> locked;  // device and inode of what somebody locked
 };
 
-// Of ranks and of the processes that work for them; ignored files are left out. A file that is renamed,
+// Of ranks and of the processes that work for them. A file that is renamed,
 // itself or with its folder, takes its whole history along.
 SharedNames find_shared_names(const model::Job& job);
 

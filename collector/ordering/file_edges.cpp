@@ -161,7 +161,9 @@ class FileEdges {
       if (!followed_.insert({thread_of(seen), &event}).second) return;
       if (event.fresh) synchronises_[index] = true;
       Node from = event.fresh ? graph_.through(span_of(event)) : graph_.before(span_of(event));
-      graph_.edge(from, graph_.after(span_of(seen)), EdgeKind::kFile);
+      // Who finds nothing in a cache goes on without it.
+      Trust trust = names_.ignored[name] ? Trust::kUnseen : Trust::kSeen;
+      graph_.edge(from, graph_.after(span_of(seen)), EdgeKind::kFile, trust);
       return;
     }
   }

@@ -178,7 +178,7 @@ bool opens_infiniband(const Job& job, std::uint32_t process) {
 // Who writes what since it trains, and who looks for it or opens it afterwards.
 class FileTraffic {
  public:
-  FileTraffic(const files::SharedNames& names, const std::vector<Training>& trainings) {
+  FileTraffic(const files::SharedNames& names, const std::vector<Training>& trainings) : names_(names) {
     for (const Training& training : trainings) trains_from_ns_[training.rank] = training.first_ns;
     for (const files::FileEvent& event : names.events)
       if (!event.error) see(event);
@@ -186,6 +186,7 @@ class FileTraffic {
 
   void join(Network& network) const {
     for (const auto& [name, looks] : looked_ns_) {
+      if (names_.ignored[name]) continue;  // a cache that one job leaves to the next
       auto writes = written_ns_.find(name);
       if (writes == written_ns_.end()) continue;
       for (auto [reader, look] : looks)
@@ -209,6 +210,7 @@ class FileTraffic {
     if (files::is_look(event) && !writes) looked_ns_[event.name][event.rank] = event.begin_ns;
   }
 
+  const files::SharedNames& names_;
   Times trains_from_ns_;
   std::map<files::Name, Times> written_ns_;  // the first, since its rank trains
   std::map<files::Name, Times> looked_ns_;   // the last

@@ -19,6 +19,10 @@ bool asks(const model::Job& job, const FileEvent& event) {
          job.processes[event.event.process].role == model::Role::kRank;
 }
 
+bool is_judged(const files::SharedNames& names, Name name) {
+  return name != files::kNoName && !names.ignored[name];
+}
+
 bool makes_file(const FileEvent& event) {
   return event.made != files::kNoName && event.operation != Operation::kMakeDirectory;
 }
@@ -30,8 +34,8 @@ ExistenceChecks::ExistenceChecks(const model::Job& job, const files::SharedNames
     : names_(names), order_(order) {
   std::map<Name, std::set<std::int32_t>> missed, found;
   for (std::uint32_t i = 0; i < names.events.size(); ++i) {
-    if (makes_file(event(i))) makers_[event(i).made].push_back(i);
-    if (!asks(job, event(i)) || order.synchronises(i)) continue;
+    if (makes_file(event(i)) && is_judged(names, event(i).made)) makers_[event(i).made].push_back(i);
+    if (!asks(job, event(i)) || !is_judged(names, event(i).name) || order.synchronises(i)) continue;
     (files::is_miss(event(i)) ? missed : found)[event(i).name].insert(event(i).rank);
     asked_[event(i).name][event(i).rank].push_back(i);
   }
@@ -94,7 +98,7 @@ bool ExistenceChecks::complete(DivergentCheck& check, Name name, const Stretches
 std::vector<ordering::ThreadId> looking_threads(const model::Job& job, const files::SharedNames& names) {
   std::set<Name> missed;
   for (const FileEvent& event : names.events)
-    if (asks(job, event) && files::is_miss(event)) missed.insert(event.name);
+    if (asks(job, event) && files::is_miss(event) && is_judged(names, event.name)) missed.insert(event.name);
   std::set<ordering::ThreadId> threads;
   for (const FileEvent& event : names.events)
     if (missed.contains(event.name) && (asks(job, event) || makes_file(event)))
