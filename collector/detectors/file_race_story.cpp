@@ -94,10 +94,15 @@ std::string tell_use(const Facts& facts, const Access& access, bool removed) {
   }
 }
 
+// What is renamed or linked need not have a name that counts.
+const std::string& path_of(const Facts& facts, const FileEvent& event) {
+  return facts.names.paths[event.name != files::kNoName ? event.name : event.target];
+}
+
 findings::Evidence tell(const Facts& facts, const Access& access, std::string detail) {
   const FileEvent& opening = opening_of(facts, access);
   findings::Evidence evidence = evidence_of(facts.job, opening.event, std::move(detail));
-  evidence.file = facts.names.paths[opening.name];
+  evidence.file = path_of(facts, opening);
   if (evidence.stack.empty()) {
     evidence.stack = stack_of(facts.job, stacked_opening(facts, access));
     if (!evidence.stack.empty()) evidence.detail += ", again from here";
@@ -137,17 +142,16 @@ std::vector<findings::Evidence> tell_accesses(const Facts& facts, const RaceBug&
 
 // What of the race is about: the file, or of a folder's removal what was in it.
 const std::string& path_of(const Facts& facts, const FileRace& race) {
-  return facts.names.paths[opening_of(facts, race.use).name];
+  return path_of(facts, opening_of(facts, race.use));
 }
 
 findings::Order tell_order(const Facts& facts, const FileRace& race) {
   const FileEvent& change = event_of(facts, race.change);
   const FileEvent& use = event_of(facts, race.use);
   bool removed = patterns::removes(race);
-  std::string changed =
-      fmt::format("rank {} {} {} {}", change.rank, removed ? changing(facts, race.change, {0}) : "changes",
-                  facts.names.paths[change.name],
-                  removed ? "at " + seconds(change.begin_ns) : "until " + seconds(change.end_ns));
+  std::string changed = fmt::format(
+      "rank {} {} {} {}", change.rank, removed ? changing(facts, race.change, {0}) : "changes",
+      path_of(facts, change), removed ? "at " + seconds(change.begin_ns) : "until " + seconds(change.end_ns));
   std::string used = fmt::format("rank {} {} {} at {}", use.rank, using_it(facts, race.use, {0}),
                                  removed ? path_of(facts, race) : "it", seconds(use.begin_ns));
   if (removed && use.begin_ns < change.begin_ns)

@@ -4,7 +4,7 @@
 
 namespace ddpscope::files {
 
-// Fills in `made` and `fresh`. Events are in the order of begin.
-void mark_makers(trace::Table<FileEvent>& events);
+// Fills in `made`, `fresh` and `maker` of the events, which are in the order of begin.
+void mark_makers(SharedNames& names);
 
 }  // namespace ddpscope::files

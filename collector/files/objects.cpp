@@ -11,21 +11,18 @@
 #include <tuple>
 #include <utility>
 
+#include "collector/files/aliases.h"
+
 namespace ddpscope::files {
 namespace {
 
 using trace::Operation;
 
-bool is_network(std::string_view storage) {
-  return !std::all_of(storage.begin(), storage.end(),
-                      [](char letter) { return letter >= '0' && letter <= '9'; });
-}
-
 class Sorting {
  public:
   Sorting(const model::Job& job, const SharedNames& names) : job_(job), names_(names) {
     for (Name name = 0; name < names.places.size(); ++name)
-      if (!names.ignored[name]) by_place_.emplace(names.places[name], name);
+      if (names.judged[name]) by_place_.emplace(names.places[name], name);
   }
 
   std::vector<Object> take() {
@@ -40,7 +37,7 @@ class Sorting {
   }
 
  private:
-  // Storage, device, inode, generation. Clients of a network file system have devices of their own.
+  // Inode and generation.
   using Content = std::tuple<std::string_view, std::uint64_t, std::uint64_t, std::uint32_t>;
   using OpeningId = std::pair<std::uint32_t, std::uint32_t>;  // process and number
   struct Opened {
@@ -52,8 +49,7 @@ class Sorting {
 
   const FileEvent& event(std::uint32_t index) const { return names_.events[index]; }
 
-  // An ignored file is no object.
-  Name judged(Name name) const { return name != kNoName && names_.ignored[name] ? kNoName : name; }
+  Name judged(Name name) const { return name != kNoName && names_.judged[name] ? name : kNoName; }
 
   void sort(std::uint32_t index) {
     const FileEvent& at = event(index);
@@ -90,10 +86,8 @@ class Sorting {
   }
 
   Content content(Name name, std::uint64_t device, std::uint64_t inode) {
-    std::string_view place = names_.places[name];
-    std::string_view storage = place.substr(0, place.find('!'));
-    if (is_network(storage)) device = 0;
-    return {storage, device, inode, generation_[{storage, device, inode}]};
+    auto [storage, where, number] = inode_at(names_.places[name], device, inode);
+    return {storage, where, number, generation_[{storage, where, number}]};
   }
 
   void end_content(Name name, std::uint64_t inode) {
@@ -245,7 +239,7 @@ class Sorting {
   std::map<Name, Object> of_name_;
   std::map<Content, Object> of_content_;
   std::map<Name, Content> inode_of_;  // what each name means at the time
-  std::map<std::tuple<std::string_view, std::uint64_t, std::uint64_t>, std::uint32_t> generation_;
+  std::map<Inode, std::uint32_t> generation_;
   std::map<OpeningId, Opened> openings_;
   std::map<std::pair<std::uint32_t, Name>, std::int64_t> last_opened_;  // by process
 };

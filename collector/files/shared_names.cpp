@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "collector/files/aliases.h"
 #include "collector/files/ignored.h"
 #include "collector/files/name_history.h"
 #include "collector/files/places.h"
@@ -40,6 +41,11 @@ constexpr trace::OperationSet kUseFiles =
 // few of the records may concern files that count.
 constexpr std::uint64_t kReserved = 1 << 24;
 
+bool makes_symbolic_link(const Record& record) {
+  auto call = static_cast<trace::Call>(record.call);
+  return call == trace::Call::symlink || call == trace::Call::symlinkat;
+}
+
 bool moves_bytes(Operation operation) {
   return operation == Operation::kRead || operation == Operation::kWrite ||
          operation == Operation::kTruncate || operation == Operation::kMap || operation == Operation::kClose;
@@ -70,7 +76,7 @@ class Survey {
     choose();
     if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end()) {
       collect_all();
-      mark_makers(out_.events);
+      mark_makers(out_);
     }
     return std::move(out_);
   }
@@ -142,22 +148,40 @@ class Survey {
     if (operation == Operation::kOpen && info->payload == trace::PayloadKind::kFileOpen) {
       auto opening = trace::payload_of<payload::FileOpen>(record);
       bool writes = (opening.flags & O_ACCMODE) != O_RDONLY && !opening.error;
-      touch(name_of(process, opening.path), rank, writes);
+      Name name = name_of(process, opening.path);
+      touch(name, rank, writes);
+      if (opening.error) return;
+      if (opening.flags & O_CREAT) aliases_.make(name, rank, opening.device, opening.inode);
+      aliases_.find(name, rank, opening.device, opening.inode);
     } else if (info->payload == trace::PayloadKind::kFileLock) {
       auto lock = trace::payload_of<payload::FileLock>(record);
       if (lock.inode) out_.locked.emplace(lock.device, lock.inode);
     } else if (info->payload == trace::PayloadKind::kFileName) {
-      auto call = trace::payload_of<payload::FileName>(record);
-      bool changes = (changes_name(operation) || operation == Operation::kTruncate) && !call.error;
-      Name name = name_of(process, call.path);
-      touch(name, rank, changes);
-      if (lists(operation) && name != kNoName) touch(listed_[name], rank, false);
-      if (!call.target || !changes) return;
-      Name target = name_of(process, call.target);
-      touch(target, rank, true);
-      if (operation == Operation::kRename && name != kNoName && target != kNoName)
-        renames_.push_back({name, target, rank});
+      touch_name(process, record, operation);
     }
+  }
+
+  void touch_name(std::uint32_t process, const Record& record, Operation operation) {
+    std::int32_t rank = job_.processes[process].rank;
+    auto call = trace::payload_of<payload::FileName>(record);
+    bool changes = (changes_name(operation) || operation == Operation::kTruncate) && !call.error;
+    Name name = first_name_of(process, record);
+    touch(name, rank, changes);
+    if (lists(operation) && name != kNoName) touch(listed_[name], rank, false);
+    if (looks_up(operation) && !call.error) aliases_.find(name, rank, call.device, call.inode);
+    if (!call.target || !changes) return;
+    Name target = name_of(process, call.target);
+    touch(target, rank, true);
+    aliases_.make(target, rank, call.device, call.inode);
+    if (makes_symbolic_link(record) && target != kNoName) links_.push_back(target);
+    if (operation == Operation::kRename && name != kNoName && target != kNoName)
+      renames_.push_back({name, target, rank});
+  }
+
+  // What a symbolic link says is a text: whose file it means shows when somebody finds it.
+  Name first_name_of(std::uint32_t process, const Record& record) {
+    if (makes_symbolic_link(record)) return kNoName;
+    return name_of(process, trace::payload_of<payload::FileName>(record).path);
   }
 
   void join_renamed() {
@@ -193,10 +217,26 @@ class Survey {
       const Touched& family = whole[families_.find(name)];
       chosen_[name] = family.several && family.changed;
     }
+    choose_by_renames();
+    if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end())
+      for (const auto& [folder, listers] : listed_) choose_awaited(folder, listers);
+    out_.judged = chosen_;
+    choose_aliases();
+  }
+
+  void choose_by_renames() {
     for (const auto& [from, to, rank] : renames_)
       chosen_[from] = chosen_[to] = chosen_[from] || chosen_[to] || folds(from) || folds(to);
-    if (std::find(chosen_.begin(), chosen_.end(), true) == chosen_.end()) return;
-    for (const auto& [folder, listers] : listed_) choose_awaited(folder, listers);
+  }
+
+  // They tell who waits for what. Data is compared by the names that ranks share.
+  void choose_aliases() {
+    std::vector<Name> aliases = aliases_.names(out_.places);
+    for (Name name : aliases) chosen_[name] = true;
+    if (!aliases.empty()) choose_by_renames();
+    for (Name link : links_) chosen_[link] = chosen_[link] || folds(link);
+    for (Name name = 0; name < out_.judged.size(); ++name)
+      if (out_.ignored[name]) out_.judged[name] = false;
   }
 
   // What comes and goes in a folder that another rank lists may be what that one waits for.
@@ -270,7 +310,7 @@ class Survey {
         operation != Operation::kTruncate)
       return;
     auto call = trace::payload_of<payload::FileName>(record);
-    Name name = name_of(event.process, call.path);
+    Name name = first_name_of(event.process, record);
     bool two_names = operation == Operation::kRename || operation == Operation::kLink;
     Name target = two_names && call.target ? name_of(event.process, call.target) : kNoName;
     if (!counts(name) && !counts(target)) return;
@@ -319,6 +359,8 @@ class Survey {
   };
   std::vector<Renamed> renames_;
   std::map<Name, Touched> listed_;  // folders, and by whom
+  std::vector<Name> links_;         // symbolic ones that were made
+  Aliases aliases_;
   Families families_;
   std::vector<std::unordered_map<std::uint32_t, Name>> openings_;  // by process and number
 };

@@ -14,6 +14,7 @@ namespace ddpscope::files {
 
 using Name = std::uint32_t;  // index in SharedNames::places
 constexpr std::uint64_t kWhole = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint32_t kNoEvent = std::numeric_limits<std::uint32_t>::max();
 constexpr Name kNoName = std::numeric_limits<std::uint32_t>::max();
 
 // An opening, look-up, change of a name, or a transfer through an opening.
@@ -36,6 +37,8 @@ struct FileEvent {
   bool part = false;          // from and to are known
   Name made = kNoName;        // the name that this call gave a meaning, or another one
   bool fresh = false;         // that name meant nothing before, as far as the job's calls tell
+  // Of a look that found what the job had made under another name: the call that gave it that name.
+  std::uint32_t maker = kNoEvent;  // in SharedNames::events
 };
 
 bool is_look(const FileEvent& event);  // at a name: stat, access, open
@@ -57,6 +60,7 @@ struct SharedNames {
   std::vector<std::string> places;  // see Places
   std::vector<std::string> paths;   // as one process names each
   std::vector<bool> ignored;        // by name: its file is nobody's data, but who waits for it does wait
+  std::vector<bool> judged;         // by name: its file is data that ranks share under this name
   trace::Table<FileEvent> events;   // by begin
   std::set<std::pair<std::uint64_t, std::uint64_t>> locked;  // device and inode of what somebody locked
 };

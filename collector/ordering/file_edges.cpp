@@ -17,6 +17,7 @@ namespace {
 using files::FileEvent;
 using files::is_look;
 using files::is_miss;
+using files::kNoEvent;
 using files::kNoName;
 using files::Name;
 using files::removes;
@@ -31,8 +32,7 @@ class FileEdges {
     for (const FileEvent& event : names_.events) {
       if (event.made != kNoName) makers_[event.made][thread_of(event)].push_back(&event);
       if (event.made != kNoName && event.fresh) anew_[event.made][thread_of(event)].push_back(&event);
-      if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
-        published_.emplace(names_.places[event.target], event.target);
+      if (publishes(event)) published_.emplace(names_.places[event.target], event.target);
     }
     find_awaited();
     for (std::size_t i = 0; i < names_.events.size(); ++i) see(i);
@@ -49,6 +49,12 @@ class FileEdges {
 
   static ThreadId thread_of(const FileEvent& event) { return span_of(event).thread; }
 
+  // Gives a name to what was made under another one.
+  static bool publishes(const FileEvent& event) {
+    bool names = event.operation == Operation::kRename || event.operation == Operation::kLink;
+    return names && !event.error && event.target != kNoName;
+  }
+
   // Names for which somebody waited by asking. Others may come late and ask once, or find it at once: as with
   // a wait whose result is there already, they would have waited.
   void find_awaited() {
@@ -61,7 +67,10 @@ class FileEdges {
       } else if (!event.error) {
         auto missed = misses.find(looker);
         if (missed == misses.end()) continue;
-        if (missed->second >= kPolls) awaited_.insert(event.name);
+        if (missed->second >= kPolls) {
+          awaited_.insert(event.name);
+          if (event.maker != kNoEvent) awaited_.insert(names_.events[event.maker].made);
+        }
         misses.erase(missed);
       }
     }
@@ -69,8 +78,7 @@ class FileEdges {
 
   void see(std::size_t index) {
     const FileEvent& event = names_.events[index];
-    if (event.operation == Operation::kRename && !event.error && event.target != kNoName)
-      renames_[event.target].push_back(&event);
+    if (publishes(event)) renames_[event.target].push_back(&event);
     if (event.operation == Operation::kLink && !event.error) follow_removal(event, event.target);
     if (removes(event)) removed_[event.name] = &event;
     if (!is_look(event)) return;
@@ -89,9 +97,27 @@ class FileEdges {
     } else {
       end_polling(looker, index);
       follow_renames(index);
+      follow_maker(index);
       may_wait_for_makers(event);
     }
     polling_.erase(looker);
+  }
+
+  // The same file under another name: it is what was waited for, or published, or may have been waited for.
+  void follow_maker(std::size_t index) {
+    const FileEvent& seen = names_.events[index];
+    if (seen.maker == kNoEvent) return;
+    const FileEvent& made = names_.events[seen.maker];
+    if (thread_of(made) == thread_of(seen)) return;
+    bool awaited = awaited_.contains(seen.name) || awaited_.contains(made.made);
+    if (publishes(made)) {
+      publish(made, index);
+    } else if (awaited) {
+      graph_.edge(graph_.through(span_of(made)), graph_.after(span_of(seen)), EdgeKind::kFile);
+      synchronises_[index] = true;
+    } else {
+      may_wait_for(made, seen);
+    }
   }
 
   static constexpr std::int64_t kBefore = std::numeric_limits<std::int64_t>::min();
@@ -156,16 +182,21 @@ class FileEdges {
     for (auto rename = known->second.rbegin(); rename != known->second.rend(); ++rename) {
       const FileEvent& event = **rename;
       if (inode && event.inode && inode != event.inode) continue;
-      if (!inode && event.end_ns > seen.end_ns + job_.clock_error_ns) continue;
-      if (thread_of(event) == thread_of(seen)) return;
-      if (!followed_.insert({thread_of(seen), &event}).second) return;
-      if (event.fresh) synchronises_[index] = true;
-      Node from = event.fresh ? graph_.through(span_of(event)) : graph_.before(span_of(event));
-      // Who finds nothing in a cache goes on without it.
-      Trust trust = names_.ignored[name] ? Trust::kUnseen : Trust::kSeen;
-      graph_.edge(from, graph_.after(span_of(seen)), EdgeKind::kFile, trust);
+      bool later = event.end_ns > seen.end_ns + job_.clock_error_ns;
+      if ((!inode || !event.inode) && later) continue;
+      if (thread_of(event) != thread_of(seen)) publish(event, index);
       return;
     }
+  }
+
+  void publish(const FileEvent& event, std::size_t index) {
+    const FileEvent& seen = names_.events[index];
+    if (!followed_.insert({thread_of(seen), &event}).second) return;
+    if (event.fresh) synchronises_[index] = true;
+    Node from = event.fresh ? graph_.through(span_of(event)) : graph_.before(span_of(event));
+    // Who finds nothing in a cache goes on without it.
+    Trust trust = names_.ignored[event.made] ? Trust::kUnseen : Trust::kSeen;
+    graph_.edge(from, graph_.after(span_of(seen)), EdgeKind::kFile, trust);
   }
 
   // Nobody can make what is there already.

@@ -186,7 +186,7 @@ class FileTraffic {
 
   void join(Network& network) const {
     for (const auto& [name, looks] : looked_ns_) {
-      if (names_.ignored[name]) continue;  // a cache that one job leaves to the next
+      if (!names_.judged[name]) continue;  // a cache, say, that one job leaves to the next
       auto writes = written_ns_.find(name);
       if (writes == written_ns_.end()) continue;
       for (auto [reader, look] : looks)

@@ -20,7 +20,7 @@ bool asks(const model::Job& job, const FileEvent& event) {
 }
 
 bool is_judged(const files::SharedNames& names, Name name) {
-  return name != files::kNoName && !names.ignored[name];
+  return name != files::kNoName && names.judged[name];
 }
 
 bool makes_file(const FileEvent& event) {
