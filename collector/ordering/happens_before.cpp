@@ -19,10 +19,10 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     : job_(job), bulk_from_ns_(complete_from_ns(job)) {
   kept_lost_ = lost_records(job);
   if (!judged.empty()) {
-    add_process_edges(job, graph_);
+    add_process_edges(job, judged, graph_);
     add_communicator_edges(job, collectives, graph_);
     add_device_edges(job, collectives, device_order, graph_);
-    std::vector<Span> runs = add_stream_edges(job, graph_);
+    std::vector<Span> runs = add_stream_edges(job, judged, graph_);
     add_thread_edges(job, graph_);
     synchronises_ = add_file_edges(job, names, graph_);
     add_lock_edges(job, graph_);

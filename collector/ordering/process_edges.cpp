@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "collector/ordering/unseen_children.h"
+
 namespace ddpscope::ordering {
 namespace {
 
@@ -16,7 +18,8 @@ using trace::Record;
 
 class ProcessEdges {
  public:
-  ProcessEdges(const Job& job, Graph& graph) : job_(job), graph_(graph) {
+  ProcessEdges(const Job& job, const std::vector<ThreadId>& judged, Graph& graph)
+      : job_(job), judged_(judged), graph_(graph) {
     for (std::uint32_t i = 0; i < job.processes.size(); ++i)
       by_pid_[{job.processes[i].host, job.processes[i].header().pid}].push_back(i);
     for (auto& [pid, processes] : by_pid_)  // a number is given again, and exec begins a new file
@@ -33,9 +36,23 @@ class ProcessEdges {
           [&](model::EventPlace place, const Record& record) { see(place, record); });
     for (std::uint32_t child = 0; child < job_.processes.size(); ++child)
       if (!linked_.count(child)) link_unseen(child);
+    add_unseen_children(job_, judged_, unseen_children(), graph_);
   }
 
  private:
+  using HostPid = std::pair<std::uint32_t, std::int32_t>;
+  // A program begins: in a new process, or in place of another one.
+  struct Beginning {
+    std::int64_t ns;
+    std::string_view program;  // empty: that of the parent, or not told
+  };
+  // A wait that told of a child's end.
+  struct Ending {
+    std::uint32_t process;  // that waited
+    std::int32_t pid;       // 0: not told
+    Span told;
+  };
+
   void see(model::EventPlace place, const Record& record) {
     switch (trace::operation_of(record.call)) {
       case Operation::kFork:
@@ -59,7 +76,11 @@ class ProcessEdges {
 
   // Of this pid on this host: the last file that began by then, or the first that began after.
   std::optional<std::uint32_t> file_of(std::int32_t pid, std::int64_t ns, bool after) const {
-    auto found = by_pid_.find({job_.processes[process_].host, pid});
+    return file_on({job_.processes[process_].host, pid}, ns, after);
+  }
+
+  std::optional<std::uint32_t> file_on(HostPid pid, std::int64_t ns, bool after) const {
+    auto found = by_pid_.find(pid);
     if (found == by_pid_.end()) return std::nullopt;
     std::optional<std::uint32_t> latest;
     for (std::uint32_t process : found->second) {
@@ -79,6 +100,7 @@ class ProcessEdges {
     auto call = trace::payload_of<trace::payload::Process>(record);
     Span own = span(place, record);
     if (call.pid > 0) {
+      made_[{job_.processes[process_].host, call.pid}].push_back({own.begin_ns, text(call.path)});
       if (auto child = file_of(call.pid, own.begin_ns, true)) link(graph_.before(own), *child);
       return;
     }
@@ -88,25 +110,64 @@ class ProcessEdges {
       bool own_child = child.parent == static_cast<std::int32_t>(process_);
       if (!own_child || child.first_ns < own.begin_ns || child.first_ns > own.end_ns) continue;
       link(graph_.before(own), i);
-      bool waits = record.call == static_cast<std::uint16_t>(trace::Call::system) && record.end;
-      if (waits) graph_.edge(graph_.end_of_process(i), graph_.after(own), EdgeKind::kProcess);
+      if (waits_itself(record)) graph_.edge(graph_.end_of_process(i), graph_.after(own), EdgeKind::kProcess);
     }
+    // Most shells record nothing, whatever they wait for, and it is not known which programs they run.
+    if (waits_itself(record)) endings_.push_back({process_, 0, own});
+  }
+
+  static bool waits_itself(const Record& record) {
+    return record.call == static_cast<std::uint16_t>(trace::Call::system) && record.end;
   }
 
   void replaced(model::EventPlace place, const Record& record) {
     if (record.end) return;  // it failed
     Span own = span(place, record);
-    if (auto program = file_of(job_.processes[process_].header().pid, own.begin_ns, true))
-      if (*program != process_) link(graph_.before(own), *program);
+    auto program = file_of(job_.processes[process_].header().pid, own.begin_ns, true);
+    if (program && *program != process_)
+      link(graph_.before(own), *program);
+    else
+      replaced_unseen_[process_] = {own.begin_ns,
+                                    text(trace::payload_of<trace::payload::Process>(record).path)};
   }
 
   void awaited(model::EventPlace place, const Record& record) {
     auto call = trace::payload_of<trace::payload::Process>(record);
-    if (!record.end || call.pid <= 0) return;
+    bool of_a_shell = record.call == static_cast<std::uint16_t>(trace::Call::pclose);  // its pid is not told
+    if (!record.end || call.error || (call.pid <= 0 && !of_a_shell)) return;
     Span own = span(place, record);
+    endings_.push_back({process_, call.pid, own});
     if (auto child = file_of(call.pid, own.end_ns, false); child && *child != process_)
       graph_.edge(graph_.end_of_process(*child), graph_.after(own), EdgeKind::kProcess);
   }
+
+  std::vector<UnseenChild> unseen_children() const {
+    std::vector<UnseenChild> unseen;
+    for (const Ending& ending : endings_) {
+      HostPid pid{job_.processes[ending.process].host, ending.pid};
+      const Beginning* made = ending.pid ? last_making(pid, ending.told.end_ns) : nullptr;
+      auto child = ending.pid ? file_on(pid, ending.told.end_ns, false) : std::nullopt;
+      // The number of an earlier process may have been given again.
+      if (child && made && job_.processes[*child].last_ns < made->ns) child.reset();
+      auto replaced = child ? replaced_unseen_.find(*child) : replaced_unseen_.end();
+      if (child && replaced == replaced_unseen_.end()) continue;
+      if (child) made = &replaced->second;
+      unseen.push_back(
+          {made ? made->program : "", made ? std::optional(made->ns) : std::nullopt, ending.told});
+    }
+    return unseen;
+  }
+
+  const Beginning* last_making(HostPid pid, std::int64_t by_ns) const {
+    auto found = made_.find(pid);
+    const Beginning* last = nullptr;
+    if (found != made_.end())
+      for (const Beginning& made : found->second)
+        if (made.ns <= by_ns && (!last || made.ns >= last->ns)) last = &made;
+    return last;
+  }
+
+  std::string_view text(std::uint32_t id) const { return job_.processes[process_].file.string(id); }
 
   // A handler, or a thread that waits for the signal, tells nobody that it came.
   void signalled(model::EventPlace place, const Record& record) {
@@ -140,14 +201,20 @@ class ProcessEdges {
   }
 
   const Job& job_;
+  const std::vector<ThreadId>& judged_;
   Graph& graph_;
   std::uint32_t process_ = 0;
-  std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<std::uint32_t>> by_pid_;
-  std::set<std::uint32_t> linked_;  // whose making is known
+  std::map<HostPid, std::vector<std::uint32_t>> by_pid_;
+  std::map<HostPid, std::vector<Beginning>> made_;
+  std::set<std::uint32_t> linked_;                      // whose making is known
+  std::map<std::uint32_t, Beginning> replaced_unseen_;  // by a program that left no trace
+  std::vector<Ending> endings_;
 };
 
 }  // namespace
 
-void add_process_edges(const Job& job, Graph& graph) { ProcessEdges(job, graph).run(); }
+void add_process_edges(const Job& job, const std::vector<ThreadId>& judged, Graph& graph) {
+  ProcessEdges(job, judged, graph).run();
+}
 
 }  // namespace ddpscope::ordering

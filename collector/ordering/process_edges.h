@@ -1,5 +1,7 @@
 // Edges between processes that make, become and await each other.
 #pragma once
+#include <vector>
+
 #include "collector/model/job.h"
 #include "collector/ordering/graph.h"
 
@@ -7,7 +9,8 @@ namespace ddpscope::ordering {
 
 // fork and spawn -> the child's start, exec -> the program's start, the child's end -> the wait that tells of
 // it. A child whose making was not recorded comes after what its parent had done when it first shows, as far
-// as recording can tell; so does a process that was sent a signal, after what the sender had done.
-void add_process_edges(const model::Job& job, Graph& graph);
+// as recording can tell; so does a process that was sent a signal, after what the sender had done, and a wait
+// for a child that left no trace, or not until its end, after all that `judged` had done by then.
+void add_process_edges(const model::Job& job, const std::vector<ThreadId>& judged, Graph& graph);
 
 }  // namespace ddpscope::ordering

@@ -8,6 +8,7 @@
 #include "collector/ordering/servers.h"
 #include "collector/ordering/store_edges.h"
 #include "collector/ordering/stream_ends.h"
+#include "collector/ordering/unseen_children.h"
 
 namespace ddpscope::ordering {
 namespace {
@@ -47,8 +48,12 @@ Line line_of(const std::vector<Transfer>& transfers) {
 
 class StreamEdges {
  public:
-  StreamEdges(const Job& job, Graph& graph)
-      : job_(job), graph_(graph), streams_(find_stream_ends(job)), servers_(find_servers(job, streams_)) {}
+  StreamEdges(const Job& job, const std::vector<ThreadId>& judged, Graph& graph)
+      : job_(job),
+        judged_(judged),
+        graph_(graph),
+        streams_(find_stream_ends(job)),
+        servers_(find_servers(job, streams_)) {}
 
   void add() {
     add_nodes();
@@ -61,6 +66,7 @@ class StreamEdges {
     for (const Joint& joint : streams_.joints) join(joint);
     add_store_edges(job_, streams_, nodes_, graph_);
     add_ending_edges(job_, streams_, graph_);
+    add_unseen_children(job_, judged_, at_other_ends(), graph_);
     pass_on(&StreamEdges::leads_outside, Trust::kAssumed);
     pass_on(&StreamEdges::has_datagrams, Trust::kUnseen);
   }
@@ -175,6 +181,27 @@ class StreamEdges {
                   EdgeKind::kMessage, Trust::kUnseen);
   }
 
+  // Of pipes and pairs into which nobody recorded has sent: a child that was given the end, and left no
+  // trace, has.
+  std::vector<UnseenChild> at_other_ends() const {
+    std::vector<UnseenChild> children;
+    for (const auto& [id, end] : streams_.ends) {
+      auto other = end.peer && end.paired_ns ? streams_.ends.find(*end.peer) : streams_.ends.end();
+      if (other == streams_.ends.end() || !other->second.sent.empty()) continue;
+      for (const Transfer& received : end.received)
+        children.push_back({kAnyProgram, end.paired_ns, received.call});
+      for (const Span& found : end.found_ended)
+        if (held_only_by(other->second, found.thread.process))
+          children.push_back({kAnyProgram, end.paired_ns, found});
+    }
+    return children;
+  }
+
+  static bool held_only_by(const StreamEnd& end, std::uint32_t process) {
+    return std::all_of(end.holders.begin(), end.holders.end(),
+                       [&](const auto& holder) { return holder.first == process; });
+  }
+
   void join(const Joint& joint) {
     graph_.edge(graph_.before(joint.connect), graph_.after(joint.accept), EdgeKind::kMessage);
     if (joint.listen && joint.connected)
@@ -212,7 +239,10 @@ class StreamEdges {
     }
   }
 
+  static constexpr std::string_view kAnyProgram = "?";
+
   const Job& job_;
+  const std::vector<ThreadId>& judged_;
   Graph& graph_;
   StreamEnds streams_;
   std::set<ThreadId> servers_;
@@ -221,8 +251,8 @@ class StreamEdges {
 
 }  // namespace
 
-std::vector<Span> add_stream_edges(const Job& job, Graph& graph) {
-  StreamEdges edges(job, graph);
+std::vector<Span> add_stream_edges(const Job& job, const std::vector<ThreadId>& judged, Graph& graph) {
+  StreamEdges edges(job, judged, graph);
   edges.add();
   return edges.runs_between_ranks();
 }

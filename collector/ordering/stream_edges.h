@@ -12,8 +12,10 @@ namespace ddpscope::ordering {
 // serves connections and does nothing else requests of different clients have nothing to do with each other:
 // its sends come after what came on the same connection, and after the last request if that was another
 // client's (a push). Connections to a key-value store order by key (store_edges.h).
-// Returns the runs of calls through which ranks talk to each other: where hand-overs between threads are not
-// recorded, what another thread of the process did in the midst of one may have gone with it.
-std::vector<Span> add_stream_edges(const model::Job& job, Graph& graph);
+// What comes out of a pipe or pair of which nobody recorded holds the other end may be what a child without a
+// trace knows: anything that `judged` had done by then. Returns the runs of calls through which ranks talk to
+// each other: where hand-overs between threads are not recorded, what another thread of the process did in
+// the midst of one may have gone with it.
+std::vector<Span> add_stream_edges(const model::Job& job, const std::vector<ThreadId>& judged, Graph& graph);
 
 }  // namespace ddpscope::ordering

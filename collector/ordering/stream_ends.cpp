@@ -85,7 +85,7 @@ class Reader {
       case Operation::kStoreKey:
         return named(record);
       case Operation::kPair:
-        return paired(record);
+        return paired(place, record);
       case Operation::kStreamClose:
         return given_up(place, record);
       case Operation::kConnect:
@@ -127,9 +127,11 @@ class Reader {
     if (io.flags & trace::kSendingEnds) out_.ends[end(io.inode)].given_up.push_back(span(place, record));
   }
 
-  void paired(const Record& record) {
+  void paired(model::EventPlace place, const Record& record) {
     auto pair = trace::payload_of<payload::Connection>(record);
     if (pair.error) return;
+    std::int64_t ns = job_.begin_ns({process_, place});
+    out_.ends[end(pair.inode)].paired_ns = out_.ends[end(pair.peer_inode)].paired_ns = ns;
     hold(end(pair.inode), record);
     hold(end(pair.peer_inode), record);
     out_.ends[end(pair.inode)].made = out_.ends[end(pair.peer_inode)].made = true;

@@ -45,11 +45,12 @@ struct StreamEnd {
   std::map<std::uint32_t, std::set<std::uint16_t>>
       holders;  // processes with a record of it, and their threads
   std::optional<EndId> peer;
-  Trust trust = Trust::kSeen;  // in the pairing
-  bool made = false;           // its making was recorded
-  bool accepted = false;       // from a listening TCP socket
-  bool datagrams = false;      // each for itself, in any order
-  bool of_store = false;       // it, or its peer, asks something of a key-value store
+  Trust trust = Trust::kSeen;             // in the pairing
+  bool made = false;                      // its making was recorded
+  std::optional<std::int64_t> paired_ns;  // when, if it is one of a pair or pipe
+  bool accepted = false;                  // from a listening TCP socket
+  bool datagrams = false;                 // each for itself, in any order
+  bool of_store = false;                  // it, or its peer, asks something of a key-value store
 
   std::vector<const StoreRequest*> requests_in(const Transfer& message) const;
 };

@@ -1,6 +1,6 @@
 """Ranks that a script starts by itself, without a launcher; rank 1 waits for rank 0 by means of the operating system.
 
-usage: ranks_by_hand.py HOW [--forget]: pipe, socket, datagram, memory, signal, cache, shell, link
+usage: ranks_by_hand.py HOW [--forget]: see WAYS
 """
 import os
 import signal
@@ -180,6 +180,25 @@ class Shell(Marker):
         subprocess.run(["sh", "-c", f"until test -f {cls.awaited}; do sleep 0.02; done"], check=True)
 
 
+class Stranger(Marker):
+    """A program that is given no environment, and hence not recorded, looks for it."""
+
+    @classmethod
+    def wait(cls, _):
+        script = f"import os, time\nwhile not os.path.exists('{cls.awaited}'): time.sleep(0.02)"
+        subprocess.run([sys.executable, "-I", "-c", script], env={}, check=True)
+
+
+class Told(Marker):
+    """Likewise, and says so at the other end of a pipe; nobody waits for its end."""
+
+    @classmethod
+    def wait(cls, _):
+        script = f"until test -f {cls.awaited}; do sleep 0.02; done; echo there; sleep 0.2"
+        cls.child = subprocess.Popen(["sh", "-c", script], env={"PATH": os.environ["PATH"]}, stdout=subprocess.PIPE)
+        assert cls.child.stdout.readline() == b"there\n"
+
+
 class Link(Marker):
     """Through a symbolic link to its folder."""
 
@@ -192,7 +211,7 @@ class Link(Marker):
             os.symlink("folder", "linked")
 
 
-WAYS = {"cache": Cache, "shell": Shell, "link": Link,
+WAYS = {"cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
         "pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
 
 
