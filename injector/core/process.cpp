@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "injector/core/settings.h"
+#include "injector/files/passed_looks.h"
 #include "injector/python/interpreter.h"
 #include "injector/threads/releases.h"
 #include "injector/threads/thread_life.h"
@@ -113,7 +114,10 @@ void open_file() {
   bool check_pid = recording.same_process == &always;
   bool opened =
       recording.file.open(process.directory, identity, trace::host_clock(), process.ring_bytes, check_pid);
-  if (opened) write_settings(recording.file);
+  if (opened) {
+    write_passed_looks(recording.file);
+    write_settings(recording.file);
+  }
   __atomic_store_n(&recording.state, opened ? State::kOpen : State::kOff, __ATOMIC_RELEASE);
 }
 
@@ -178,6 +182,7 @@ void start_child() {
   process.follows_parent = process.follows_parent || state == State::kOpen;
   recording.file.abandon();
   forget_all_releases();
+  forget_passed_looks();
   recording.state = State::kUnopened;
   bool vendor = this_thread.vendor_thread;
   this_thread = ThreadState{};

@@ -33,6 +33,11 @@ inline trace::FileWriter* recorder(Weight weight) {
   return __builtin_expect(file && this_thread.registered, 1) ? file : open_recorder_for(weight);
 }
 
+// It may be recorded, but nothing of weight has happened yet.
+inline bool awaits_weight() {
+  return __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE) == RecordingState::kUnopened;
+}
+
 // False: this process will never be recorded.
 bool may_record();
 

@@ -2,6 +2,7 @@
 #include "injector/files/lookup_call.h"
 
 #include "injector/files/meet.h"
+#include "injector/files/passed_looks.h"
 #include "injector/files/paths.h"
 
 namespace ddpscope::injector {
@@ -53,6 +54,7 @@ LookupInProgress begin_lookup(Call call, NameArgument name) {
   LookupInProgress lookup{};
   lookup.call = call;
   trace::FileWriter* file = recorder(Weight::kFollows);
+  if (!file && awaits_weight()) lookup.passed = name;
   if (!file || in_vfork_child() || reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes)
     return lookup;
   if (*name.path || name.directory == AT_FDCWD)
@@ -64,6 +66,7 @@ LookupInProgress begin_lookup(Call call, NameArgument name) {
 }
 
 void end_lookup(LookupInProgress& lookup, const Found& found, int error) {
+  if (lookup.passed.path) note_passed_look(lookup.call, lookup.passed, found, error);
   if (!results_in<trace::payload::FileName>(lookup.attempt.record)) return;
   trace::FileWriter* file = open_recorder();
   OwnWork work(file);

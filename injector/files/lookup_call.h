@@ -13,7 +13,8 @@ namespace ddpscope::injector {
 struct LookupInProgress {
   Attempt attempt;
   Call call;
-  std::uint32_t path;  // string id, 0: by descriptor
+  std::uint32_t path;   // string id, 0: by descriptor
+  NameArgument passed;  // of a process that has no trace yet; else no path
 };
 
 // What was found; all 0 when nothing was.

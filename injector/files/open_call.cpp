@@ -3,6 +3,7 @@
 
 #include "injector/files/descriptors.h"
 #include "injector/files/meet.h"
+#include "injector/files/passed_looks.h"
 #include "injector/files/paths.h"
 #include "injector/processes/generation.h"
 
@@ -116,6 +117,9 @@ void end_open(OpenInProgress& open, int fd) {
   if (!open.followed) {
     if (fd >= 0 && open.ignored) set_descriptor(fd, {DescriptorKind::kIgnored, 0});
     if (fd >= 0 && !open.ignored) forget_descriptor(fd);
+    if (awaits_weight() && !is_write_open(open.request.flags))
+      note_passed_look(open.request.call, {open.request.directory, open.request.path}, {},
+                       fd < 0 ? errno : 0);
     return;
   }
   int error = errno;

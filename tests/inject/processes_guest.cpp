@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,6 +182,30 @@ void executed() {
   execle("/bin/sh", "sh", "-c", "echo $0 $1 $LD_PRELOAD; exit 9", "zero", "one", nullptr, environment);
 }
 
+// Nothing was worth a trace yet: who waits for a name gets one, and what it has found before stands in it.
+void waiting_look() {
+  struct stat state;
+  say("stat", stat(".", &state));
+  pid_t pid = fork();
+  if (!pid) {
+    usleep(30000);
+    close(open("awaited", O_CREAT | O_WRONLY, 0644));
+    _exit(0);
+  }
+  while (access("awaited", F_OK) != 0) usleep(1000);
+  waitpid(pid, nullptr, 0);
+}
+
+// A search along a path, which comes by a folder twice: no wait, no trace.
+void search() {
+  for (int round = 0; round < 20; ++round) {
+    access("a/tool", X_OK);
+    access("b/tool", X_OK);
+    access("b/tool", X_OK);
+    usleep(200);
+  }
+}
+
 void returned() { weigh(); }
 
 void* in_thread(void*) {
@@ -201,10 +226,20 @@ struct Trap {
   void (*run)();
 };
 
-constexpr Trap kTraps[] = {{"pair", pair},         {"tcp", tcp},         {"store", store},
-                           {"endings", endings},   {"pipes", pipes},     {"forked", forked},
-                           {"vforked", vforked},   {"spawned", spawned}, {"executed", executed},
-                           {"returned", returned}, {"threads", threads}, {"failed_exec", failed_exec}};
+constexpr Trap kTraps[] = {{"pair", pair},
+                           {"tcp", tcp},
+                           {"store", store},
+                           {"endings", endings},
+                           {"pipes", pipes},
+                           {"forked", forked},
+                           {"vforked", vforked},
+                           {"spawned", spawned},
+                           {"executed", executed},
+                           {"returned", returned},
+                           {"threads", threads},
+                           {"failed_exec", failed_exec},
+                           {"waiting_look", waiting_look},
+                           {"search", search}};
 
 }  // namespace
 

@@ -186,6 +186,17 @@ def returned(records):
     return calls(records, "exit")[0]["status"] == 11
 
 
+def waiting_look(records):
+    first = calls(records, "stat")[0]
+    looks = [(r["error"], r.pid) for r in calls(records, "access") if r["path"].endswith("/awaited")]
+    return first["path"].endswith("/work") and first.pid == looks[0][1] and looks[0][0] == "ENOENT" and \
+        sum(r["count"] for r in calls(records, "access")) > 3 and looks[-1][0] == 0
+
+
+def search(records):
+    return not records
+
+
 def threads(records):
     return named(records, "of_thread")
 
@@ -214,9 +225,10 @@ TRAPS = [
     ("processes_guest", vforked, ["vfork"]), ("processes_guest", vforked, ["execl"]),
     ("processes_guest", failed_exec, ["execlp"]), ("processes_guest", spawned, ["posix_spawn"]),
     ("processes_guest", spawned, ["waitid"]), ("processes_guest", spawned, ["system"]),
+    ("processes_guest", waiting_look, ["stat"]), ("processes_guest", waiting_look, ["access"]),
     ("processes_guest", executed, ["execle"]), ("processes_guest", threads, ["open"]),
 ]
-ALWAYS = [("files_guest", ignored), ("processes_guest", returned)]  # no hook to switch off
+ALWAYS = [("files_guest", ignored), ("processes_guest", search), ("processes_guest", returned)]  # no hook to switch off
 GUESTS = list(dict.fromkeys([(guest, check) for guest, check, _ in TRAPS] + ALWAYS))
 
 

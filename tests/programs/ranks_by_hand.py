@@ -166,6 +166,12 @@ class Marker:
             time.sleep(0.02)
 
 
+class First(Marker):
+    """The wait is the first thing that the rank does."""
+
+    comes_first = True
+
+
 class Cache(Marker):
     """In a folder whose files are left out of the analysis."""
 
@@ -211,7 +217,7 @@ class Link(Marker):
             os.symlink("folder", "linked")
 
 
-WAYS = {"cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
+WAYS = {"first": First, "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
         "pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
 
 
@@ -219,8 +225,9 @@ def run(rank, how, forget, arguments):
     way = WAYS[how]
     if hasattr(way, "meet"):
         way.meet(rank, *arguments)
-    with open(f"own{rank}", "w") as file:
-        file.write("begins")
+    if not hasattr(way, "comes_first"):
+        with open(f"own{rank}", "w") as file:
+            file.write("begins")
     if rank == 0:
         time.sleep(0.3)
         with open("data", "w") as file:
@@ -232,6 +239,8 @@ def run(rank, how, forget, arguments):
     else:
         time.sleep(0.8)
     if rank == 1:
+        with open("own1", "a") as file:
+            file.write("goes on")
         with open("data") as file:
             assert file.read() == "of rank 0"
     time.sleep(0.3)

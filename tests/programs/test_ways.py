@@ -7,8 +7,8 @@ import pytest
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 PROGRAM = pathlib.Path(__file__).parent / "ranks_by_hand.py"
-SEEN = ["pipe", "socket", "cache", "link"]
-UNSEEN = ["datagram", "memory", "signal", "shell", "stranger", "told"]  # may be order, or not
+SEEN = ["pipe", "socket", "first", "shell", "cache", "link"]
+UNSEEN = ["datagram", "memory", "signal", "stranger", "told"]  # may be order, or not
 
 
 def record(folder, *arguments):
@@ -29,13 +29,6 @@ def test_may_be_order(tmp_path, how, seed):
     report = record(tmp_path, how)
     assert report["findings"] == []
     assert any("missing-barrier" in row["unjudged"] for row in report["coverage"]), report["coverage"]
-
-
-@pytest.mark.parametrize("how", ACCUSED)
-def test_is_not_seen(tmp_path, how, seed):
-    found = record(tmp_path, how)["findings"]
-    assert [f["slug"] for f in found] == ["missing-barrier"], "no longer accused: belongs to SEEN or UNSEEN"
-    pytest.xfail("a healthy job is accused: docs/ordering.md")
 
 
 @pytest.mark.parametrize("how", SEEN + UNSEEN)

@@ -1,0 +1,152 @@
+// A small table of the latest ones, one entry for each name and outcome.
+#include "injector/files/passed_looks.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "injector/core/turn.h"
+#include "injector/files/paths.h"
+#include "injector/processes/generation.h"
+#include "trace/write/clock.h"
+
+namespace ddpscope::injector {
+namespace {
+
+using std::string_view;
+
+struct Look {
+  std::uint64_t began, ended;  // ticks
+  Found found;
+  int error;
+  Call call;
+  std::uint32_t count;  // 0: a free place
+  std::uint32_t size;
+  char path[264];
+};
+
+constexpr std::size_t kLooks = 24;
+Look looks[kLooks];
+const Look* latest;       // the one that was taken last,
+std::uint64_t run_began;  // and since when (ns) no other was
+std::atomic<bool> taken;
+
+// A program that looks a name up twice does so within microseconds (a folder that stands in PATH twice).
+constexpr std::uint64_t kWaitNs = 1'000'000;
+
+// Asked once: it takes several system calls.
+const trace::Clock& host_clock() {
+  static trace::Clock known;
+  if (!known.now) known = trace::host_clock();
+  return known;
+}
+
+bool is_open(Call call) {
+  return trace::find_call(static_cast<std::uint16_t>(call))->payload == trace::PayloadKind::kFileOpen;
+}
+
+// What programs look for when they start; no rank makes it.
+bool is_of_the_system(string_view path) {
+  for (string_view folder : {"/usr/", "/lib", "/etc/", "/bin/", "/sbin/"})
+    if (path.starts_with(folder)) return true;
+  return path.find("/lib/python") != string_view::npos;
+}
+
+bool names(const Look& look, string_view path) {
+  return look.count && string_view(look.path, look.size) == path;
+}
+
+Look* find(Call call, string_view path, const Found& found, int error) {
+  for (Look& look : looks)
+    if (look.call == call && look.error == error && names(look, path) && look.found.inode == found.inode)
+      return &look;
+  return nullptr;
+}
+
+// Those that were repeated are worth more than single ones, then the later ones.
+Look& least() {
+  return *std::min_element(looks, looks + kLooks, [](const Look& a, const Look& b) {
+    auto worth = [](const Look& look) { return std::min(look.count, 2u); };
+    return worth(a) != worth(b) ? worth(a) < worth(b) : a.ended < b.ended;
+  });
+}
+
+bool failed_before(string_view path) {
+  return std::any_of(looks, looks + kLooks,
+                     [&](const Look& look) { return look.error && names(look, path); });
+}
+
+// Whether the process waits: it looks for this name in vain, for nothing else, and has for some time.
+bool keep(Call call, string_view path, const Found& found, int error) {
+  Turn turn(taken);
+  if (!turn || path.size() > sizeof(Look::path)) return false;
+  if (is_open(call) && !error && !failed_before(path)) return false;
+  std::uint64_t at = trace::read_ticks(host_clock().kind);
+  Look* known = find(call, path, found, error);
+  if (!known) {
+    known = &least();
+    *known = {at, at, found, error, call, 0, static_cast<std::uint32_t>(path.size()), {}};
+    std::memcpy(known->path, path.data(), path.size());
+    latest = nullptr;
+  }
+  std::uint64_t now_ns = trace::monotonic_ns();
+  if (known != latest) run_began = now_ns;
+  latest = known;
+  known->found = found;
+  known->ended = at;
+  ++known->count;
+  return error && now_ns - run_began >= kWaitNs;
+}
+
+trace::OpenRecord open_record(trace::FileWriter& file, const Look& look) {
+  std::uint32_t path = this_thread.writer.intern(file, look.path, look.size);
+  if (is_open(look.call)) {
+    trace::payload::FileOpen payload{};
+    payload.device = look.found.device;
+    payload.inode = look.found.inode;
+    payload.path = path;
+    payload.fd = -static_cast<std::int32_t>(look.count);
+    payload.error = look.error;
+    return open_file_record(file, look.call, trace::Budget::kKept, payload, look.began);
+  }
+  trace::payload::FileName payload{};
+  payload.device = look.found.device;
+  payload.inode = look.found.inode;
+  payload.size = look.found.size;
+  payload.path = path;
+  payload.count = look.count;
+  payload.error = look.error;
+  return open_file_record(file, look.call, trace::Budget::kKept, payload, look.began);
+}
+
+}  // namespace
+
+void note_passed_look(Call call, NameArgument name, const Found& found, int error) {
+  if (reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes || !*name.path || in_vfork_child())
+    return;
+  int saved = errno;
+  with_absolute_path(name.directory, name.path, [&](PathText path) {
+    string_view text(path.text, path.size);
+    if (is_ignored(path.text, path.size) || is_of_the_system(text)) return;
+    if (keep(call, text, found, error)) recorder(Weight::kOpens);
+  });
+  errno = saved;
+}
+
+void write_passed_looks(trace::FileWriter& file) {
+  Turn turn(taken);
+  if (!turn) return;
+  std::sort(looks, looks + kLooks, [](const Look& a, const Look& b) { return a.began < b.began; });
+  for (Look& look : looks) {
+    if (look.count) trace::ThreadWriter::close(file, open_record(file, look), look.ended);
+    look.count = 0;
+  }
+  latest = nullptr;
+}
+
+void forget_passed_looks() {
+  for (Look& look : looks) look.count = 0;
+  latest = nullptr;
+  taken.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace ddpscope::injector

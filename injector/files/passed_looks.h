@@ -1,0 +1,19 @@
+// Looks at names by a process that has no trace yet: most never get one. They are kept until it does, because
+// whoever finds what another rank made comes after it; and who looks for one name in vain again and again
+// waits for somebody.
+#pragma once
+#include "injector/files/lookup_call.h"
+
+namespace ddpscope::injector {
+
+// After the real call, by a process that is to be recorded once something weighs enough. The second look in
+// vain at one name does. Of opens only those that fail, and one that then succeeds, are looks. Keeps errno.
+void note_passed_look(Call call, NameArgument name, const Found& found, int error);
+
+// The first records of the file. As own work only.
+void write_passed_looks(trace::FileWriter& file);
+
+// In the child of a fork: they are its parent's.
+void forget_passed_looks();
+
+}  // namespace ddpscope::injector
