@@ -18,14 +18,15 @@ namespace {
 
 namespace commands = ddpscope::commands;
 
-void print(const ddpscope::Error& error) {
+void print(const ddpscope::Error& error, const char* kind = "error") {
   using ddpscope::reports::escape;
   std::string where = error.where.empty() ? "" : escape(error.where) + ": ";
-  commands::say("error: {}{}\n", where, escape(error.what));
+  commands::say("{}: {}{}\n", kind, where, escape(error.what));
   if (!error.hint.empty()) commands::say("hint: {}\n", escape(error.hint));
 }
 
 int finish(const commands::Outcome& outcome) {
+  for (const ddpscope::Error& told : outcome.warnings) print(told, "warning");
   std::size_t shown = std::min(outcome.errors.size(), commands::kErrorsShown);
   for (std::size_t i = 0; i < shown; ++i) print(outcome.errors[i]);
   if (outcome.errors.size() > shown) print({fmt::format("{} more", outcome.errors.size() - shown), "", ""});

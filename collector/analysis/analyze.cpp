@@ -71,7 +71,8 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          reading::Progress& progress) {
   auto reading = reading::read_trace(trace, progress);
   if (!reading) return reading.error();
-  Analysis analysis{std::move(reading->job), {}, std::move(reading->errors), true};
+  Analysis analysis{
+      std::move(reading->job), {}, std::move(reading->errors), std::move(reading->warnings), true};
   const model::Job& job = analysis.job;
   progress.at("aligning clocks", 0, 1);
   alignment::align(analysis.job);
@@ -97,6 +98,8 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   attribution::attribute(analysis.outcome.findings);
   tell_lost(job, analysis.errors);
   add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);
+  for (const Error& told : analysis.warnings)
+    analysis.outcome.coverage.push_back({told.where, told.what, {}});
   if (!only.empty()) keep_requested(only, analysis.outcome.coverage);
   analysis.judged = anything_to_judge(job, collectives);
   return analysis;

@@ -9,9 +9,10 @@ namespace ddpscope::analysis {
 
 struct Analysis {
   model::Job job;
-  findings::Outcome outcome;  // findings attributed, worst first
-  std::vector<Error> errors;  // files that could not be read or only in part
-  bool judged = true;         // false: two or more ranks ran, but no detector had anything to judge
+  findings::Outcome outcome;    // findings attributed, worst first
+  std::vector<Error> errors;    // files that could not be read or only in part
+  std::vector<Error> warnings;  // files that were left out and are not missed
+  bool judged = true;           // false: two or more ranks ran, but no detector had anything to judge
 };
 
 // `only`: slugs of the detectors to run, empty for all. Errors as read_trace.

@@ -23,6 +23,7 @@ constexpr std::size_t kErrorsShown = 8;
 struct Outcome {
   int code = kNothingFound;
   std::vector<Error> errors;
+  std::vector<Error> warnings{};  // change nothing about the code
 };
 Outcome failed(Error error);
 Outcome not_in_this_version(const std::string& what);

@@ -52,7 +52,8 @@ Outcome dump(const std::string& trace) {
     });
     dump_items(job.processes[i], name);
   }
-  return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors)};
+  return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),
+          std::move(reading->warnings)};
 }
 
 }  // namespace

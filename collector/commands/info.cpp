@@ -85,7 +85,8 @@ Outcome info(const std::string& trace) {
   alignment::align(reading->job);
   print_job(reading->job);
   for (const Process& process : reading->job.processes) print_process(process);
-  return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors)};
+  return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),
+          std::move(reading->warnings)};
 }
 
 }  // namespace

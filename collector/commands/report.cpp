@@ -57,7 +57,7 @@ Outcome report(const ReportOptions& options) {
                          ? reports::json_report(found.job, found.outcome, DDPSCOPE_VERSION)
                          : reports::text_report(found.job, found.outcome);
   Outcome outcome{reaches(found.outcome, options.fail_on) ? kFindings : kNothingFound,
-                  std::move(found.errors)};
+                  std::move(found.errors), std::move(found.warnings)};
   if (!options.output)
     std::fwrite(text.data(), 1, text.size(), stdout);
   else if (auto problem = write_output(*options.output, text))

@@ -76,6 +76,8 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
       job.processes.size(), job.calls(), job.lost(), static_cast<double>(job.duration_ns) * 1e-9,
       count_findings(analysis.outcome.findings));
   say_what_was_lost(job);
+  for (const Error& told : analysis.warnings)
+    say("ddpscope: {}: {}\n", escape(told.where), escape(told.what));
   for (std::size_t i = 0; i < std::min(analysis.errors.size(), kErrorsShown); ++i)
     say("ddpscope: {}: {}\n", escape(analysis.errors[i].where), escape(analysis.errors[i].what));
   if (options.recording.stand_ins) say_what_was_not_used(job);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collector/reading/census.h"
+#include "collector/reading/copies.h"
 #include "collector/reading/endings.h"
 #include "collector/reading/generations.h"
 #include "collector/reading/identity.h"
@@ -151,9 +152,12 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
       reading.errors.push_back(file.error());
       continue;
     }
-    tell_damage(*file, reading.errors);
     job.processes.push_back(Process{.file = std::move(*file)});
-    take_census(job.processes.back());
+  }
+  if (auto told = leave_out_copies(job.processes)) reading.warnings.push_back(*told);
+  for (Process& process : job.processes) {
+    tell_damage(process.file, reading.errors);
+    take_census(process);
   }
   take_endings(job.processes);
   if (job.processes.empty()) return reading.errors.empty() ? no_trace_in(trace) : reading.errors.front();

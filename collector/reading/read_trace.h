@@ -12,7 +12,8 @@ namespace ddpscope::reading {
 
 struct Reading {
   model::Job job;
-  std::vector<Error> errors;  // a file that is not ours, cut off, newer: its rest is in the job
+  std::vector<Error> errors;    // a file that is not ours, cut off, newer: its rest is in the job
+  std::vector<Error> warnings;  // a file that was left out and is not missed
 };
 
 // Whether the folder holds any trace file, readable or not.

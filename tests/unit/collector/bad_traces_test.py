@@ -120,6 +120,44 @@ def test_two_jobs_in_one_folder(trace, tmp_path):
         assert "hint: move each job's files into a folder of its own" in result.stderr
 
 
+def warnings_of(result):
+    return [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+
+
+def test_a_copy_of_a_file_is_no_further_process(trace):
+    """A whole copy, one made while the job ran and one that is cut off: what is whole is analysed."""
+    _, before = report_of(trace)
+    victim = files_of(trace)[1]
+    content = victim.read_bytes()
+    copy = victim.with_name(victim.stem + " copy.ddps")
+    shutil.copy(victim, copy)
+    for command in ("report", "info", "dump"):
+        result = ddpscope(command, trace)
+        assert result.returncode == 0
+        assert warnings_of(result) == [f"warning: {copy}: left out: a copy of {victim.name}"]
+    _, after = report_of(trace)
+    assert after["job"] == before["job"] and after["findings"] == before["findings"]
+    assert [entry for entry in after["coverage"] if entry not in before["coverage"]] == [
+        {"what": str(copy), "why": f"left out: a copy of {victim.name}", "unjudged": []}]  # fmt: skip
+    for whole, cut in ((victim, copy), (copy, victim)):
+        whole.write_bytes(content)
+        cut.write_bytes(content[:-5000])
+        result, report = report_of(trace)
+        assert result.returncode == 0 and report["job"] == before["job"]
+        assert warnings_of(result) == [f"warning: {cut}: left out: a copy of {whole.name}"]
+
+
+def test_a_backup_of_a_folder_inside_it(trace):
+    _, before = report_of(trace)
+    for file in files_of(trace):
+        shutil.copy(file, trace / ("backup-" + file.name))
+    shutil.copytree(trace, trace / "backup.ddps")
+    result, after = report_of(trace)
+    assert result.returncode == 0 and after["job"] == before["job"] and after["findings"] == []
+    (warning,) = warnings_of(result)
+    assert "backup-" in warning.split(": left out: ")[0] and warning.endswith(" (and 1 more)")
+
+
 def test_no_read_permission(trace):
     files_of(trace)[0].chmod(0)
     result, report = report_of(trace, before=AS_ANYBODY)
