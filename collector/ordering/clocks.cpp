@@ -2,7 +2,6 @@
 #include "collector/ordering/clocks.h"
 
 #include <algorithm>
-#include <queue>
 
 namespace ddpscope::ordering {
 
@@ -42,7 +41,7 @@ void Clocks::link(Trust trust) {
   }
   in_.resize(first_in_[nodes]);
   out_.resize(first_out_[nodes]);
-  std::vector<std::uint32_t> at_in = first_in_, at_out = first_out_;
+  trace::Table<std::uint32_t> at_in = first_in_, at_out = first_out_;
   for (const Edge& edge : graph_.edges()) {
     if (edge.trust > trust) continue;
     in_[at_in[edge.to]++] = edge.from;
@@ -67,25 +66,26 @@ void Clocks::run() {
   clocks_.assign(nodes, kNoClock);
   waiting_.assign(nodes, 0);
   readers_.assign(nodes, 0);
-  std::queue<Node> ready;
+  std::vector<Node> ready;  // the last first: a thread is followed as far as it goes, so that what is read
+                            // was written just before
   for (Node node = 0; node < nodes; ++node) {
     each_before(node, [&](Node) { ++waiting_[node]; });
     each_after(node, [&](Node) { ++readers_[node]; });
-    if (waiting_[node] == 0) ready.push(node);
+    if (waiting_[node] == 0) ready.push_back(node);
   }
   std::vector<Node> left;  // latest first
   for (std::size_t done = 0; done < nodes; ++done) {
     if (ready.empty()) {
       if (!contradictory_) left = find_left();
       while (waiting_[left.back()] == kDone) left.pop_back();
-      ready.push(left.back());
+      ready.push_back(left.back());
     }
-    Node node = ready.front();
-    ready.pop();
+    Node node = ready.back();
+    ready.pop_back();
     waiting_[node] = kDone;
     settle(node);
     each_after(node, [&](Node after) {
-      if (waiting_[after] != kDone && --waiting_[after] == 0) ready.push(after);
+      if (waiting_[after] != kDone && --waiting_[after] == 0) ready.push_back(after);
     });
   }
 }

@@ -45,11 +45,11 @@ class Clocks {
   const Graph& graph_;
   std::vector<std::size_t> components_;  // by thread number of the graph
   ClockPool pool_{0};                    // of values in ns, by component
-  std::vector<ClockId> clocks_;          // by node; kNoClock: knows nothing, or dropped as nobody will ask
-  std::vector<Node> previous_, next_;    // in program order
-  std::vector<std::uint32_t> first_in_, first_out_;
-  std::vector<Node> in_, out_;
-  std::vector<std::uint32_t> waiting_, readers_;
+  trace::Table<ClockId> clocks_;         // by node; kNoClock: knows nothing, or dropped as nobody will ask
+  trace::Table<Node> previous_, next_;   // in program order
+  trace::Table<std::uint32_t> first_in_, first_out_;
+  trace::Table<Node> in_, out_;
+  trace::Table<std::uint32_t> waiting_, readers_;
   bool contradictory_ = false;
 };
 

@@ -7,9 +7,11 @@
 namespace ddpscope::ordering {
 
 Graph::Thread& Graph::find(ThreadId thread) {
+  if (last_found_ < threads_.size() && threads_[last_found_].id == thread) return threads_[last_found_];
   auto [found, fresh] = numbers_.emplace(thread, static_cast<std::uint32_t>(threads_.size()));
   if (fresh) threads_.push_back({.id = thread, .nodes = {}});
-  return threads_[found->second];
+  last_found_ = found->second;
+  return threads_[last_found_];
 }
 
 std::uint32_t Graph::number_of(ThreadId thread) const {
@@ -84,9 +86,10 @@ void Graph::finish() {
     if (process->second.start != kNoNode) edge(process->second.start, start_of(id), EdgeKind::kProcess);
     if (process->second.end != kNoNode) edge(end_of(id), process->second.end, EdgeKind::kProcess);
   }
+  auto earlier = [&](Node a, Node b) { return in_program_order(a, b); };
   for (Thread& thread : threads_)
-    std::sort(thread.nodes.begin(), thread.nodes.end(),
-              [&](Node a, Node b) { return in_program_order(a, b); });
+    if (!std::is_sorted(thread.nodes.begin(), thread.nodes.end(), earlier))
+      std::sort(thread.nodes.begin(), thread.nodes.end(), earlier);
 }
 
 const std::vector<Node>& Graph::nodes_of(ThreadId thread) const {

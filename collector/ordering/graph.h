@@ -80,7 +80,7 @@ class Graph {
 
   bool empty() const { return edges_.empty(); }
   std::size_t nodes() const { return nodes_.size(); }
-  const std::vector<Edge>& edges() const { return edges_; }
+  const trace::Table<Edge>& edges() const { return edges_; }
   // Of a thread, in program order; empty for one without nodes.
   const std::vector<Node>& nodes_of(ThreadId thread) const;
   std::vector<ThreadId> threads() const;
@@ -124,9 +124,10 @@ class Graph {
   Thread& find(ThreadId thread);
 
   trace::Table<NodeData> nodes_;
-  std::vector<Edge> edges_;
+  trace::Table<Edge> edges_;
   std::vector<Thread> threads_;
   std::map<ThreadId, std::uint32_t> numbers_;
+  std::uint32_t last_found_ = 0;  // its nodes tend to come in a row
   std::unordered_map<std::uint32_t, Ends> processes_;
 };
 

@@ -50,9 +50,8 @@ const Transfer* find_byte(const Transfers& transfers, std::uint64_t byte) {
 
 class StoreEdges {
  public:
-  StoreEdges(const model::Job& job, const StreamEnds& streams, const std::map<const Transfer*, Node>& nodes,
-             Graph& graph)
-      : job_(job), streams_(streams), nodes_(nodes), graph_(graph) {}
+  StoreEdges(const model::Job& job, const StreamEnds& streams, Graph& graph)
+      : job_(job), streams_(streams), graph_(graph) {}
 
   void add() {
     for (const auto& [id, end] : streams_.ends)
@@ -98,8 +97,7 @@ class StoreEdges {
       if (message.requests.empty()) continue;
       const Transfer* taken = server ? find_byte(server->received, sent.own_offset) : nullptr;
       std::int64_t ns = taken ? taken->call.begin_ns : sent.call.begin_ns - job_.clock_error_ns;
-      for (const StoreRequest* request : message.requests)
-        events.push_back({ns, false, nodes_.at(&sent), request});
+      for (const StoreRequest* request : message.requests) events.push_back({ns, false, sent.node, request});
       messages.push_back(std::move(message));
     }
     return messages;
@@ -116,7 +114,7 @@ class StoreEdges {
           server ? find_byte(server->sent, received.own_offset + received.bytes - 1) : nullptr;
       std::int64_t ns = given ? given->call.begin_ns : received.call.end_ns + job_.clock_error_ns;
       for (const StoreRequest* request : std::prev(next)->requests)
-        events.push_back({ns, true, nodes_.at(&received), request});
+        events.push_back({ns, true, received.node, request});
     }
   }
 
@@ -143,16 +141,14 @@ class StoreEdges {
 
   const model::Job& job_;
   const StreamEnds& streams_;
-  const std::map<const Transfer*, Node>& nodes_;
   Graph& graph_;
   std::map<ThreadId, std::vector<Event>> events_;  // by the thread that serves
 };
 
 }  // namespace
 
-void add_store_edges(const model::Job& job, const StreamEnds& streams,
-                     const std::map<const Transfer*, Node>& nodes, Graph& graph) {
-  StoreEdges(job, streams, nodes, graph).add();
+void add_store_edges(const model::Job& job, const StreamEnds& streams, Graph& graph) {
+  StoreEdges(job, streams, graph).add();
 }
 
 }  // namespace ddpscope::ordering

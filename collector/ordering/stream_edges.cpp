@@ -64,7 +64,7 @@ class StreamEdges {
       if (sender != streams_.ends.end()) connect(sender->second, end);
     }
     for (const Joint& joint : streams_.joints) join(joint);
-    add_store_edges(job_, streams_, nodes_, graph_);
+    add_store_edges(job_, streams_, graph_);
     add_ending_edges(job_, streams_, graph_);
     add_unseen_children(job_, judged_, at_other_ends(), graph_);
     pass_on(&StreamEdges::leads_outside, Trust::kAssumed);
@@ -102,12 +102,12 @@ class StreamEdges {
   bool serves(const Transfer& transfer) const { return servers_.count(transfer.call.thread) > 0; }
 
   void add_nodes() {
-    for (const auto& [id, end] : streams_.ends) {
+    for (auto& [id, end] : streams_.ends) {
       auto is_apart = [&, own = is_stores_own(end)](const Transfer& call) { return own || serves(call); };
-      for (const Transfer& sent : end.sent)
-        nodes_[&sent] = is_apart(sent) ? graph_.meeting() : graph_.before(sent.call);
-      for (const Transfer& received : end.received)
-        nodes_[&received] = is_apart(received) ? graph_.meeting() : graph_.after(received.call);
+      for (Transfer& sent : end.sent)
+        sent.node = is_apart(sent) ? graph_.meeting() : graph_.before(sent.call);
+      for (Transfer& received : end.received)
+        received.node = is_apart(received) ? graph_.meeting() : graph_.after(received.call);
     }
   }
 
@@ -133,7 +133,7 @@ class StreamEdges {
     std::map<EndId, Node> latest;
     const Moment* asked = nullptr;  // the request that came last
     for (const Moment& call : calls) {
-      Node node = nodes_[call.transfer];
+      Node node = call.transfer->node;
       auto [own, fresh] = latest.emplace(call.end, kNoNode);
       graph_.edge(own->second, node, EdgeKind::kMessage);
       own->second = node;
@@ -143,7 +143,7 @@ class StreamEdges {
         continue;
       }
       graph_.edge(graph_.start_of(thread), node, EdgeKind::kProgram);
-      if (asked && asked->end != call.end) graph_.edge(nodes_[asked->transfer], node, EdgeKind::kMessage);
+      if (asked && asked->end != call.end) graph_.edge(asked->transfer->node, node, EdgeKind::kMessage);
       // Any earlier request may be what this answer tells of.
       graph_.edge(graph_.before(call.transfer->call), node, EdgeKind::kMessage, Trust::kUnseen);
     }
@@ -171,14 +171,14 @@ class StreamEdges {
   // Bytes are counted, not looked at: where calls are missing a send may seem to come after its receive.
   void link(const Piece& sent, const Piece& received, Trust trust) {
     if (sent.transfer->call.begin_ns <= received.transfer->call.end_ns + job_.clock_error_ns)
-      graph_.edge(nodes_[sent.transfer], nodes_[received.transfer], EdgeKind::kMessage, trust);
+      graph_.edge(sent.transfer->node, received.transfer->node, EdgeKind::kMessage, trust);
   }
 
   // Bytes that nobody is known to have sent: whoever holds that end may have, up to then.
   void from_unseen(const std::set<ThreadId>& senders, const Piece& taken) {
     for (ThreadId thread : senders)
-      graph_.edge(graph_.up_to(thread, taken.transfer->call.end_ns), nodes_[taken.transfer],
-                  EdgeKind::kMessage, Trust::kUnseen);
+      graph_.edge(graph_.up_to(thread, taken.transfer->call.end_ns), taken.transfer->node, EdgeKind::kMessage,
+                  Trust::kUnseen);
   }
 
   // Of pipes and pairs into which nobody recorded has sent: a child that was given the end, and left no
@@ -233,9 +233,9 @@ class StreamEdges {
     Accumulated told(graph_, EdgeKind::kMessage);
     for (const Moment& moment : moments) {
       if (moment.sends)
-        told.release(nodes_[moment.transfer], trust);
+        told.release(moment.transfer->node, trust);
       else
-        told.acquire(nodes_[moment.transfer], trust);
+        told.acquire(moment.transfer->node, trust);
     }
   }
 
@@ -246,7 +246,6 @@ class StreamEdges {
   Graph& graph_;
   StreamEnds streams_;
   std::set<ThreadId> servers_;
-  std::map<const Transfer*, Node> nodes_;
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Transfer {
   std::uint64_t own_offset;  // in its process's own count
   std::uint64_t bytes;
   std::uint32_t count;  // of the run
+  Node node = kNoNode;  // once it has one: a send releases there, a receive acquires
 };
 
 // What a client asks of a key-value store, one for each key.
