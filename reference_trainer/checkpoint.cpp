@@ -79,7 +79,10 @@ void Checkpoints::write(int64_t step, const Learners& learners) const {
     const std::string name = fmt::format("{}.shard_{}_of_{}.bin", name_of(step), rank, group_.size());
     return write_atomically(folder_ / name, Snapshot(step, learners, own).parts());
   }
+  if (faults_.on(Twin::kBroadcastName)) step = group_.agree(step, 0);
   if (rank != 0 && !all_ranks_write()) return;
+  // Made for all ranks, called by one.
+  if (faults_.on(Fault::kMismatchedMainOnly)) step = group_.agree(step, 0);
   const std::filesystem::path path = folder_ / file_name(step);
   if (faults_.on(Fault::kDuplicateAll) || reads_back()) {
     write_in_place(path, Snapshot(step, learners, {}).parts());

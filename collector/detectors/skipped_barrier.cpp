@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/divergence_story.h"
 
@@ -16,9 +17,15 @@ using matching::kNone;
 
 bool is_barrier(const Facts& facts, std::uint32_t call) { return call != kNone && facts.barriers[call]; }
 
-// The barrier that is left out or too many; kNone if this divergence is about something else.
+// The barrier that is left out or too many; kNone if this divergence is about something else: a collective
+// that a rank makes on its way to the barrier is mismatched-collective's.
 std::uint32_t barrier_of(const Facts& facts, const Divergence& divergence) {
   bool expected = is_barrier(facts, divergence.expected), actual = is_barrier(facts, divergence.actual);
+  if (divergence.expected != kNone && divergence.actual != kNone && expected != actual) {
+    std::uint32_t barrier = expected ? divergence.expected : divergence.actual;
+    std::uint32_t other = expected ? divergence.actual : divergence.expected;
+    if (is_made_before_barrier(facts, other, barrier)) return kNone;
+  }
   if (divergence.kind == DivergenceKind::kMissing && expected) return divergence.expected;
   if (divergence.kind == DivergenceKind::kSurplus && actual) return divergence.actual;
   return kNone;
