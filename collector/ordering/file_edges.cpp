@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -32,7 +33,9 @@ class FileEdges {
     for (const FileEvent& event : names_.events) {
       if (event.made != kNoName) makers_[event.made][thread_of(event)].push_back(&event);
       if (event.made != kNoName && event.fresh) anew_[event.made][thread_of(event)].push_back(&event);
-      if (publishes(event)) published_.emplace(names_.places[event.target], event.target);
+      if (!publishes(event)) continue;
+      published_.emplace(names_.places[event.target], event.target);
+      renames_[event.target].push_back(&event);
     }
     find_awaited();
     for (std::size_t i = 0; i < names_.events.size(); ++i) see(i);
@@ -78,7 +81,6 @@ class FileEdges {
 
   void see(std::size_t index) {
     const FileEvent& event = names_.events[index];
-    if (publishes(event)) renames_[event.target].push_back(&event);
     if (event.operation == Operation::kLink && !event.error) follow_removal(event, event.target);
     if (removes(event)) removed_[event.name] = &event;
     if (!is_look(event)) return;
@@ -179,11 +181,14 @@ class FileEdges {
     const FileEvent& seen = names_.events[index];
     auto known = renames_.find(name);
     if (known == renames_.end()) return;
-    for (auto rename = known->second.rbegin(); rename != known->second.rend(); ++rename) {
+    // A record of several looks found what its last one did.
+    std::int64_t until_ns = seen.end_ns + job_.clock_error_ns;
+    auto begins_later = [](std::int64_t ns, const FileEvent* event) { return ns < event->begin_ns; };
+    auto next = std::upper_bound(known->second.begin(), known->second.end(), until_ns, begins_later);
+    for (std::reverse_iterator rename(next); rename != known->second.rend(); ++rename) {
       const FileEvent& event = **rename;
       if (inode && event.inode && inode != event.inode) continue;
-      bool later = event.end_ns > seen.end_ns + job_.clock_error_ns;
-      if ((!inode || !event.inode) && later) continue;
+      if (event.end_ns > until_ns) continue;
       if (thread_of(event) != thread_of(seen)) publish(event, index);
       return;
     }
@@ -228,6 +233,7 @@ Span span_of(const FileEvent& event) {
 std::vector<bool> add_file_edges(const model::Job& job, const files::SharedNames& names, Graph& graph) {
   std::vector<bool> synchronises = FileEdges(job, names, graph).add();
   add_listing_edges(job, names, graph);
+  add_asking_edges(job, names, graph);
   add_rereading_edges(job, names, graph, synchronises);
   return synchronises;
 }

@@ -1,5 +1,5 @@
 // Waiting by looking again and again: listing a folder until something shows, reading a file until it says
-// so.
+// so, asking for its state until it is another one.
 #pragma once
 #include <vector>
 
@@ -12,6 +12,7 @@ namespace ddpscope::ordering {
 // What was waited for shows in no call: all edges are unseen. Marks in `synchronises`, by event of `names`,
 // the reads that only wait.
 void add_listing_edges(const model::Job& job, const files::SharedNames& names, Graph& graph);
+void add_asking_edges(const model::Job& job, const files::SharedNames& names, Graph& graph);
 void add_rereading_edges(const model::Job& job, const files::SharedNames& names, Graph& graph,
                          std::vector<bool>& synchronises);
 

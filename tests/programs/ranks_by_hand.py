@@ -217,7 +217,40 @@ class Link(Marker):
             os.symlink("folder", "linked")
 
 
+class Latest(Marker):
+    """A link that is switched by renaming a new one over it."""
+
+    def __init__(self):
+        os.symlink("old", "latest")
+
+    @staticmethod
+    def tell(_):
+        os.symlink("new", "latest.tmp")
+        os.replace("latest.tmp", "latest")
+
+    @staticmethod
+    def wait(_):
+        while os.readlink("latest") != "new":
+            time.sleep(0.02)
+
+
+class Time(Marker):
+    """A file that is there changes its time."""
+
+    def __init__(self):
+        self.tell(None)
+
+    def arguments(self):
+        return [str(os.stat("ready").st_mtime_ns)]
+
+    @staticmethod
+    def wait(before):
+        while os.stat("ready").st_mtime_ns == int(before):
+            time.sleep(0.02)
+
+
 WAYS = {"first": First, "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
+        "latest": Latest, "time": Time,
         "pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
 
 
