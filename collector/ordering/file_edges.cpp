@@ -33,6 +33,8 @@ class FileEdges {
     for (const FileEvent& event : names_.events) {
       if (event.made != kNoName) makers_[event.made][thread_of(event)].push_back(&event);
       if (event.made != kNoName && event.fresh) anew_[event.made][thread_of(event)].push_back(&event);
+      bool makes_file = event.fresh && event.operation != Operation::kMakeDirectory;
+      if (makes_file && !publishes(event)) made_in_place_.insert(event.made);
       if (!publishes(event)) continue;
       published_.emplace(names_.places[event.target], event.target);
       renames_[event.target].push_back(&event);
@@ -62,7 +64,13 @@ class FileEdges {
   // a wait whose result is there already, they would have waited.
   void find_awaited() {
     std::map<Looker, std::uint32_t> misses;
+    std::set<Looker> refused;
     for (const FileEvent& event : names_.events) {
+      if (event.operation == Operation::kMakeDirectory) {
+        Looker maker{thread_of(event), event.name};
+        if (event.error == EEXIST) refused.insert(maker);
+        if (!event.error && refused.contains(maker)) locks_.insert(event.name);
+      }
       if (!is_look(event)) continue;
       Looker looker{thread_of(event), event.name};
       if (is_miss(event)) {
@@ -82,6 +90,8 @@ class FileEdges {
   void see(std::size_t index) {
     const FileEvent& event = names_.events[index];
     if (event.operation == Operation::kLink && !event.error) follow_removal(event, event.target);
+    if (event.operation == Operation::kMakeDirectory && !event.error)
+      follow_removal(event, event.name, locks_.contains(event.name) ? Trust::kSeen : Trust::kUnseen);
     if (removes(event)) removed_[event.name] = &event;
     if (!is_look(event)) return;
     Looker looker{thread_of(event), event.name};
@@ -135,7 +145,7 @@ class FileEdges {
   void may_wait_for_makers(const FileEvent& look) {
     auto anew = anew_.find(look.name);
     if (anew == anew_.end()) return;
-    auto later = [](std::int64_t ns, const FileEvent* made) { return ns < made->end_ns; };
+    auto later = [](std::int64_t ns, const FileEvent* made) { return ns < made->begin_ns; };
     for (const auto& [thread, made] : anew->second)
       if (auto next = std::upper_bound(made.begin(), made.end(), look.end_ns + job_.clock_error_ns, later);
           next != made.begin())
@@ -187,8 +197,12 @@ class FileEdges {
     auto next = std::upper_bound(known->second.begin(), known->second.end(), until_ns, begins_later);
     for (std::reverse_iterator rename(next); rename != known->second.rend(); ++rename) {
       const FileEvent& event = **rename;
-      if (inode && event.inode && inode != event.inode) continue;
-      if (event.end_ns > until_ns) continue;
+      bool told = inode && event.inode;
+      if (told && inode != event.inode) continue;
+      if (!told && event.end_ns > until_ns) {  // the new name may show before the call returns
+        may_wait_for(event, seen);
+        continue;
+      }
       if (thread_of(event) != thread_of(seen)) publish(event, index);
       return;
     }
@@ -197,7 +211,7 @@ class FileEdges {
   void publish(const FileEvent& event, std::size_t index) {
     const FileEvent& seen = names_.events[index];
     if (!followed_.insert({thread_of(seen), &event}).second) return;
-    if (event.fresh) synchronises_[index] = true;
+    if (event.fresh || !made_in_place_.contains(event.made)) synchronises_[index] = true;
     Node from = event.fresh ? graph_.through(span_of(event)) : graph_.before(span_of(event));
     // Who finds nothing in a cache goes on without it.
     Trust trust = names_.ignored[event.made] ? Trust::kUnseen : Trust::kSeen;
@@ -205,10 +219,11 @@ class FileEdges {
   }
 
   // Nobody can make what is there already.
-  void follow_removal(const FileEvent& made, Name name) {
+  void follow_removal(const FileEvent& made, Name name, Trust trust = Trust::kSeen) {
     auto removal = removed_.find(name);
     if (removal != removed_.end() && thread_of(*removal->second) != thread_of(made))
-      graph_.edge(graph_.through(span_of(*removal->second)), graph_.after(span_of(made)), EdgeKind::kFile);
+      graph_.edge(graph_.through(span_of(*removal->second)), graph_.after(span_of(made)), EdgeKind::kFile,
+                  trust);
   }
 
   const model::Job& job_;
@@ -217,7 +232,9 @@ class FileEdges {
   std::vector<bool> synchronises_;
   std::map<Name, ByThread> makers_, anew_;              // of each name; anew: it meant nothing before
   std::map<std::string, Name, std::less<>> published_;  // rename targets, by place
+  std::set<Name> made_in_place_;  // not always by renaming, or linking, what was complete
   std::set<Name> awaited_;
+  std::set<Name> locks_;  // folders that somebody tried to make until nobody else had them
   std::map<Looker, Polling> polling_;
   std::map<Name, std::vector<const FileEvent*>> renames_;
   std::map<Name, const FileEvent*> removed_;  // by what last

@@ -23,7 +23,7 @@ class Listings {
     }
     for (auto& [folder, changes] : changes_)
       std::stable_sort(changes.begin(), changes.end(),
-                       [](const FileEvent* a, const FileEvent* b) { return a->end_ns < b->end_ns; });
+                       [](const FileEvent* a, const FileEvent* b) { return a->begin_ns < b->begin_ns; });
   }
 
   // Of each thread the last change that this listing is the first one of its own thread to see.
@@ -35,7 +35,7 @@ class Listings {
     std::map<ThreadId, const FileEvent*> latest;
     for (; seen < known->second.size(); ++seen) {
       const FileEvent* change = known->second[seen];
-      if (change->end_ns > listing.end_ns + job_.clock_error_ns) break;
+      if (change->begin_ns > listing.end_ns + job_.clock_error_ns) break;  // it may show before it returns
       latest[span_of(*change).thread] = change;
     }
     for (const auto& [changer, change] : latest)
@@ -53,7 +53,7 @@ class Listings {
   const model::Job& job_;
   const files::SharedNames& names_;
   Graph& graph_;
-  std::map<std::string_view, std::vector<const FileEvent*>> changes_;  // by folder; by end
+  std::map<std::string_view, std::vector<const FileEvent*>> changes_;  // by folder; by begin
   std::map<std::pair<ThreadId, Name>, std::size_t> seen_;              // how many, by who lists what
 };
 

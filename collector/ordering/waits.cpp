@@ -28,6 +28,11 @@ bool is_other_work(const trace::Record& record) {
   }
 }
 
+// What a name means may show before the call that changes it returns.
+std::int64_t shows_from_ns(const FileEvent& change) {
+  return change.made == files::kNoName ? change.end_ns : change.begin_ns;
+}
+
 }  // namespace
 
 std::map<std::uint16_t, OtherWork::Times> OtherWork::work_of(std::uint32_t process) const {
@@ -73,7 +78,7 @@ void Changes::note_state(const FileEvent& event) {
 
 // Of one thread, whose calls end in the order in which they begin.
 const FileEvent* Changes::latest(const std::vector<const FileEvent*>& changes, std::int64_t until_ns) const {
-  auto later = [](std::int64_t ns, const FileEvent* change) { return ns < change->end_ns; };
+  auto later = [](std::int64_t ns, const FileEvent* change) { return ns < shows_from_ns(*change); };
   auto next = std::upper_bound(changes.begin(), changes.end(), until_ns + job_.clock_error_ns, later);
   return next == changes.begin() ? nullptr : *(next - 1);
 }
