@@ -34,6 +34,7 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kConnection:
     case PayloadKind::kStreamIo:
     case PayloadKind::kStoreKey:
+    case PayloadKind::kExchange:
       return CallClass::kSockets;
     case PayloadKind::kProcess:
     case PayloadKind::kEnding:
@@ -69,6 +70,8 @@ std::uint64_t folded_calls(const trace::Record& record, const trace::CallInfo& i
       return at_least_one(payload_of<payload::FileName>(record).count);
     case PayloadKind::kStreamIo:
       return at_least_one(payload_of<payload::StreamIo>(record).count);
+    case PayloadKind::kExchange:
+      return at_least_one(payload_of<payload::Exchange>(record).count);
     default:
       return 1;
   }

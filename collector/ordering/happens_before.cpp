@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collector/ordering/device_edges.h"
+#include "collector/ordering/exchanges.h"
 #include "collector/ordering/file_edges.h"
 #include "collector/ordering/losses.h"
 #include "collector/ordering/process_edges.h"
@@ -23,6 +24,7 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     add_communicator_edges(job, collectives, graph_);
     add_device_edges(job, collectives, device_order, graph_);
     std::vector<Span> runs = add_stream_edges(job, judged, graph_);
+    add_exchange_edges(job, judged, graph_);
     add_thread_edges(job, graph_);
     synchronises_ = add_file_edges(job, names, graph_);
     add_lock_edges(job, graph_);

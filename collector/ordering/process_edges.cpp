@@ -175,14 +175,15 @@ class ProcessEdges {
     bool nobody_notices = call.status == 0 || call.status == SIGKILL || call.status == SIGSTOP;
     if (nobody_notices || call.error) return;
     Span own = span(place, record);
-    bool one = record.call == static_cast<std::uint16_t>(trace::Call::kill) && call.pid > 0;
+    bool one = call.pid > 0;  // not a group
     for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
       const Process& process = job_.processes[i];
       bool meant = !one || process.header().pid == call.pid;
-      if (i == process_ || process.host != job_.processes[process_].host || !meant) continue;
+      if (process.host != job_.processes[process_].host || !meant) continue;
       for (std::uint16_t thread : threads_of(i))
-        graph_.edge(graph_.before(own), graph_.moment({i, thread}, own.begin_ns), EdgeKind::kProcess,
-                    Trust::kUnseen);
+        if (ThreadId{i, thread} != own.thread)
+          graph_.edge(graph_.before(own), graph_.moment({i, thread}, own.begin_ns), EdgeKind::kProcess,
+                      Trust::kUnseen);
     }
   }
 

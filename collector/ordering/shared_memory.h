@@ -9,7 +9,8 @@
 namespace ddpscope::ordering {
 
 // Pairs of processes, the smaller index first, that have mapped one file shared and writable, whatever it is
-// for: what they write there shows in no call (MPI on one host, TensorPipe, multiprocessing's shared memory).
+// for, attached one piece of System V's memory, or have such memory from whoever forked them: what they write
+// there shows in no call (MPI on one host, TensorPipe, multiprocessing's shared memory).
 std::set<std::pair<std::uint32_t, std::uint32_t>> find_shared_memory(const model::Job& job);
 
 }  // namespace ddpscope::ordering

@@ -57,6 +57,7 @@ class Reader {
       auto connects = connects_.find(addresses);
       if (connects != connects_.end()) pair(connects->second, accepts, Trust::kSeen);
     }
+    pair_by_inode();
     for (auto& [path, accepts] : unix_accepts_) {
       auto connects = unix_connects_.find(path);
       if (connects != unix_connects_.end()) pair(connects->second, accepts, Trust::kUnseen);
@@ -170,12 +171,31 @@ class Reader {
     Joining joining{end(connection.inode), span(place, record), true, {}};
     if (auto known = listening_.find(connection.peer_fd); known != listening_.end())
       joining.listen = known->second;
-    if (local.starts_with("unix:")) {
+    if (connection.peer_inode) {
+      unix_peers_.emplace_back(joining, end(connection.peer_inode));
+    } else if (local.starts_with("unix:")) {
       unix_accepts_[host_path(local)].push_back(joining);
     } else if (!local.empty()) {
       out_.ends[joining.end].accepted = true;
       accepts_[key(file.string(connection.peer), local)].push_back(joining);
     }
+  }
+
+  // Where the kernel has told who is at the other end.
+  void pair_by_inode() {
+    std::map<EndId, const Joining*> connects;
+    for (auto& [path, joinings] : unix_connects_)
+      for (const Joining& connect : joinings) connects[connect.end] = &connect;
+    for (const auto& [accept, peer] : unix_peers_) {
+      if (!out_.ends.contains(peer)) continue;  // it left no trace
+      out_.ends[accept.end].peer = peer;
+      out_.ends[peer].peer = accept.end;
+      if (auto connect = connects.find(peer); connect != connects.end())
+        out_.joints.push_back({connect->second->call, accept.call, accept.listen, connect->second->done});
+    }
+    for (auto& [path, joinings] : unix_connects_)
+      std::erase_if(joinings,
+                    [&](const Joining& connect) { return out_.ends[connect.end].peer.has_value(); });
   }
 
   // An address pair is used again: each accept belongs to the first connect that is left and began before.
@@ -203,6 +223,7 @@ class Reader {
   std::uint32_t process_ = 0;
   std::set<EndId> sockets_;
   std::map<std::int32_t, Span> listening_;  // by descriptor
+  std::vector<std::pair<Joining, EndId>> unix_peers_;
   std::map<std::string, std::vector<Joining>> connects_, accepts_, unix_connects_, unix_accepts_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "injector/files/descriptor_call.h"
 #include "injector/files/io.h"
+#include "injector/streams/exchange_call.h"
 
 namespace ddpscope::injector {
 
@@ -47,7 +48,11 @@ inline void* recorded_map(int fd, std::size_t bytes, int protection, int flags, 
   static_assert(kIsFileIo<call>);
   bool shares = flags & MAP_SHARED && protection & PROT_WRITE;
   bool passes = passes_by(descriptor(fd));
-  if ((flags & MAP_ANONYMOUS) || (passes && !shares)) return real_call();
+  if ((flags & MAP_ANONYMOUS) || (passes && !shares)) {
+    void* address = real_call();
+    if (shares && address != MAP_FAILED) note_anonymous_memory(address);
+    return address;
+  }
   FileCall what{place(offset), bytes, static_cast<std::uint64_t>(flags),
                 static_cast<std::uint32_t>(protection)};
   trace::OpenRecord record;

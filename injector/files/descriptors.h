@@ -14,6 +14,8 @@ enum class DescriptorKind : std::uint32_t {
   kFile,       // index into openings
   kDirectory,  // index into directories
   kStream,     // socket or pipe: index into stream_ends
+  kEvent,      // eventfd: its number in the kernel, 0 if that is not known
+  kNotices,    // inotify
 };
 
 struct Descriptor {

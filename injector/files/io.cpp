@@ -5,6 +5,7 @@
 #include "injector/files/digests.h"
 #include "injector/files/meet.h"
 #include "injector/files/stamp.h"
+#include "injector/streams/exchange_call.h"
 #include "injector/streams/stream_io.h"
 
 namespace ddpscope::injector {
@@ -100,6 +101,8 @@ void end_file_io(const Io& io, ssize_t result) {
   if (bytes) extend_run(io, next);
 }
 
+bool is_event(Descriptor d) { return d.kind == DescriptorKind::kEvent || d.kind == DescriptorKind::kNotices; }
+
 }  // namespace
 
 Io begin_io(const IoRequest& request) {
@@ -112,18 +115,25 @@ Io begin_io(const IoRequest& request) {
     io.record = begin_stream_io(file, request.stream_call, request.direction, request.fd, *io.end);
     return io;
   }
+  if (is_event(d)) {
+    io.event = true;
+    io.record = begin_event_io(d, request.direction, request.fd);
+    return io;
+  }
   {
     OwnWork work(file);
     if (!work) return io;
     if (Opening* opening = known_opening(*file, request.fd)) begin_file_io(request, *opening, *file, &io);
   }
   // Met just now and no file after all.
-  return descriptor(request.fd).kind == DescriptorKind::kStream ? begin_io(request) : io;
+  d = descriptor(request.fd);
+  return d.kind == DescriptorKind::kStream || is_event(d) ? begin_io(request) : io;
 }
 
 void end_io(const Io& io, ssize_t result) {
   if (io.opening) end_file_io(io, result);
   if (io.end) end_stream_io(io.record, *io.end, io.direction, result);
+  if (io.event) end_exchange(io.record, result >= 0);
 }
 
 void digest_written(const Io& io, const iovec* parts, int count, ssize_t written) {

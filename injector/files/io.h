@@ -34,6 +34,7 @@ struct Io {
   trace::OpenRecord record;
   Opening* opening;  // a file's
   StreamEnd* end;    // a socket's or pipe's
+  bool event;        // an event's
   Direction direction;
   bool moves;  // the descriptor's position
   std::uint64_t at;

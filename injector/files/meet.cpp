@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "injector/files/paths.h"
+#include "injector/streams/exchange_call.h"
 #include "injector/streams/stream_io.h"
 #include "trace/write/raw_syscall.h"
 
@@ -97,6 +98,7 @@ Descriptor meet_descriptor(trace::FileWriter& file, int fd) {
   if (S_ISDIR(state.st_mode)) return meet_directory(file, fd, state);
   if ((S_ISSOCK(state.st_mode) || S_ISFIFO(state.st_mode)) && !inside_vendor_call())
     return meet_stream(fd, state.st_ino, S_ISFIFO(state.st_mode));
+  if (!(state.st_mode & S_IFMT) && !inside_vendor_call()) return meet_event(fd);
   return ignore(fd);
 }
 

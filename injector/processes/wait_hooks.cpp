@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "injector/processes/process_call.h"
 
@@ -26,6 +27,16 @@ int recorded_kill(pid_t pid, int signal, RealCall real_call) {
   int result = real_call();
   if (auto* known = result_of<call>(record)) known->error = result == 0 ? 0 : errno;
   end(record);
+  return result;
+}
+
+// These return an error number.
+template <Call call, class RealCall>
+int recorded_thread_kill(int signal, RealCall real_call) {
+  int saved = errno;
+  int result = 0;
+  recorded_kill<call>(getpid(), signal, [&] { return errno = result = real_call(); });
+  errno = saved;
   return result;
 }
 
@@ -65,6 +76,33 @@ DDPSCOPE_EXPORT int waitid(idtype_t kind, id_t id, siginfo_t* info, int options)
 
 DDPSCOPE_EXPORT int kill(pid_t pid, int signal) {
   return recorded_kill<Call::kill>(pid, signal, [&] { return real<Call::kill>(&kill)(pid, signal); });
+}
+
+DDPSCOPE_EXPORT int sigqueue(pid_t pid, int signal, const sigval value) {
+  return recorded_kill<Call::sigqueue>(pid, signal,
+                                       [&] { return real<Call::sigqueue>(&sigqueue)(pid, signal, value); });
+}
+
+DDPSCOPE_EXPORT int tgkill(pid_t pid, pid_t thread, int signal) {
+  return recorded_kill<Call::tgkill>(pid, signal,
+                                     [&] { return real<Call::tgkill>(&tgkill)(pid, thread, signal); });
+}
+
+extern "C" int pidfd_send_signal(int, int, siginfo_t*, unsigned) noexcept;  // glibc 2.36
+DDPSCOPE_EXPORT int pidfd_send_signal(int process, int signal, siginfo_t* info, unsigned flags) noexcept {
+  return recorded_kill<Call::pidfd_send_signal>(0, signal, [&] {
+    return real<Call::pidfd_send_signal>(&pidfd_send_signal)(process, signal, info, flags);
+  });
+}
+
+DDPSCOPE_EXPORT int pthread_kill(pthread_t thread, int signal) {
+  return recorded_thread_kill<Call::pthread_kill>(
+      signal, [&] { return real<Call::pthread_kill>(&pthread_kill)(thread, signal); });
+}
+
+DDPSCOPE_EXPORT int pthread_sigqueue(pthread_t thread, int signal, const sigval value) {
+  return recorded_thread_kill<Call::pthread_sigqueue>(
+      signal, [&] { return real<Call::pthread_sigqueue>(&pthread_sigqueue)(thread, signal, value); });
 }
 
 DDPSCOPE_EXPORT int killpg(pid_t group, int signal) {

@@ -6,6 +6,8 @@
 #include "injector/streams/address.h"
 #include "injector/streams/store_call.h"
 #include "injector/streams/stream_io.h"
+#include "injector/streams/unix_peer.h"
+#include "trace/write/raw_syscall.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -14,6 +16,14 @@ std::uint32_t intern_address(trace::FileWriter& file, int fd, End end) {
   char text[kAddressText];
   std::size_t size = write_address_of(fd, end, text);
   return size ? this_thread.writer.intern(file, text, size) : 0;
+}
+
+std::uint32_t family_of(int fd) {
+  int family = 0;
+  socklen_t size = sizeof(family);
+  trace::raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, trace::as_argument(&family),
+                     trace::as_argument(&size));
+  return static_cast<std::uint32_t>(family);
 }
 
 void leave_out(int fd) { set_descriptor(fd, {DescriptorKind::kIgnored, 0}); }
@@ -110,6 +120,9 @@ void note_accepted(Call call, int listening, int fd, std::uint64_t began) {
   payload.peer_fd = listening;
   payload.local = intern_address(*file, fd, End::kLocal);
   payload.peer = intern_address(*file, fd, End::kPeer);
+  payload.family = family_of(fd);
+  // Its path may be relative to a folder that was left since, or be renamed; its client has no name at all.
+  if (payload.family == AF_UNIX) payload.peer_inode = unix_peer_of(end->inode);
   std::uint64_t ticks = now(*file);
   trace::ThreadWriter::close(*file, open_connection(*file, call, payload, began ? began : ticks), ticks);
 }

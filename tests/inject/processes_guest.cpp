@@ -2,14 +2,24 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +73,26 @@ void tcp() {
   join(client, server);
   char data[16] = "hello";
   say("send", write(client, data, 5));
+  say("recv", recv(server, data, sizeof(data), 0));
+}
+
+// By a name that is relative, and another one than it was bound to.
+void unix_socket() {
+  weigh();
+  int listening = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  strcpy(name.sun_path, "bound");
+  say("bind", bind(listening, reinterpret_cast<sockaddr*>(&name), sizeof(name)));
+  listen(listening, 1);
+  rename("bound", "renamed");
+  strcpy(name.sun_path, "./renamed");
+  say("connect", connect(client, reinterpret_cast<sockaddr*>(&name), sizeof(name)));
+  errno = 17;
+  int server = accept(listening, nullptr, nullptr);
+  say("errno", errno);
+  say("send", send(client, "hello", 5, 0));
+  char data[8];
   say("recv", recv(server, data, sizeof(data), 0));
 }
 
@@ -206,6 +236,103 @@ void search() {
   }
 }
 
+void system_v() {
+  struct Message {
+    long type = 3;
+    char text[8] = "hello";
+  } message;
+  int queue = msgget(IPC_PRIVATE, 0600), set = semget(IPC_PRIVATE, 1, 0600),
+      memory = shmget(IPC_PRIVATE, 4096, 0600);
+  int sent = msgsnd(queue, &message, sizeof(message.text), 0);
+  say("msgsnd", sent + msgsnd(queue, &message, sizeof(message.text), 0));  // a run
+  say("msgrcv", msgrcv(queue, &message, sizeof(message.text), 0, 0));
+  sembuf up{0, 2, 0}, down{0, -1, 0};
+  timespec second{1, 0};
+  say("semop", semop(set, &up, 1));
+  say("semtimedop", semtimedop(set, &down, 1, &second));
+  say("value", semctl(set, 0, GETVAL));
+  errno = 17;
+  say("set", semctl(set, 0, SETVAL, 0));
+  say("errno", errno);
+  down.sem_flg = IPC_NOWAIT;
+  say("none", semop(set, &down, 1));
+  say("errno", errno);
+  say("bad address", semop(set, nullptr, 1));
+  void* attached = shmat(memory, nullptr, 0);
+  say("attached", attached != reinterpret_cast<void*>(-1));
+  shmdt(attached);
+  say("no memory", shmat(-1, nullptr, 0) == reinterpret_cast<void*>(-1));
+  msgctl(queue, IPC_RMID, nullptr);
+  semctl(set, 0, IPC_RMID);
+  shmctl(memory, IPC_RMID, nullptr);
+}
+
+void posix_queues() {
+  char name[32];
+  snprintf(name, sizeof(name), "/guest.%d", getpid());
+  mq_attr attributes{};
+  attributes.mq_maxmsg = 4;
+  attributes.mq_msgsize = 16;
+  mqd_t queue = mq_open(name, O_CREAT | O_RDWR, 0600, &attributes), other = mq_open(name, O_RDWR);
+  mq_unlink(name);
+  char text[16] = "hello";
+  timespec until{};
+  say("mq_send", mq_send(queue, text, 5, 0));
+  say("mq_timedsend", mq_timedsend(queue, text, 6, 1, &until));
+  unsigned priority = 0;
+  say("mq_receive", mq_receive(other, text, sizeof(text), &priority));
+  say("mq_timedreceive", mq_timedreceive(other, text, sizeof(text), nullptr, &until));
+  say("none", mq_timedreceive(other, text, sizeof(text), nullptr, &until));
+  say("errno", errno);
+}
+
+void events() {
+  weigh();
+  int one = eventfd(0, 0), two = eventfd(0, EFD_NONBLOCK), changes = inotify_init1(0);
+  uint64_t value = 1;
+  say("write", write(one, &value, sizeof(value)));
+  say("read", read(one, &value, sizeof(value)));
+  say("eventfd_write", eventfd_write(one, 5));
+  say("eventfd_read", eventfd_read(one, &value));
+  say("none", read(two, &value, sizeof(value)));
+  say("errno", errno);
+  say("watch", inotify_add_watch(changes, ".", IN_CREATE));
+  close(open("made", O_CREAT | O_WRONLY, 0644));
+  char told[512];
+  say("told", read(changes, told, sizeof(told)) > 0);
+}
+
+void anonymous() {
+  void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* own = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  say("mapped", shared != MAP_FAILED && own != MAP_FAILED);
+}
+
+void signals() {
+  weigh();
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  auto took = [&] {
+    timespec none{};
+    return sigtimedwait(&set, nullptr, &none);
+  };
+  say("sigqueue", sigqueue(getpid(), SIGUSR1, sigval{}));
+  say("took", took());
+  say("tgkill", tgkill(getpid(), gettid(), SIGUSR1));
+  say("took", took());
+  errno = 17;
+  say("pthread_kill", pthread_kill(pthread_self(), SIGUSR1));
+  say("took", took());
+  say("pthread_sigqueue", pthread_sigqueue(pthread_self(), SIGUSR1, sigval{}));
+  say("took", took());
+  say("bad", pthread_kill(pthread_self(), 1000));
+  say("errno", errno);
+  say("tgkill", tgkill(getpid(), gettid(), 1000));
+  say("errno", errno);
+}
+
 void returned() { weigh(); }
 
 void* in_thread(void*) {
@@ -239,7 +366,13 @@ constexpr Trap kTraps[] = {{"pair", pair},
                            {"threads", threads},
                            {"failed_exec", failed_exec},
                            {"waiting_look", waiting_look},
-                           {"search", search}};
+                           {"search", search},
+                           {"system_v", system_v},
+                           {"unix_socket", unix_socket},
+                           {"posix_queues", posix_queues},
+                           {"events", events},
+                           {"anonymous", anonymous},
+                           {"signals", signals}};
 
 }  // namespace
 

@@ -138,6 +138,11 @@ def tcp(records):
         total(records, "socket_write") == total(records, "recv") == 5
 
 
+def unix_socket(records):
+    connect, accept = calls(records, "connect")[0], calls(records, "accept")[0]
+    return accept["peer_inode"] == connect["inode"] == calls(records, "send")[0]["inode"] != 0
+
+
 def store(records):
     asked = [(r["operation"], r["key"], r["offset"]) for r in calls(records, "store_key")]
     return asked == [("set", "/k", 5), ("wait", "/k", 25), ("wait", "/long", 25), ("set", "/k", 57)] and \
@@ -193,6 +198,47 @@ def waiting_look(records):
         sum(r["count"] for r in calls(records, "access")) > 3 and looks[-1][0] == 0
 
 
+def told(records, *names):
+    """Of calls on queues and the like: object and calls that succeeded."""
+    return [(r["space"], r["id"], r["count"]) for r in calls(records, *names)]
+
+
+def system_v(records):
+    queue, = {(space, number) for space, number, _ in told(records, "msgsnd", "msgrcv")}
+    raised, lowered = told(records, "semop"), told(records, "semtimedop")
+    return queue[0] == 1 and [count for *_, count in told(records, "msgsnd", "msgrcv")] == [2, 1] and \
+        [count for *_, count in raised] == [1, 0, 0] and [count for *_, count in lowered] == [1] and \
+        {(space, number) for space, number, _ in raised + lowered + told(records, "semctl")} == {raised[0][:2]} and \
+        raised[0][0] == 2 and sum(count for *_, count in told(records, "semctl")) == 2 and \
+        sum(count for *_, count in told(records, "semaphore_awaited")) == 3 and \
+        [(space, count) for space, _, count in told(records, "shmat")] == [(3, 1), (3, 0)] and \
+        calls(records, "semop")[1]["error"] == "EAGAIN"
+
+
+def posix_queues(records):
+    sends, receives = told(records, "mq_send", "mq_timedsend"), told(records, "mq_receive", "mq_timedreceive")
+    return [count for *_, count in sends + receives] == [1, 1, 1, 1, 0] and sends[0][0] > 1 << 32 and \
+        len({use[:2] for use in sends + receives}) == 1 and calls(records, "mq_timedreceive")[1]["error"] == "ETIMEDOUT"
+
+
+def events(records):
+    writes, reads = told(records, "eventfd_write"), told(records, "eventfd_read")
+    one = writes[0][:2]
+    return one[0] == 4 and writes == [(*one, 1), (*one, 1)] and reads[:2] == [(*one, 1), (*one, 1)] and \
+        reads[2][1] not in (0, one[1]) and reads[2][2] == 0 and told(records, "inotify_read") == [(5, 0, 1)]
+
+
+def anonymous(records):
+    return [count for *_, count in told(records, "anonymous_memory")] == [1]
+
+
+def signals(records):
+    sent = [(r.call, r["status"]) for r in calls(records, "sigqueue", "tgkill", "pthread_kill", "pthread_sigqueue")
+            if not r["error"]]
+    return sent == [(call, 10) for call in ("sigqueue", "tgkill", "pthread_kill", "pthread_sigqueue")] and \
+        {r["pid"] for r in calls(records, "sigqueue", "pthread_kill")} == {records[0].pid}
+
+
 def search(records):
     return not records
 
@@ -219,12 +265,20 @@ TRAPS = [
     ("files_guest", close_in_handler, ["write"]), ("files_guest", cancelled, ["write"]),
     ("processes_guest", pair, ["socketpair"]), ("processes_guest", pair, ["send"]), ("processes_guest", pair, ["recv"]),
     ("processes_guest", tcp, ["connect"]), ("processes_guest", tcp, ["accept4"]),
+    ("processes_guest", unix_socket, ["accept"]), ("processes_guest", unix_socket, ["connect"]),
     ("processes_guest", endings, ["close"]), ("processes_guest", endings, ["shutdown"]),
     ("processes_guest", store, ["send"]), ("processes_guest", store, ["connect"]), ("processes_guest", pipes, ["pipe2"]),
     ("processes_guest", forked, ["fork"]), ("processes_guest", forked, ["_exit"]),
     ("processes_guest", vforked, ["vfork"]), ("processes_guest", vforked, ["execl"]),
     ("processes_guest", failed_exec, ["execlp"]), ("processes_guest", spawned, ["posix_spawn"]),
     ("processes_guest", spawned, ["waitid"]), ("processes_guest", spawned, ["system"]),
+    *[("processes_guest", system_v, [hook])
+      for hook in ("msgsnd", "msgrcv", "semop", "semtimedop", "semctl", "shmat")],
+    *[("processes_guest", posix_queues, [hook])
+      for hook in ("mq_send", "mq_timedsend", "mq_receive", "mq_timedreceive")],
+    *[("processes_guest", events, [hook]) for hook in ("read", "write", "eventfd_read", "eventfd_write")],
+    *[("processes_guest", signals, [hook]) for hook in ("sigqueue", "tgkill", "pthread_kill", "pthread_sigqueue")],
+    ("processes_guest", anonymous, ["mmap"]),
     ("processes_guest", waiting_look, ["stat"]), ("processes_guest", waiting_look, ["access"]),
     ("processes_guest", executed, ["execle"]), ("processes_guest", threads, ["open"]),
 ]

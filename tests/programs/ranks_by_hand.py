@@ -10,6 +10,8 @@ import sys
 import time
 from multiprocessing import shared_memory
 
+from exchanges import LIBC, Anonymous, Attached, Event, PosixQueue, Queue, Semaphores, called
+
 
 class Pipe:
     """Rank 0 closes its end of a pipe."""
@@ -62,6 +64,35 @@ class Socket:
     def wait(cls, *_):
         while cls.connection.recv(1):
             pass
+
+
+class Renamed(Socket):
+    """Rank 0 sends a byte to a Unix socket, whose name is relative and was changed since."""
+
+    def __init__(self):
+        self.listening = socket.socket(socket.AF_UNIX)
+        self.listening.bind("rendezvous")
+        self.listening.listen()
+        os.rename("rendezvous", "meeting")
+
+    def arguments(self):
+        return [os.path.abspath("meeting"), str(self.listening.fileno())]
+
+    @classmethod
+    def meet(cls, rank, path, listening):
+        if rank == 0:
+            cls.connection = socket.socket(socket.AF_UNIX)
+            cls.connection.connect(path)
+        else:
+            cls.connection = socket.socket(fileno=int(listening)).accept()[0]
+
+    @classmethod
+    def tell(cls, *_):
+        cls.connection.send(b"x")
+
+    @classmethod
+    def wait(cls, *_):
+        cls.connection.recv(1)
 
 
 class Datagram:
@@ -166,6 +197,23 @@ class Marker:
             time.sleep(0.02)
 
 
+class Notice(Marker):
+    """Rank 1 is told of changes in a folder."""
+
+    written = "folder/ready"
+
+    @staticmethod
+    def meet(rank, _):
+        if rank == 1:
+            os.makedirs("folder", exist_ok=True)
+
+    @staticmethod
+    def wait(_):
+        changes = called(LIBC.inotify_init())
+        called(LIBC.inotify_add_watch(changes, b"folder", 0x100))
+        os.read(changes, 4096)
+
+
 class First(Marker):
     """The wait is the first thing that the rank does."""
 
@@ -249,8 +297,10 @@ class Time(Marker):
             time.sleep(0.02)
 
 
-WAYS = {"first": First, "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
-        "latest": Latest, "time": Time,
+WAYS = {"first": First, "renamed": Renamed, "queue": Queue, "semaphores": Semaphores, "attached": Attached, "posix_queue": PosixQueue,
+        "event": Event, "anonymous": Anonymous, "notice": Notice,
+        "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
+         "latest": Latest, "time": Time,
         "pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
 
 
@@ -279,8 +329,21 @@ def run(rank, how, forget, arguments):
     time.sleep(0.3)
 
 
+def fork_ranks(how, forget):
+    ranks = []
+    for rank in (1, 0):
+        ranks.append(os.fork())
+        if not ranks[-1]:
+            os.environ.update({"RANK": str(rank), "WORLD_SIZE": "2"})
+            run(rank, how, forget, [])
+            os._exit(0)
+    return max(os.waitpid(rank, 0)[1] for rank in ranks)
+
+
 def start(how, forget):
     way = WAYS[how]()
+    if hasattr(way, "forks"):
+        return fork_ranks(how, forget)
     command = [sys.executable, __file__, how, *(["--forget"] if forget else [])]
     ranks = []
     for rank in (1, 0):
@@ -289,7 +352,7 @@ def start(how, forget):
     for descriptor in way.descriptors():
         os.close(descriptor)
     codes = [rank.wait() for rank in ranks]
-    if how == "memory":
+    if hasattr(way, "end"):
         way.end()
     return max(codes)
 
