@@ -1,6 +1,8 @@
 // Looks for saves of each part, then for files that all parts write.
 #include "collector/detectors/kept_work.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -76,7 +78,9 @@ class Saves {
         writers.insert(part_of_.at(file.rank));
     for (std::uint32_t process = 0; process < facts.job.processes.size(); ++process) {
       auto part = part_of_.find(facts.job.processes[process].rank);
-      if (part != part_of_.end() && writes_by_mapping(facts.job, process)) writers.insert(part->second);
+      if (part == part_of_.end()) continue;
+      if (writes_by_mapping(facts.job, process) || opens_for_a_program(facts.job, process))
+        writers.insert(part->second);
     }
     return writers;
   }
@@ -103,6 +107,28 @@ class Saves {
     });
     return std::any_of(mapped.begin(), mapped.end(),
                        [&](std::uint32_t number) { return opened.contains(number); });
+  }
+
+  // `gzip > FILE`: a shell opens the file and becomes a program of which nothing is recorded.
+  bool opens_for_a_program(const model::Job& job, std::uint32_t process) const {
+    const trace::TraceFile& file = job.processes[process].file;
+    auto trains_from = trains_from_ns_.find(job.processes[process].rank);
+    bool opened = false, replaced = false;
+    constexpr trace::OperationSet kBoth{trace::Operation::kOpen, trace::Operation::kExecute};
+    model::for_each(file, kBoth, [&](model::EventPlace, const trace::Record& record) {
+      if (trace::operation_of(record.call) == trace::Operation::kExecute) {
+        replaced = replaced || !record.end;
+        return;
+      }
+      auto open = trace::payload_of<trace::payload::FileOpen>(record);
+      bool makes =
+          (open.flags & O_ACCMODE) != O_RDONLY && !open.error && !files::is_ignored(file.string(open.path));
+      bool inherited = record.call == static_cast<std::uint16_t>(trace::Call::inherited_descriptor);
+      bool trains =
+          trains_from != trains_from_ns_.end() && job.time_ns(process, record.begin) > trains_from->second;
+      opened = opened || (makes && !inherited && trains);
+    });
+    return opened && replaced;
   }
 
   std::map<std::int32_t, std::size_t> part_of_;

@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "collector/ordering/exchanges.h"
 #include "collector/ordering/shared_memory.h"
 #include "collector/ordering/stream_ends.h"
 
@@ -186,7 +187,7 @@ class FileTraffic {
 
   void join(Network& network) const {
     for (const auto& [name, looks] : looked_ns_) {
-      if (!names_.judged[name]) continue;  // a cache, say, that one job leaves to the next
+      if (!may_carry(name)) continue;
       auto writes = written_ns_.find(name);
       if (writes == written_ns_.end()) continue;
       for (auto [reader, look] : looks)
@@ -198,6 +199,11 @@ class FileTraffic {
 
  private:
   using Times = std::map<std::int32_t, std::int64_t>;  // ns, by rank
+
+  // Not a cache, say, that one job leaves to the next. What lies in memory ends with the job.
+  bool may_carry(files::Name name) const {
+    return names_.judged[name] || names_.paths[name].starts_with("/dev/shm/");
+  }
 
   void see(const files::FileEvent& event) {
     auto from = trains_from_ns_.find(event.rank);
@@ -255,6 +261,10 @@ Connections find_connections(const Job& job, const files::SharedNames& names,
   Connections connections{network.parts(), {}};
   for (auto [a, b] : ordering::find_shared_memory(job))
     network.join(network.of_process(a), network.of_process(b));
+  for (const auto& [id, uses] : ordering::find_exchanges(job))
+    for (const ordering::ExchangeUse& use : uses)
+      network.join(network.of_process(uses.front().call.thread.process),
+                   network.of_process(use.call.thread.process));
   FileTraffic(names, trainings).join(network);
   join_by_locks(job, trainings, network);
   join_communicators(job, network, true);
