@@ -77,7 +77,8 @@ void note_pair(Call call, const int (&ends)[2], int family) {
   StreamEnd* first = new_stream(ends[0], is_pipe);
   StreamEnd* second = new_stream(ends[1], is_pipe);
   if (!first || !second) return;
-  trace::FileWriter* file = recorder(Weight::kFollows);
+  // Only who made a pair of sockets can tell which belong together; both ends of a pipe have one inode.
+  trace::FileWriter* file = recorder(is_pipe ? Weight::kFollows : Weight::kOpens);
   OwnWork work(file);
   if (!work) return;
   trace::payload::Connection payload = connection(*first, ends[0], family);

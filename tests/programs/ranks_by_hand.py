@@ -66,6 +66,21 @@ class Socket:
             pass
 
 
+class Pair(Pipe):
+    """Rank 0 sends a byte into one of two sockets that the script has made."""
+
+    def __init__(self):
+        self.ends = [end.detach() for end in socket.socketpair()]
+
+    @staticmethod
+    def tell(sending, _):
+        os.write(int(sending), b"x")
+
+    @staticmethod
+    def wait(_, receiving):
+        os.read(int(receiving), 1)
+
+
 class Renamed(Socket):
     """Rank 0 sends a byte to a Unix socket, whose name is relative and was changed since."""
 
@@ -297,10 +312,11 @@ class Time(Marker):
             time.sleep(0.02)
 
 
-WAYS = {"first": First, "renamed": Renamed, "queue": Queue, "semaphores": Semaphores, "attached": Attached, "posix_queue": PosixQueue,
+WAYS = {"first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
+        "attached": Attached, "posix_queue": PosixQueue,
         "event": Event, "anonymous": Anonymous, "notice": Notice,
         "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
-         "latest": Latest, "time": Time,
+        "latest": Latest, "time": Time,
         "pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
 
 

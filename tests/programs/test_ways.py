@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 PROGRAM = pathlib.Path(__file__).parent / "ranks_by_hand.py"
-SEEN = ["pipe", "socket", "renamed", "first", "shell", "cache", "link", "latest"]
+SEEN = ["pipe", "pair", "socket", "renamed", "first", "shell", "cache", "link", "latest"]
 UNSEEN = ["queue", "posix_queue", "semaphores", "attached", "anonymous", "event", "notice", "datagram", "memory", "signal",
           "stranger", "told", "time"]  # may be order, or not
 
