@@ -19,3 +19,13 @@ def test_one_rank_differs(tmp_path, variant, ranks, seed):
     where = {"root": ("training.cpp", "group_.agree(epoch"), "operation": ("gradient_buckets.cpp", "group_.broadcast(")}
     trainer.assert_at(finding, draw.rank, CALLS[variant],
                       trainer.place(*where.get(variant, ("gradient_buckets.cpp", "group_.all_reduce("))))
+
+
+@trainer.everywhere
+def test_main_process_broadcasts_alone(tmp_path, ranks, seed):
+    draw = trainer.Draw(seed, "main-only", ranks)
+    finding = ddpscope.only_finding(trainer.fault("mismatched-collective/main-only", draw, tmp_path, code=None),
+                                    "mismatched-collective")
+    assert 0 in finding["ranks"] if ranks == 2 else finding["ranks"] == [0]
+    trainer.assert_at(finding, 0, "ncclBroadcast", trainer.place("checkpoint.cpp", "group_.agree(", which=1))
+    trainer.assert_at(finding, trainer.other(draw) or 1, "ncclAllReduce", trainer.place("checkpoint.cpp", "group_.barrier(place)"))
