@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "collector/files/places.h"
@@ -27,6 +28,11 @@ Does what_it_does(trace::Call call, std::int32_t operation) {
   return operation == F_ULOCK ? Does::kGivesBack : Does::kTakes;
 }
 
+bool is_exclusive(trace::Call call, std::int32_t operation) {
+  if (call == trace::Call::flock) return (operation & ~LOCK_NB) == LOCK_EX;
+  return call != trace::Call::fcntl_lock || operation == F_WRLCK;
+}
+
 class LockEdges {
  public:
   explicit LockEdges(const model::Job& job) : job_(job), places_(job) {}
@@ -34,6 +40,7 @@ class LockEdges {
   void read(std::uint32_t process) {
     paths_.clear();
     held_.clear();
+    exclusive_.clear();
     constexpr trace::OperationSet kLocking{Operation::kOpen, Operation::kClose, Operation::kLock};
     const trace::TraceFile& file = job_.processes[process].file;
     model::for_each_in_time(file, kLocking, [&](model::EventPlace place, const Record& record) {
@@ -79,10 +86,21 @@ class LockEdges {
       auto path = paths_.find(lock.file);
       if (!record.end || lock.error || path == paths_.end() || does == Does::kNothing) return;
       std::string place = places_.of(event.process, job_.processes[event.process].file.string(path->second));
+      if (turns_shared(lock, static_cast<trace::Call>(record.call))) note(place, event, record, false);
       note(place, event, record, does == Does::kTakes);
       if (does == Does::kTakes) held_[lock.file] = place;
       if (does == Does::kGivesBack) held_.erase(lock.file);
     }
+  }
+
+  // Who holds it alone lets others in, without giving it back.
+  bool turns_shared(const payload::FileLock& lock, trace::Call call) {
+    std::set<std::uint64_t>& parts = exclusive_[lock.file];
+    bool gives_back = what_it_does(call, lock.operation) == Does::kGivesBack;
+    if (gives_back && !lock.start) parts.clear();
+    if (gives_back || !is_exclusive(call, lock.operation)) return parts.erase(lock.start) && !gives_back;
+    parts.insert(lock.start);
+    return false;
   }
 
   void note(const std::string& place, model::EventRef event, const Record& record, bool takes) {
@@ -94,7 +112,9 @@ class LockEdges {
   files::Places places_;
   std::unordered_map<std::uint32_t, std::uint32_t> paths_;  // by opening of the process at hand
   std::unordered_map<std::uint32_t, std::string> held_;     // likewise
-  std::map<std::string, std::vector<Event>> events_;        // by the locked file's place
+  std::unordered_map<std::uint32_t, std::set<std::uint64_t>>
+      exclusive_;                                     // likewise: where what is held begins
+  std::map<std::string, std::vector<Event>> events_;  // by the locked file's place
 };
 
 }  // namespace
