@@ -156,6 +156,7 @@ class Survey {
     } else if (info->payload == trace::PayloadKind::kFileLock) {
       auto lock = trace::payload_of<payload::FileLock>(record);
       if (lock.inode) out_.locked.emplace(lock.device, lock.inode);
+      if (!lock.error) out_.locking.emplace(process, lock.file);
     } else if (info->payload == trace::PayloadKind::kFileName) {
       touch_name(process, record, operation);
     }

@@ -62,7 +62,8 @@ struct SharedNames {
   std::vector<bool> ignored;        // by name: its file is nobody's data, but who waits for it does wait
   std::vector<bool> judged;         // by name: its file is data that ranks share under this name
   trace::Table<FileEvent> events;   // by begin
-  std::set<std::pair<std::uint64_t, std::uint64_t>> locked;  // device and inode of what somebody locked
+  std::set<std::pair<std::uint64_t, std::uint64_t>> locked;   // device and inode of what somebody locked
+  std::set<std::pair<std::uint32_t, std::uint32_t>> locking;  // processes and openings by which they locked
 };
 
 // Of ranks and of the processes that work for them. A file that is renamed,

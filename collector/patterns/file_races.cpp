@@ -162,10 +162,18 @@ class Races {
 
   bool judge(const Object& object, const Access& change, const Access& use, std::size_t& unjudged) {
     Verdict verdict = order_.between(span_of(event(change.event)), span_of(event(use.event)));
-    if (verdict == Verdict::kUnjudged) ++unjudged;
     bool race = verdict == Verdict::kUnordered || verdict == Verdict::kLikely;
+    bool may_know = race && object.content && locks(change) && locks(use);
+    if (verdict == Verdict::kUnjudged || may_know) ++unjudged;
+    race = race && !may_know;
     if (race) found_.races.push_back({&object, change, use, verdict});
     return race;
+  }
+
+  // Who locks the file that it reads and writes knows what it may do without (data bases look at the header).
+  bool locks(const Access& access) const {
+    const FileEvent& opening = event(access.opening);
+    return names_.locking.contains({opening.event.process, opening.opening});
   }
 
   // A name in a folder that is removed need not have been there; one that was may have been made again.
