@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ddpscope::reports {
 namespace {
 
@@ -25,10 +27,16 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
+// Those that a terminal obeys, and those that turn the direction of what follows (a path that reads
+// otherwise).
 bool is_control(std::string_view sequence) {
-  auto first = static_cast<unsigned char>(sequence[0]);
-  if (sequence.size() == 1) return first < 0x20 || first == 0x7F;
-  return sequence.size() == 2 && first == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0;  // C1
+  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  if (sequence.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  if (sequence.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;  // C1
+  if (sequence.size() != 3 || byte(0) != 0xE2) return false;
+  bool separator_or_embedding = byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE;  // U+2028 to U+202E
+  bool isolate = byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;                 // U+2066 to U+2069
+  return separator_or_embedding || isolate;
 }
 
 void append_escaped(std::string& out, std::string_view bytes) {
@@ -67,6 +75,19 @@ std::string valid_utf8(std::string_view text) {
     else
       out += "\xEF\xBF\xBD";
     text.remove_prefix(length ? length : 1);
+  }
+  return out;
+}
+
+std::string escape_controls_of_json(std::string_view json) {
+  std::string out;
+  while (!json.empty()) {
+    std::string_view head = json.substr(0, std::max<std::size_t>(sequence_length(json), 1));
+    if (head.size() == 2 && is_control(head))
+      out += fmt::format("\\u00{:02x}", static_cast<unsigned char>(head[1]));
+    else
+      out += head == "\x7f" ? "\\u007f" : head;
+    json.remove_prefix(head.size());
   }
   return out;
 }

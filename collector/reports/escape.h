@@ -12,4 +12,7 @@ std::string escape(std::string_view text);
 // The same bytes with what is not valid UTF-8 replaced by U+FFFD: JSON has no other way to carry it.
 std::string valid_utf8(std::string_view text);
 
+// JSON whose strings hold DEL and the C1 control characters, which it allows, in their escaped form.
+std::string escape_controls_of_json(std::string_view json);
+
 }  // namespace ddpscope::reports

@@ -93,7 +93,7 @@ std::string json_report(const model::Job& job, const findings::Outcome& outcome,
   report["findings"] = ordered_json::array();
   for (const findings::Finding& finding : outcome.findings)
     report["findings"].push_back(finding_object(finding));
-  return report.dump(2) + "\n";
+  return escape_controls_of_json(report.dump(2)) + "\n";
 }
 
 }  // namespace ddpscope::reports

@@ -19,6 +19,16 @@ TEST(Escape, ControlCharactersAreSpelledOut) {
   EXPECT_EQ(escape(std::string_view("zero\0", 5)), "zero\\x00");
 }
 
+TEST(Escape, WhatTurnsTheDirectionOfTextIsSpelledOut) {
+  EXPECT_EQ(escape("gpj\xe2\x80\xae.exe"), "gpj\\xe2\\x80\\xae.exe");
+  EXPECT_EQ(escape("\xe2\x81\xa6x"), "\\xe2\\x81\\xa6x");
+  EXPECT_EQ(escape("\u2192\u2026"), "\u2192\u2026");
+}
+
+TEST(Escape, ControlsThatJsonAllowsAreEscapedInIt) {
+  EXPECT_EQ(escape_controls_of_json("[\"a\x7f\xc2\x9b\u00e9\u2026\"]"), "[\"a\\u007f\\u009b\u00e9\u2026\"]");
+}
+
 TEST(Escape, ABackslashIsDoubled) { EXPECT_EQ(escape("a\\nb"), "a\\\\nb"); }
 
 TEST(Escape, InvalidUtf8) {
