@@ -33,11 +33,12 @@ void set_clocks(Job& job) {
 void set_extent(const Process& process, std::uint64_t& first, std::uint64_t& last) {
   first = process.header().opened.ticks;
   last = std::max({process.header().opened.ticks, process.header().latest.ticks, process.ended_ticks});
-  for (const trace::RecordSpan& span : process.file.records()) {
-    if (span.records.empty()) continue;
-    first = std::min(first, span.records.front().begin);
-    for (const trace::Record& record : span.records) last = std::max({last, record.begin, record.end});
-  }
+  for (const trace::RecordSpan& span : process.file.records())
+    for (const trace::Record& record : span.records) {
+      if (!record.call) continue;  // an unused slot
+      first = std::min(first, record.begin);
+      last = std::max({last, record.begin, record.end});
+    }
 }
 
 }  // namespace

@@ -64,7 +64,8 @@ void print_process(const Process& process) {
   std::string command;
   for (std::string_view word : process.arguments) command += (command.empty() ? "" : " ") + escape(word);
   if (!command.empty()) fmt::print("  command   {}\n", command);
-  fmt::print("  file      {} ({} bytes, format {})\n", escape(process.file.name()), h.file_bytes, h.version);
+  fmt::print("  file      {} ({} bytes, format {})\n", escape(process.file.name()), process.file.bytes(),
+             h.version);
   fmt::print("  time      {:.3f} s to {:.3f} s, {}\n", seconds(process.first_ns), seconds(process.last_ns),
              how_it_ended(process));
   print_calls(process);

@@ -135,7 +135,8 @@ void Builder::add_members() {
       member.number = m.communicator;
       member.made = m.place;
       member.incomplete = process.file.health(trace::Health::kept_records_lost) ||
-                          process.file.health(trace::Health::chunk_open_failed);
+                          process.file.health(trace::Health::chunk_open_failed) ||
+                          !process.file.damage().empty();
       result_.communicators[found->second].members.push_back(std::move(member));
     }
   }

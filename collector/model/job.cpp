@@ -50,7 +50,11 @@ CallClass class_of(PayloadKind payload) {
 std::uint64_t folded_calls(const trace::Record& record, const trace::CallInfo& info) {
   namespace payload = trace::payload;
   using trace::payload_of;
-  auto at_least_one = [](std::uint32_t count) { return std::uint64_t{count ? count : 1}; };
+  // No two calls begin at one tick: a run that would not fit between its begin and its end is damaged.
+  auto at_least_one = [&](std::uint32_t count) {
+    bool fits = count <= 1 || !record.end || record.end - record.begin >= count - 1;
+    return std::uint64_t{count && fits ? count : 1};
+  };
   switch (info.payload) {
     case PayloadKind::kCopy:
       return at_least_one(payload_of<payload::Copy>(record).count);

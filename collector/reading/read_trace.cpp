@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "collector/reading/census.h"
 #include "collector/reading/copies.h"
@@ -57,7 +58,11 @@ Result<std::vector<fs::path>> find_files(const fs::path& trace) {
   if (!fs::status_known(status)) return Error{"cannot be opened: " + error.message(), trace.string(), ""};
   if (!fs::is_directory(status)) return std::vector<fs::path>{trace};
   std::vector<fs::path> files = traces_in(trace, error);
-  if (error) return Error{"cannot list the folder: " + error.message(), trace.string(), ""};
+  if (error)
+    return Error{"cannot list the folder: " + error.message(), trace.string(),
+                 error == std::errc::permission_denied
+                     ? "a trace belongs to the user who recorded it (mode 0700)"
+                     : ""};
   if (files.empty()) return no_trace_in(trace);
   return files;
 }
@@ -84,6 +89,17 @@ void add_hosts(Job& job) {
 
 std::string name_job(const Process& process) {
   return fmt::format("pid {} on {}", process.header().pid, process.file.host());
+}
+
+// What was damaged may have lost what it shares with the others: it is left out, unless there is nothing
+// else.
+void leave_out_damaged_jobs(const Job& job, Components& components) {
+  std::set<std::uint32_t> sound;
+  for (std::size_t i = 0; i < job.processes.size(); ++i)
+    if (job.processes[i].file.damage().empty()) sound.insert(components.of_process[i]);
+  auto damaged = [&](std::uint32_t component) { return sound.count(component) == 0; };
+  if (!std::all_of(components.jobs.begin(), components.jobs.end(), damaged))
+    std::erase_if(components.jobs, damaged);
 }
 
 Result<std::uint32_t> choose_job(const Job& job, const Components& components, const fs::path& trace) {
@@ -163,6 +179,7 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
   if (job.processes.empty()) return reading.errors.empty() ? no_trace_in(trace) : reading.errors.front();
   link_parents(job.processes);
   Components components = find_components(job.processes);
+  leave_out_damaged_jobs(job, components);
   auto chosen = choose_job(job, components, trace);
   if (!chosen) return chosen.error();
   std::vector<bool> kept;

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
+#include "trace/read/clock_readings.h"
+#include "trace/read/soundness.h"
 #include "trace/read/unfold.h"
 
 namespace ddpscope::trace {
@@ -163,11 +166,16 @@ Result<TraceFile> TraceFile::from_bytes(TraceFile file, std::span<const unsigned
 
 void TraceFile::read_chunks() {
   tuples_ = {header_.opened, header_.latest};
+  Contents contents;
   std::size_t offset = kHeaderBytes;
-  while (offset + sizeof(ChunkHeader) <= bytes_.size()) offset += read_chunk(offset);
-  if (header_.content_bytes > bytes_.size())
-    note_damage("cut off: " + std::to_string(header_.content_bytes - bytes_.size()) +
-                " bytes at its end are missing");
+  while (offset + sizeof(ChunkHeader) <= bytes_.size()) offset += read_chunk(offset, contents);
+  contents.bytes = bytes_.size();
+  contents.strings = strings_.size();
+  contents.stacks = stacks_.size();
+  contents.whole = damage_.empty();
+  check_clock();
+  for (std::string& sentence : check_header(header_, std::move(contents))) note_damage(std::move(sentence));
+  check_records();
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(records_.begin(), records_.end(), by_number);
   drop_unfinished_moves(records_);
@@ -180,12 +188,54 @@ void TraceFile::read_chunks() {
   std::stable_sort(items_.begin(), items_.end(), by_number);
 }
 
+// Readings that disagree with the rest go; those of the header are replaced by others.
+void TraceFile::check_clock() {
+  ClockReadings readings(header_.clock, header_.tick_hz, tuples_);
+  std::vector<ClockTuple> sound;
+  std::copy_if(tuples_.begin(), tuples_.end(), std::back_inserter(sound),
+               [&](const ClockTuple& tuple) { return readings.sound(tuple); });
+  if (sound.size() == tuples_.size()) return;
+  note_damage(std::to_string(tuples_.size() - sound.size()) + " of its " + std::to_string(tuples_.size()) +
+              " clock readings disagree with the others");
+  if (sound.empty()) return;
+  auto earlier = [](const ClockTuple& a, const ClockTuple& b) { return a.ticks < b.ticks; };
+  auto [first, last] = std::minmax_element(sound.begin(), sound.end(), earlier);
+  if (!readings.sound(header_.opened)) header_.opened = *first;
+  if (!readings.sound(header_.latest)) header_.latest = *last;
+  tuples_ = std::move(sound);
+}
+
+// A file is opened at its process's first call; it is known until when one lived that has ended.
+Lifetime TraceFile::lifetime() const {
+  constexpr double kHour = 3'600, kDay = 24 * kHour, kTenYears = 3'652 * kDay;
+  ClockReadings readings(header_.clock, header_.tick_hz, tuples_);
+  auto hour = static_cast<std::uint64_t>(readings.ticks_of(kHour));
+  auto longest = static_cast<std::uint64_t>(readings.ticks_of(header_.ended ? kDay : kTenYears));
+  std::uint64_t last = std::max(header_.opened.ticks, header_.latest.ticks);
+  return {header_.opened.ticks - std::min(header_.opened.ticks, hour),
+          last > ~longest ? ~std::uint64_t{0} : last + longest};
+}
+
+void TraceFile::check_records() {
+  RecordCheck check(lifetime(), schema_);
+  std::size_t bad = 0;
+  for (RecordSpan& span : records_) {
+    if (check.sound(span.records, span.thread)) continue;
+    made_.push_back(check.sound_ones(span.records, span.thread));
+    auto calls = std::count_if(made_.back().begin(), made_.back().end(),
+                               [](const Record& record) { return record.call != 0; });
+    bad += span.records.size() - static_cast<std::size_t>(calls);
+    span.records = made_.back();
+  }
+  if (bad) note_damage(std::to_string(bad) + (bad == 1 ? " record" : " records") + " of no call or no time");
+}
+
 void TraceFile::note_damage(std::string sentence) {
   constexpr std::size_t kEnough = 16;
   if (damage_.size() < kEnough) damage_.push_back(std::move(sentence));
 }
 
-std::size_t TraceFile::read_chunk(std::size_t offset) {
+std::size_t TraceFile::read_chunk(std::size_t offset, Contents& contents) {
   auto chunk = load<ChunkHeader>(bytes_, offset);
   if (!sound(chunk, offset)) {
     if (!never_opened(chunk, {bytes_.data() + offset, std::min(kPageBytes, bytes_.size() - offset)}))
@@ -196,6 +246,9 @@ std::size_t TraceFile::read_chunk(std::size_t offset) {
   std::size_t used = std::min<std::size_t>(chunk.used, available);
   std::span<const unsigned char> content{bytes_.data() + offset + sizeof(ChunkHeader), used};
   tuples_.push_back(chunk.opened);
+  contents.chunks.push_back(chunk.number);
+  if (chunk.kind == ChunkKind::kBulk) contents.overwritten += chunk.generation;
+  contents.threads.insert(chunk.thread);
   switch (chunk.kind) {
     case ChunkKind::kRecords:
     case ChunkKind::kBulk:
@@ -222,8 +275,8 @@ void TraceFile::read_folded(std::size_t offset, const ChunkHeader& chunk) {
   UnfoldedCalls calls =
       unfold({bytes_.data() + offset, std::min<std::size_t>(chunk.bytes, bytes_.size() - offset)});
   if (!calls.sound) note_damage("a folded call without its arguments at offset " + std::to_string(offset));
-  unfolded_.push_back(std::move(calls.records));
-  records_.push_back({chunk.kind, chunk.thread, chunk.number, false, unfolded_.back()});
+  made_.push_back(std::move(calls.records));
+  records_.push_back({chunk.kind, chunk.thread, chunk.number, false, made_.back()});
 }
 
 void TraceFile::read_tables(std::span<const unsigned char> content) {

@@ -15,6 +15,7 @@
 #include "trace/health.h"
 #include "trace/read/mapped_file.h"
 #include "trace/read/operation_set.h"
+#include "trace/read/soundness.h"
 #include "trace/result.h"
 
 namespace ddpscope::trace {
@@ -55,6 +56,7 @@ class TraceFile {
 
   const FileHeader& header() const { return header_; }
   const std::string& name() const { return name_; }
+  std::size_t bytes() const { return bytes_.size(); }
   std::string_view host() const { return {header_.host, strnlen(header_.host, sizeof(header_.host))}; }
 
   const std::vector<RecordSpan>& records() const { return records_; }
@@ -78,7 +80,10 @@ class TraceFile {
   static Result<TraceFile> from_bytes(TraceFile file, std::span<const unsigned char> bytes, std::string name);
   void read_chunks();
   void note_damage(std::string sentence);
-  std::size_t read_chunk(std::size_t offset);  // bytes to go on by
+  std::size_t read_chunk(std::size_t offset, Contents& contents);  // bytes to go on by
+  void check_clock();
+  Lifetime lifetime() const;
+  void check_records();
   void read_folded(std::size_t offset, const ChunkHeader& chunk);
   void read_tables(std::span<const unsigned char> content);
 
@@ -88,7 +93,8 @@ class TraceFile {
   // Record and StackFrame are read in place: chunks lie at multiples of a page.
   std::span<const unsigned char> bytes_;
   FileHeader header_{};
-  std::vector<std::vector<Record>> unfolded_;  // what the records of folded chunks lie in
+  std::vector<std::vector<Record>>
+      made_;  // records that do not lie in the file: unfolded, or a choice of them
   std::vector<RecordSpan> records_;
   std::array<std::uint64_t, OperationSet::kPlaces> counts_{};  // records, by operation
   std::vector<ItemSpan> items_;

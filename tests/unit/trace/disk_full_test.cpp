@@ -30,7 +30,8 @@ void write_records(FileWriter& file, ThreadWriter& thread, std::uint64_t records
   for (std::uint64_t i = 0; i < records; ++i) {
     payload::Collective payload{};
     payload.count = i;
-    ThreadWriter::close(file, thread.open<Call::ncclAllReduce>(file, payload, next_tick()), next_tick());
+    OpenRecord open = thread.open<Call::ncclAllReduce>(file, payload, next_tick());
+    ThreadWriter::close(file, open, next_tick());
   }
 }
 

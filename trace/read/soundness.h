@@ -1,0 +1,53 @@
+// What no recording leaves: records out of order or of no time, numbers that the file cannot hold.
+#pragma once
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/format.h"
+
+namespace ddpscope::trace {
+
+// When the calls of a process can have been made.
+struct Lifetime {
+  std::uint64_t from_ticks = 0, to_ticks = ~std::uint64_t{0};
+};
+
+// Whether the records of a chunk are such as one thread writes one after the other.
+class RecordCheck {
+ public:
+  // `schema`: the file's, which names calls that this version does not know.
+  RecordCheck(Lifetime lifetime, std::string_view schema) : lifetime_(lifetime), schema_(schema) {}
+
+  bool sound(std::span<const Record> records, std::uint16_t thread);
+  // The most of them that are.
+  std::vector<Record> sound_ones(std::span<const Record> records, std::uint16_t thread);
+
+ private:
+  bool sound(const Record& record, std::uint16_t thread);
+  bool in_schema(std::uint16_t call);
+
+  Lifetime lifetime_;
+  std::string_view schema_;
+  std::set<std::uint16_t> unknown_;  // calls that neither this version nor the schema knows
+  std::set<std::uint16_t> named_;    // that only the schema knows
+};
+
+// What was found in the chunks of a file, to be compared with its header.
+struct Contents {
+  std::size_t bytes = 0;
+  std::vector<std::uint64_t> chunks;  // their numbers
+  std::uint64_t overwritten = 0;      // chunks that the ring took anew
+  std::set<std::uint16_t> threads;
+  std::size_t strings = 0, stacks = 0;
+  bool whole = true;  // false: it is known that some are missing
+};
+
+// What the header, whose clock readings are sound, says and the file does not hold, a sentence each. What is
+// beyond all bounds is set to 0, or to what was found, so that nobody adds it up.
+std::vector<std::string> check_header(FileHeader& header, Contents contents);
+
+}  // namespace ddpscope::trace
