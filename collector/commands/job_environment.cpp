@@ -23,10 +23,15 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+constexpr const char* kSelf = "/proc/self/exe";
+
 // Executables and libraries lie beside each other: BUILD/bin and BUILD/lib.
-fs::path library_folder() {
+Result<fs::path> library_folder() {
   std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  fs::path self = fs::read_symlink(kSelf, error);
+  if (error)
+    return Error{"cannot find the libraries of ddpscope: " + error.message(), kSelf,
+                 "mount /proc: recording needs it, too"};
   return self.parent_path().parent_path() / "lib";
 }
 
@@ -59,7 +64,9 @@ Result<std::uint64_t> parse_ring(const std::string& text) {
 }  // namespace
 
 Result<std::map<std::string, std::string>> job_environment(const RecordingOptions& options) {
-  fs::path libraries = library_folder();
+  auto found = library_folder();
+  if (!found) return found.error();
+  const fs::path& libraries = *found;
   std::vector<fs::path> preload = {libraries / "libddpscope.so"};
   if (options.stand_ins)
     for (const char* name : {"libcudart.so.13", "libnccl.so.2"})

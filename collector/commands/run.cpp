@@ -1,5 +1,6 @@
 // ddpscope run: the job, recorded; at its end a summary on standard error.
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -97,13 +98,19 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, int 
     say("ddpscope: the job was ended by signal {}\n", code - 128);
   else if (code != 0)
     say("ddpscope: the job ended with exit code {}\n", code);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored))
+    return say(
+        "ddpscope: {}: the folder is gone, and the trace with it: the job or somebody else removed or moved "
+        "it\n",
+        escape(folder.string()));
   if (auto problem = check_room(folder))
     say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
   if (!reading::holds_traces(folder))
     return say(
         "ddpscope: no process of the job recorded anything: its environment was scrubbed of LD_PRELOAD, it "
-        "is "
-        "a static binary, or it made no call that is recorded\n");
+        "is a static binary, one of 32 bits or one that changes its user, or it made no call that is "
+        "recorded\n");
   auto analysis = analyze(folder);
   if (analysis)
     say_what_was_found(options, *analysis);
@@ -115,11 +122,20 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, int 
   if (analysis && options.report) say("\n{}", reports::text_report(analysis->job, analysis->outcome));
 }
 
+// The other one records us, and of what we start nothing.
+void say_if_inside_another(const std::filesystem::path& folder) {
+  const char* outer = std::getenv("DDPSCOPE_TRACE");
+  if (std::getenv("DDPSCOPE_RUN") && outer && *outer && folder != outer)
+    say("ddpscope: inside another `ddpscope run`: the job is recorded into {}, and not into {}\n",
+        escape(folder.string()), escape(outer));
+}
+
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
                std::map<std::string, std::string> environment) {
   environment["DDPSCOPE_TRACE"] = folder.path.string();
   std::string run = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
   environment["DDPSCOPE_RUN"] = run;
+  say_if_inside_another(folder.path);
   FolderUse use(folder.path);
   if (use.was_first() && reading::holds_traces(folder.path))
     say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",

@@ -351,3 +351,50 @@ def test_it_says_when_a_stand_in_cannot_be_used(tmp_path):
     subprocess.run(["cc", source, nccl, "-o", tmp_path / "job"], check=True, timeout=60)
     result = ddpscope("run", "--cpu", "-o", tmp_path / "t", "--", tmp_path / "job")
     assert result.returncode == 0 and "-cudart shared" in result.stderr
+
+
+def test_a_folder_that_is_removed_while_the_job_runs(tmp_path):
+    result = ddpscope("run", "-o", "t", "--", "sh", "-c", WRITES + "; mv t elsewhere; exit 4", cwd=tmp_path)
+    assert result.returncode == 4
+    gone = "the folder is gone, and the trace with it: the job or somebody else removed or moved it"
+    assert f"ddpscope: {tmp_path}/t: {gone}\n" in result.stderr and "scrubbed" not in result.stderr
+    assert ddpscope("info", tmp_path / "elsewhere").returncode == 0, "what was recorded before is whole"
+
+
+def test_a_run_inside_another_says_where_the_job_is_recorded(tmp_path):
+    inner = [DDPSCOPE, "run", "-o", "inner", "--", "sh", "-c", WRITES + "; exit 7"]
+    result = ddpscope("run", "-o", "outer", "--", *inner, cwd=tmp_path)
+    assert result.returncode == 7
+    assert f"the job is recorded into {tmp_path}/inner, and not into {tmp_path}/outer" in result.stderr
+    assert "1 processes" in ddpscope("info", tmp_path / "inner").stdout
+    # Each task of a job may have one of its own, all into one folder.
+    result = ddpscope("run", "-o", "both", "--", DDPSCOPE, "run", "-o", "both", "--", "true", cwd=tmp_path)
+    assert "and not into" not in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide /proc, and be somebody else")
+def test_what_a_machine_may_lack(tmp_path):
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    assert_cannot_run(ddpscope("run", "-o", tmp_path / "t", "--", "true", before=hidden),
+                      "/proc/self/exe: cannot find the libraries of ddpscope: No such file or directory")  # fmt: skip
+    somebody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    (tmp_path / "u").mkdir(mode=0o777)
+    result = ddpscope("run", "-o", tmp_path / "v", "--", *somebody, "sh", "-c", "echo x >/dev/null; exit 2", cwd=tmp_path)
+    assert result.returncode == 2 and "one that changes its user" in result.stderr
+
+
+@pytest.mark.parametrize("variable, value", [("TMPDIR", "/nonexistent"), ("HOME", None), ("PATH", None)])
+def test_an_environment_that_lacks_something(variable, value, tmp_path):
+    environment = {name: text for name, text in os.environ.items() if name != variable}
+    if value:
+        environment[variable] = value
+    result = ddpscope("run", "-o", "t", "--", "/bin/sh", "-c", WRITES, cwd=tmp_path, env=environment)
+    assert result.returncode == 0 and "1 processes" in result.stderr, result.stderr
+    assert ddpscope("report", "t", cwd=tmp_path, env=environment).returncode == 0
+
+
+def test_options_after_the_command_are_the_jobs(tmp_path):
+    """Without -- too: the first word that is no option begins the job."""
+    result = ddpscope("run", "-o", "t", "echo", "hi", "-o", "x", "--report", cwd=tmp_path)
+    assert result.returncode == 0 and result.stdout == "hi -o x --report\n"
+    assert_cannot_run(ddpscope("run", "--reprot", "--", "true", cwd=tmp_path), "--reprot")
