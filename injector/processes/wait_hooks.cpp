@@ -1,4 +1,5 @@
 // Children awaited, signals sent.
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -38,6 +39,14 @@ int recorded_thread_kill(int signal, RealCall real_call) {
   recorded_kill<call>(getpid(), signal, [&] { return errno = result = real_call(); });
   errno = saved;
   return result;
+}
+
+using ThreadKill = int(pthread_t, int);
+ThreadKill* earlier_kill;
+
+// At the start, as in files/libc.cpp: a signal handler must not get into the dynamic linker.
+__attribute__((constructor(101))) void find_earlier_kill() {
+  earlier_kill = reinterpret_cast<ThreadKill*>(dlvsym(RTLD_NEXT, "pthread_kill", "GLIBC_2.2.5"));
 }
 
 }  // namespace
@@ -95,10 +104,20 @@ DDPSCOPE_EXPORT int pidfd_send_signal(int process, int signal, siginfo_t* info, 
   });
 }
 
-DDPSCOPE_EXPORT int pthread_kill(pthread_t thread, int signal) {
+// Of a thread that has ended, and that nobody joined, it says ESRCH in programs that were linked before glibc
+// 2.34, and 0 in later ones: each goes to its own version.
+
+DDPSCOPE_EXPORT int pthread_kill_2_34(pthread_t thread, int signal) {
   return recorded_thread_kill<Call::pthread_kill>(
       signal, [&] { return real<Call::pthread_kill>(&pthread_kill)(thread, signal); });
 }
+asm(".symver pthread_kill_2_34, pthread_kill@@GLIBC_2.34, remove");
+
+DDPSCOPE_EXPORT int pthread_kill_2_2_5(pthread_t thread, int signal) {
+  if (!earlier_kill) find_earlier_kill();  // by a constructor that runs before ours
+  return recorded_thread_kill<Call::pthread_kill>(signal, [&] { return earlier_kill(thread, signal); });
+}
+asm(".symver pthread_kill_2_2_5, pthread_kill@GLIBC_2.2.5, remove");
 
 DDPSCOPE_EXPORT int pthread_sigqueue(pthread_t thread, int signal, const sigval value) {
   return recorded_thread_kill<Call::pthread_sigqueue>(

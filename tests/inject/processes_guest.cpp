@@ -339,6 +339,17 @@ void* in_thread(void*) {
   close(open("of_thread", O_CREAT | O_WRONLY, 0644));
   return const_cast<char*>("result");
 }
+
+extern "C" int earlier_kill(pthread_t, int);
+asm(".symver earlier_kill, pthread_kill@GLIBC_2.2.5");  // of programs linked before glibc 2.34
+void ended_thread() {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, in_thread, nullptr);
+  for (int turn = 0; turn < 2000 && earlier_kill(thread, 0) == 0; ++turn) usleep(1000);
+  say("earlier", earlier_kill(thread, 0));
+  say("today", pthread_kill(thread, 0));
+}
+
 void threads() {
   weigh();
   pthread_t thread;
@@ -365,6 +376,7 @@ constexpr Trap kTraps[] = {{"pair", pair},
                            {"returned", returned},
                            {"threads", threads},
                            {"failed_exec", failed_exec},
+                           {"ended_thread", ended_thread},
                            {"waiting_look", waiting_look},
                            {"search", search},
                            {"system_v", system_v},

@@ -239,6 +239,10 @@ def signals(records):
         {r["pid"] for r in calls(records, "sigqueue", "pthread_kill")} == {records[0].pid}
 
 
+def ended_thread(records):
+    return [r["error"] for r in calls(records, "pthread_kill")][-2:] == ["ESRCH", 0]
+
+
 def search(records):
     return not records
 
@@ -278,7 +282,7 @@ TRAPS = [
       for hook in ("mq_send", "mq_timedsend", "mq_receive", "mq_timedreceive")],
     *[("processes_guest", events, [hook]) for hook in ("read", "write", "eventfd_read", "eventfd_write")],
     *[("processes_guest", signals, [hook]) for hook in ("sigqueue", "tgkill", "pthread_kill", "pthread_sigqueue")],
-    ("processes_guest", anonymous, ["mmap"]),
+    ("processes_guest", ended_thread, ["pthread_kill"]), ("processes_guest", anonymous, ["mmap"]),
     ("processes_guest", waiting_look, ["stat"]), ("processes_guest", waiting_look, ["access"]),
     ("processes_guest", executed, ["execle"]), ("processes_guest", threads, ["open"]),
 ]

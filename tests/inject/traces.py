@@ -27,13 +27,13 @@ def injector_without(hooks, path):
     sections = [struct.unpack_from("<IIQQQQIIQQ", image, start_of_sections + i * size) for i in range(count)]
     symbols = next(section for section in sections if section[1] == 11)  # SHT_DYNSYM
     names = sections[symbols[6]][4]
-    left = set(hooks)
+    left = set(hooks)  # a name may stand there several times, once a version
     for at in range(symbols[4], symbols[4] + symbols[5], 24):
         name_at = names + struct.unpack_from("<I", image, at)[0]
         name = image[name_at:image.index(b"\0", name_at)].decode()
-        if name in left:
+        if name in hooks:
             struct.pack_into("<HQ", image, at + 6, 0, 0)  # st_shndx, st_value
-            left.remove(name)
+            left.discard(name)
     assert not left, f"the injector has no {left}"
     path.write_bytes(image)
     return path
