@@ -42,6 +42,7 @@ struct ThreadState {
   std::uint64_t echo_position = 0;  // its position then, and
   std::uint64_t before_echo = 0;    // before it took anything from that object
   std::uint32_t releases = 0;       // that other threads may have taken
+  trace::OpenRecord semaphores_awaited;  // by the latest call on semaphores of System V
   HeldMutex held[1u << kHeldMutexBits] = {};
 };
 

@@ -37,6 +37,17 @@ std::uint32_t event_id(int fd) {
   return id & ((1u << kIndexBits) - 1);
 }
 
+std::uint64_t key_of(Call call, const ExchangeObject& object) {
+  return fold_key({object.space, object.id, static_cast<std::uint64_t>(call)}) | 1;
+}
+
+// As own work only.
+trace::OpenRecord open_exchange(trace::FileWriter& file, Call call, const ExchangeObject& object) {
+  trace::payload::Exchange payload{object.space, object.id, 0, object.fd, 0};
+  trace::Budget budget = trace::find_call(static_cast<std::uint16_t>(call))->budget;
+  return this_thread.writer.open_in(file, call, budget, &payload, sizeof(payload), now(file), 0);
+}
+
 }  // namespace
 
 trace::OpenRecord begin_exchange(Call call, Weight weight, const ExchangeObject& object) {
@@ -44,14 +55,29 @@ trace::OpenRecord begin_exchange(Call call, Weight weight, const ExchangeObject&
   trace::FileWriter* file = recorder(weight);
   OwnWork work(file);
   if (!work) return {};
-  std::uint64_t key = fold_key({object.space, object.id, static_cast<std::uint64_t>(call)}) | 1;
+  std::uint64_t key = key_of(call, object);
   if (trace::OpenRecord again = this_thread.writer.reopen(*file, call, key)) return again;
-  trace::payload::Exchange payload{object.space, object.id, 0, object.fd, 0};
-  trace::Budget budget = trace::find_call(static_cast<std::uint16_t>(call))->budget;
-  trace::OpenRecord record =
-      this_thread.writer.open_in(*file, call, budget, &payload, sizeof(payload), now(*file), 0);
+  trace::OpenRecord record = open_exchange(*file, call, object);
   this_thread.writer.set_fold_key(key);
   return record;
+}
+
+// Each would end the other's run: the one that was opened last tells for both whether it goes on.
+SemaphoreRecords begin_semaphores(Call call, const ExchangeObject& set) {
+  if (inside_vendor_call() || in_vfork_child()) return {};
+  trace::FileWriter* file = recorder(Weight::kOpens);
+  OwnWork work(file);
+  if (!work) return {};
+  trace::ThreadWriter& writer = this_thread.writer;
+  std::uint64_t key = key_of(call, set);
+  if (trace::OpenRecord told = writer.reopen(*file, call, key))
+    return {writer.resume(*file, this_thread.semaphores_awaited), told};
+  SemaphoreRecords records{open_exchange(*file, Call::semaphore_awaited, set),
+                           open_exchange(*file, call, set)};
+  this_thread.semaphores_awaited = records.awaited;
+  // In two chunks the first may be overwritten before the second.
+  if (records.awaited.chunk == records.told.chunk) writer.set_fold_key(key);
+  return records;
 }
 
 void end_exchange(const trace::OpenRecord& record, bool succeeded) {

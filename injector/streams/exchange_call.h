@@ -40,13 +40,20 @@ inline auto recorded_exchange(const ExchangeObject& object, RealCall real_call) 
   return result;
 }
 
-// One that may also wait until others have done their part.
+// A call that raises semaphores, and may wait until others have done their part: two records, of which a run
+// is two as well.
+struct SemaphoreRecords {
+  trace::OpenRecord awaited, told;
+};
+SemaphoreRecords begin_semaphores(Call call, const ExchangeObject& set);
+
 template <Call call, class RealCall>
 inline int recorded_semaphores(int id, RealCall real_call) {
-  ExchangeObject object{trace::kSystemVSemaphores, static_cast<std::uint64_t>(id)};
-  trace::OpenRecord awaited = begin_exchange(Call::semaphore_awaited, Weight::kOpens, object);
-  int result = recorded_exchange<call>(object, real_call);
-  end_exchange(awaited, result != -1);
+  SemaphoreRecords records =
+      begin_semaphores(call, {trace::kSystemVSemaphores, static_cast<std::uint64_t>(id)});
+  int result = real_call();
+  end_exchange(records.told, result != -1);
+  end_exchange(records.awaited, result != -1);
   return result;
 }
 
