@@ -54,9 +54,12 @@ LookupInProgress begin_lookup(Call call, NameArgument name) {
   LookupInProgress lookup{};
   lookup.call = call;
   trace::FileWriter* file = recorder(Weight::kFollows);
-  if (!file && awaits_weight()) lookup.passed = name;
-  if (!file || in_vfork_child() || reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes)
+  if (in_vfork_child() || reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes) return lookup;
+  if (!file) {
+    lookup.passed = name;
+    lookup.attempt.began = begin_passed_look();
     return lookup;
+  }
   if (*name.path || name.directory == AT_FDCWD)
     with_absolute_path(name.directory, name.path,
                        [&](PathText path) { begin_by_name(*file, path, &lookup); });
@@ -66,7 +69,7 @@ LookupInProgress begin_lookup(Call call, NameArgument name) {
 }
 
 void end_lookup(LookupInProgress& lookup, const Found& found, int error) {
-  if (lookup.passed.path) note_passed_look(lookup.call, lookup.passed, found, error);
+  if (lookup.passed.path) note_passed_look(lookup.call, lookup.passed, found, error, lookup.attempt.began);
   if (!results_in<trace::payload::FileName>(lookup.attempt.record)) return;
   trace::FileWriter* file = open_recorder();
   OwnWork work(file);

@@ -107,7 +107,11 @@ OpenInProgress begin_open(const OpenRequest& request) {
   open.request = request;
   // A path that is no address is the kernel's to refuse.
   if (reinterpret_cast<std::uintptr_t>(request.path) < trace::kPageBytes) return open;
-  if ((!is_write_open(request.flags) && !recorder(Weight::kFollows)) || in_vfork_child()) return open;
+  if (in_vfork_child()) return open;
+  if (!is_write_open(request.flags) && !recorder(Weight::kFollows)) {
+    open.attempt.began = begin_passed_look();
+    return open;
+  }
   with_absolute_path(request.directory, request.path,
                      [&](PathText path) { begin_named(request, path, &open); });
   return open;
@@ -118,8 +122,8 @@ void end_open(OpenInProgress& open, int fd) {
     if (fd >= 0 && open.ignored) set_descriptor(fd, {DescriptorKind::kIgnored, 0});
     if (fd >= 0 && !open.ignored) forget_descriptor(fd);
     if (awaits_weight() && !is_write_open(open.request.flags))
-      note_passed_look(open.request.call, {open.request.directory, open.request.path}, {},
-                       fd < 0 ? errno : 0);
+      note_passed_look(open.request.call, {open.request.directory, open.request.path}, {}, fd < 0 ? errno : 0,
+                       open.attempt.began);
     return;
   }
   int error = errno;

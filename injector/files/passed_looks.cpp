@@ -26,18 +26,20 @@ struct Look {
 
 constexpr std::size_t kLooks = 24;
 Look looks[kLooks];
-const Look* latest;       // the one that was taken last,
-std::uint64_t run_began;  // and since when (ns) no other was
+std::atomic<trace::ClockKind> clock_kind;  // 0: not asked yet
+const Look* latest;                        // the one that was taken last,
+std::uint64_t run_began;                   // and since when (ns) no other was
 std::atomic<bool> taken;
 
 // A program that looks a name up twice does so within microseconds (a folder that stands in PATH twice).
 constexpr std::uint64_t kWaitNs = 1'000'000;
 
-// Asked once: it takes several system calls.
-const trace::Clock& host_clock() {
-  static trace::Clock known;
-  if (!known.now) known = trace::host_clock();
-  return known;
+// The host's clock is asked for once: a virtual machine takes long to answer.
+std::uint64_t ticks() {
+  trace::ClockKind kind = clock_kind.load(std::memory_order_relaxed);
+  if (kind == trace::ClockKind{})
+    clock_kind.store(kind = trace::host_clock().kind, std::memory_order_relaxed);
+  return trace::read_ticks(kind);
 }
 
 bool is_open(Call call) {
@@ -46,7 +48,7 @@ bool is_open(Call call) {
 
 // What programs look for when they start; no rank makes it.
 bool is_of_the_system(string_view path) {
-  for (string_view folder : {"/usr/", "/lib", "/etc/", "/bin/", "/sbin/"})
+  for (string_view folder : {"/usr/", "/lib/", "/lib64/", "/etc/", "/bin/", "/sbin/"})
     if (path.starts_with(folder)) return true;
   return path.find("/lib/python") != string_view::npos;
 }
@@ -76,15 +78,14 @@ bool failed_before(string_view path) {
 }
 
 // Whether the process waits: it looks for this name in vain, for nothing else, and has for some time.
-bool keep(Call call, string_view path, const Found& found, int error) {
+bool keep(Call call, string_view path, const Found& found, int error, std::uint64_t began) {
   Turn turn(taken);
   if (!turn || path.size() > sizeof(Look::path)) return false;
   if (is_open(call) && !error && !failed_before(path)) return false;
-  std::uint64_t at = trace::read_ticks(host_clock().kind);
   Look* known = find(call, path, found, error);
   if (!known) {
     known = &least();
-    *known = {at, at, found, error, call, 0, static_cast<std::uint32_t>(path.size()), {}};
+    *known = {began, began, found, error, call, 0, static_cast<std::uint32_t>(path.size()), {}};
     std::memcpy(known->path, path.data(), path.size());
     latest = nullptr;
   }
@@ -92,7 +93,7 @@ bool keep(Call call, string_view path, const Found& found, int error) {
   if (known != latest) run_began = now_ns;
   latest = known;
   known->found = found;
-  known->ended = at;
+  known->ended = ticks();
   ++known->count;
   return error && now_ns - run_began >= kWaitNs;
 }
@@ -120,14 +121,15 @@ trace::OpenRecord open_record(trace::FileWriter& file, const Look& look) {
 
 }  // namespace
 
-void note_passed_look(Call call, NameArgument name, const Found& found, int error) {
-  if (reinterpret_cast<std::uintptr_t>(name.path) < trace::kPageBytes || !*name.path || in_vfork_child())
-    return;
+std::uint64_t begin_passed_look() { return awaits_weight() ? ticks() : 0; }
+
+void note_passed_look(Call call, NameArgument name, const Found& found, int error, std::uint64_t began) {
+  if (!began || error == EFAULT || !*name.path || in_vfork_child()) return;
   int saved = errno;
   with_absolute_path(name.directory, name.path, [&](PathText path) {
     string_view text(path.text, path.size);
     if (is_ignored(path.text, path.size) || is_of_the_system(text)) return;
-    if (keep(call, text, found, error)) recorder(Weight::kOpens);
+    if (keep(call, text, found, error, began)) recorder(Weight::kOpens);
   });
   errno = saved;
 }

@@ -6,9 +6,12 @@
 
 namespace ddpscope::injector {
 
-// After the real call, by a process that is to be recorded once something weighs enough. The second look in
-// vain at one name does. Of opens only those that fail, and one that then succeeds, are looks. Keeps errno.
-void note_passed_look(Call call, NameArgument name, const Found& found, int error);
+// Before the real call: its ticks if this process is to be recorded once something weighs enough, else 0.
+std::uint64_t begin_passed_look();
+
+// After it. Looking for one name in vain for a millisecond weighs enough. Of opens only those that fail, and
+// one that then succeeds, are looks. Keeps errno.
+void note_passed_look(Call call, NameArgument name, const Found& found, int error, std::uint64_t began);
 
 // The first records of the file. As own work only.
 void write_passed_looks(trace::FileWriter& file);

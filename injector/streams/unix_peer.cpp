@@ -1,11 +1,14 @@
 // One question to the kernel over netlink.
 #include "injector/streams/unix_peer.h"
 
+#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <sys/socket.h>
+
+#include <atomic>
 
 #include "trace/write/raw_syscall.h"
 
@@ -20,9 +23,18 @@ struct Question {
   unix_diag_req request;
 };
 
-std::uint64_t peer_in(const char* answer, long size) {
+// Asked no more once the question was refused: where the kernel lacks a module for it, each would start a
+// program that looks for one.
+std::atomic<bool> refused;
+
+bool is_answer(const char* answer, long size) {
   const auto* header = reinterpret_cast<const nlmsghdr*>(answer);
-  if (size < 0 || !NLMSG_OK(header, size) || header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return 0;
+  return size >= 0 && NLMSG_OK(header, size) && header->nlmsg_type == SOCK_DIAG_BY_FAMILY;
+}
+
+std::uint64_t peer_in(const char* answer, long size) {
+  if (!is_answer(answer, size)) return 0;
+  const auto* header = reinterpret_cast<const nlmsghdr*>(answer);
   const auto* message = static_cast<const unix_diag_msg*>(NLMSG_DATA(header));
   const auto* attribute = reinterpret_cast<const rtattr*>(message + 1);
   auto left = static_cast<int>(header->nlmsg_len - NLMSG_LENGTH(sizeof(*message)));
@@ -35,8 +47,12 @@ std::uint64_t peer_in(const char* answer, long size) {
 }  // namespace
 
 std::uint64_t unix_peer_of(std::uint64_t inode) {
+  if (refused.load(std::memory_order_relaxed)) return 0;
   long fd = raw_syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (fd < 0) return 0;
+  if (fd < 0) {
+    if (fd != -EMFILE && fd != -ENFILE) refused.store(true, std::memory_order_relaxed);
+    return 0;
+  }
   Question question{};
   question.header.nlmsg_len = sizeof(question);
   question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
@@ -55,6 +71,7 @@ std::uint64_t unix_peer_of(std::uint64_t inode) {
                  ? sent
                  : raw_syscall(SYS_recvfrom, fd, as_argument(answer), sizeof(answer), MSG_DONTWAIT, 0, 0);
   raw_syscall(SYS_close, fd);
+  if (!is_answer(answer, got)) refused.store(true, std::memory_order_relaxed);
   return peer_in(answer, got);
 }
 
