@@ -16,6 +16,7 @@ using std::string_view;
 
 struct Look {
   std::uint64_t began, ended;  // ticks
+  std::uint64_t hash;          // of the path
   Found found;
   int error;
   Call call;
@@ -53,11 +54,16 @@ bool is_of_the_system(string_view path) {
   return path.find("/lib/python") != string_view::npos;
 }
 
-bool names(const Look& look, string_view path) {
-  return look.count && string_view(look.path, look.size) == path;
+struct Path {
+  string_view text;
+  std::uint64_t hash;
+};
+
+bool names(const Look& look, const Path& path) {
+  return look.hash == path.hash && look.count && string_view(look.path, look.size) == path.text;
 }
 
-Look* find(Call call, string_view path, const Found& found, int error) {
+Look* find(Call call, const Path& path, const Found& found, int error) {
   for (Look& look : looks)
     if (look.call == call && look.error == error && names(look, path) && look.found.inode == found.inode)
       return &look;
@@ -72,21 +78,22 @@ Look& least() {
   });
 }
 
-bool failed_before(string_view path) {
+bool failed_before(const Path& path) {
   return std::any_of(looks, looks + kLooks,
                      [&](const Look& look) { return look.error && names(look, path); });
 }
 
 // Whether the process waits: it looks for this name in vain, for nothing else, and has for some time.
-bool keep(Call call, string_view path, const Found& found, int error, std::uint64_t began) {
+bool keep(Call call, string_view text, const Found& found, int error, std::uint64_t began) {
   Turn turn(taken);
-  if (!turn || path.size() > sizeof(Look::path)) return false;
+  if (!turn || text.size() > sizeof(Look::path)) return false;
+  Path path{text, trace::hash_bytes(text.data(), text.size())};
   if (is_open(call) && !error && !failed_before(path)) return false;
   Look* known = find(call, path, found, error);
   if (!known) {
     known = &least();
-    *known = {began, began, found, error, call, 0, static_cast<std::uint32_t>(path.size()), {}};
-    std::memcpy(known->path, path.data(), path.size());
+    *known = {began, began, path.hash, found, error, call, 0, static_cast<std::uint32_t>(text.size()), {}};
+    std::memcpy(known->path, text.data(), text.size());
     latest = nullptr;
   }
   std::uint64_t now_ns = trace::monotonic_ns();

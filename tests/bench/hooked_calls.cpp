@@ -19,6 +19,9 @@ constexpr struct {
     {"read", time_reads},
     {"write", time_writes},
     {"send", time_sends},
+    {"event", time_events},
+    {"semop", time_semaphores},
+    {"look", time_looks},
     {"lock", time_locks},
     {"shared-lock", time_shared_locks},
     {"signal", time_signals},
@@ -44,7 +47,8 @@ int main(int argc, char** argv) {
   std::uint64_t calls = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
   std::fputs(
-      "error: usage: hooked_calls differing|regular|read|write|send|lock|shared-lock|signal|post|wake CALLS "
+      "error: usage: hooked_calls "
+      "differing|regular|read|write|send|event|semop|look|lock|shared-lock|signal|post|wake CALLS "
       "[FRAMES]\n",
       stderr);
   return 2;

@@ -15,6 +15,12 @@ void time_reads(std::uint64_t calls);
 void time_writes(std::uint64_t calls);
 void time_sends(std::uint64_t calls);
 
+// An event descriptor written and read; a semaphore of System V raised and lowered by one call. One of 25 names
+// looked for in vain by a process that has no trace yet.
+void time_events(std::uint64_t calls);
+void time_semaphores(std::uint64_t calls);
+void time_looks(std::uint64_t calls);
+
 // A mutex locked and unlocked: by one thread, and one that another thread had unlocked before. A signal that
 // nobody waits for. A semaphore posted and taken. A thread woken by a condition variable that wakes the first
 // one in turn.
