@@ -71,12 +71,18 @@ bool covers_files(const Finding& cause, const Finding& effect) {
   });
 }
 
+// Nothing follows from what has not begun: a manifest that is read too early does not come from a later save,
+// though both are files of one folder, between the same two barriers.
+bool over_before(const Finding& effect, const Finding& cause) {
+  return cause.place.its_files_only && effect.last_ns < cause.first_ns;
+}
+
 bool explains(const Finding& cause, const Finding& effect) {
   const findings::CatalogueRow* row = findings::find_row(cause.slug);
   if (!row) return false;
   auto slugs = findings::explained_by(*row);
   return std::find(slugs.begin(), slugs.end(), effect.slug) != slugs.end() && share_place(cause, effect) &&
-         (!cause.place.its_files_only || covers_files(cause, effect));
+         !over_before(effect, cause) && (!cause.place.its_files_only || covers_files(cause, effect));
 }
 
 // Each finding goes to the cause that nothing else explains, if there is one: chains end at their root.

@@ -48,6 +48,13 @@ void give_back(const Inherited& inherited) {
   sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
 }
 
+// Who ends a job may send its signal twice, to us and to our group (`timeout` does): the second one, which
+// may come when the job is over, must not cost the summary. A second Ctrl-C does.
+void keep_passed_on(Inherited& inherited, const sigset_t& passed_on) {
+  for (int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    if (sigismember(&passed_on, signal) == 1) sigaddset(&inherited.mask, signal);
+}
+
 // `failure` closes itself when exec succeeds and carries errno when it fails.
 [[noreturn]] void become(const std::vector<std::string>& command,
                          const std::map<std::string, std::string>& changed, const Inherited& inherited,
@@ -88,16 +95,17 @@ void stop_like(int signal) {
   if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) raise(SIGSTOP);
 }
 
-void forward_signal(pid_t job, int signals, ProcessWatch& watch) {
+void forward_signal(pid_t job, int signals, ProcessWatch& watch, sigset_t& passed_on) {
   signalfd_siginfo info{};
   if (read(signals, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
   auto signal = static_cast<int>(info.ssi_signo);
+  sigaddset(&passed_on, signal);
   if (signal != SIGCHLD) watch.note_signal(signal, static_cast<std::int32_t>(info.ssi_pid));
   // SI_KERNEL: the terminal has sent it to the whole group, the job too.
   if (signal != SIGCHLD && info.ssi_code != SI_KERNEL) kill(job, signal);
 }
 
-int wait_and_forward(pid_t job, int signals, ProcessWatch& watch) {
+int wait_and_forward(pid_t job, int signals, ProcessWatch& watch, sigset_t& passed_on) {
   for (;;) {
     int status = 0;
     pid_t changed = waitpid(job, &status, WNOHANG | WUNTRACED);
@@ -108,7 +116,7 @@ int wait_and_forward(pid_t job, int signals, ProcessWatch& watch) {
     }
     pollfd ready[] = {{signals, POLLIN, 0}, {watch.fd(), POLLIN, 0}};
     if (poll(ready, 2, -1) <= 0) continue;
-    if (ready[0].revents) forward_signal(job, signals, watch);
+    if (ready[0].revents) forward_signal(job, signals, watch, passed_on);
     if (ready[1].revents) watch.look();
   }
 }
@@ -148,7 +156,10 @@ Result<int> run_job(const std::vector<std::string>& command,
   descriptors.close_write_end();
   int error = 0;
   ssize_t got = read(descriptors.failure[0], &error, sizeof(error));
-  int code = wait_and_forward(job, descriptors.signals, watch);
+  sigset_t passed_on;
+  sigemptyset(&passed_on);
+  int code = wait_and_forward(job, descriptors.signals, watch, passed_on);
+  keep_passed_on(inherited, passed_on);
   give_back(inherited);
   if (got == static_cast<ssize_t>(sizeof(error))) return cannot_start(command.front(), error);
   return code;

@@ -73,9 +73,10 @@ void say_what_was_lost(const model::Job& job) {
 
 void say_what_was_found(const RunOptions& options, const analysis::Analysis& analysis) {
   const model::Job& job = analysis.job;
-  say("ddpscope: {} ranks, {} processes, {} events, {} dropped, {:.1f} s; {}\n", job.ranks().size(),
-      job.processes.size(), job.calls(), job.lost(), static_cast<double>(job.duration_ns) * 1e-9,
-      count_findings(analysis.outcome.findings));
+  std::size_t ranks = job.ranks().size(), processes = job.processes.size();
+  say("ddpscope: {} rank{}, {} process{}, {} events, {} dropped, {:.1f} s; {}\n", ranks,
+      ranks == 1 ? "" : "s", processes, processes == 1 ? "" : "es", job.calls(), job.lost(),
+      static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis.outcome.findings));
   say_what_was_lost(job);
   for (const Error& told : analysis.warnings)
     say("ddpscope: {}: {}\n", escape(told.where), escape(told.what));

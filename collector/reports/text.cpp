@@ -131,9 +131,10 @@ std::string coverage_text(const findings::Coverage& entry) {
 }  // namespace
 
 std::string text_report(const model::Job& job, const findings::Outcome& outcome) {
-  std::string text =
-      fmt::format("{} ranks, {} processes, {:.3f} s, {} events, {} dropped\n\n", job.ranks().size(),
-                  job.processes.size(), seconds(job.duration_ns), job.calls(), job.lost());
+  std::size_t ranks = job.ranks().size(), processes = job.processes.size();
+  std::string text = fmt::format("{} rank{}, {} process{}, {:.3f} s, {} events, {} dropped\n\n", ranks,
+                                 ranks == 1 ? "" : "s", processes, processes == 1 ? "" : "es",
+                                 seconds(job.duration_ns), job.calls(), job.lost());
   for (const findings::Finding& finding : outcome.findings) text += finding_text(finding);
   if (outcome.findings.empty()) text += "nothing found\n\n";
   text += "what this trace cannot show\n";

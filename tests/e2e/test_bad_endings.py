@@ -140,3 +140,18 @@ def test_the_same_job_again_into_the_same_folder(tmp_path):
     report = ddpscope.report(tmp_path / "trace")
     assert report["job"]["attempt"] == 1 and report["job"]["ranks"] == 2
     assert_nobody_accused(report)
+
+
+def test_a_second_signal_after_the_end(tmp_path):
+    """timeout(1) sends its signal to the command and to the group: the second one may find that the job is over."""
+    late = "while kill -0 $1; do sleep 0.01; done; kill -TERM $2; sleep 0.01; kill -TERM $2; true > sent"
+    job = f"sh -c '{late}' late $$ $PPID & trap 'exit 7' TERM; : > begun; while :; do sleep 0.02; done"
+    run = subprocess.Popen([ddpscope.DDPSCOPE, "run", "-o", tmp_path / "trace", "--", "sh", "-c", job], cwd=tmp_path,
+                           stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.01)
+    run.terminate()
+    stderr = run.communicate(timeout=60)[1]
+    assert run.returncode == 7, stderr
+    assert "the job ended with exit code 7" in stderr and "tells more" in stderr
+    assert (tmp_path / "sent").exists(), "the second signal came too late to prove anything"

@@ -67,6 +67,18 @@ TEST(Attribution, WhatConcernsFilesExplainsWhatHappensToThem) {
   EXPECT_EQ(pair("/ckpt/1/model", ""), 1u) << "of no file: as anywhere";
 }
 
+TEST(Attribution, WhatIsOverBeforeFilesAreTouchedIsAnotherBug) {
+  std::vector<Finding> found = {make("duplicate-checkpoint-write", {0, 1}, 10, 100),
+                                make("missing-barrier", {0, 1}, 10, 100)};
+  found[0].place.its_files_only = true;
+  found[0].files = {"out/model.pt"};
+  found[0].first_ns = 60;
+  found[1].files = {"out/manifest.json"};
+  found[1].last_ns = 50;
+  attribute(found);
+  EXPECT_EQ(found.size(), 2u);
+}
+
 TEST(Attribution, AConsequenceLendsItsSeverity) {
   std::vector<Finding> found = {make("hung-collective", {1}, 10, 100), make("uneven-steps", {1}, 10, 100)};
   found[1].severity = Severity::kWarning;

@@ -101,7 +101,7 @@ def test_a_script_without_a_shebang_is_the_shells(tmp_path):
     script.chmod(0o755)
     result = ddpscope("run", "-o", "t", "--", "./job", cwd=tmp_path)
     assert result.returncode == 6
-    assert "1 processes" in result.stderr
+    assert "1 process," in result.stderr
 
 
 def test_makes_a_private_folder_and_leaves_stdout_alone(tmp_path):
@@ -264,7 +264,7 @@ def test_a_closed_descriptor_stays_closed_for_the_job(tmp_path):
 def test_a_relative_folder_of_a_job_that_changes_its_own(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     result = ddpscope("run", "-o", "t", "--", "sh", "-c", "cd elsewhere; " + WRITES, cwd=tmp_path)
-    assert "1 processes" in result.stderr
+    assert "1 process," in result.stderr
     assert "1 processes" in ddpscope("info", tmp_path / "t").stdout
 
 
@@ -274,7 +274,7 @@ def test_a_folder_of_any_name(tmp_path):
     assert result.returncode == 0 and "\x1b" not in result.stderr
     advice = result.stderr.split("`")[1]
     again = subprocess.run(["bash", "-c", advice.replace("ddpscope", DDPSCOPE, 1)], capture_output=True, text=True, timeout=60)
-    assert "1 processes" in again.stdout, (advice, again.stderr)
+    assert "1 process," in again.stdout, (advice, again.stderr)
 
 
 def test_jobs_of_one_second_get_folders_of_their_own(tmp_path):
@@ -389,7 +389,7 @@ def test_an_environment_that_lacks_something(variable, value, tmp_path):
     if value:
         environment[variable] = value
     result = ddpscope("run", "-o", "t", "--", "/bin/sh", "-c", WRITES, cwd=tmp_path, env=environment)
-    assert result.returncode == 0 and "1 processes" in result.stderr, result.stderr
+    assert result.returncode == 0 and "1 process," in result.stderr, result.stderr
     assert ddpscope("report", "t", cwd=tmp_path, env=environment).returncode == 0
 
 
