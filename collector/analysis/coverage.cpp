@@ -46,6 +46,14 @@ void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
        all_slugs()});
 }
 
+void add_only_rank(const Job& job, std::vector<Coverage>& coverage) {
+  if (job.ranks().size() != 1 || job.world_size > 1) return;
+  coverage.push_back({"what ranks do beside each other",
+                      "only one rank was recorded, and nothing says that there are more; a launcher that fails "
+                      "before it has started them looks the same",
+                      all_slugs()});
+}
+
 void add_guessed_ranks(const Job& job, std::vector<Coverage>& coverage) {
   auto guessed = [](const Process& process) {
     return std::string_view(process.rank_source) == "order of start";
@@ -98,6 +106,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, cons
                   std::vector<Coverage>& coverage) {
   for (const Error& error : errors) coverage.push_back({error.where, error.what, all_slugs()});
   add_missing_ranks(job, coverage);
+  add_only_rank(job, coverage);
   add_guessed_ranks(job, coverage);
   add_losses(job, coverage);
   add_hidden_collectives(job, collectives, coverage);
