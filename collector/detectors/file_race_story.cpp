@@ -205,6 +205,20 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   return finding;
 }
 
+// With the first pair, which is where to look.
+std::string count_unjudged(const Facts& facts, const patterns::Unjudged& unjudged, const char* of_what) {
+  const FileRace& first = *unjudged.example;
+  auto side = [&](const Access& access) {
+    const FileEvent& event = event_of(facts, access);
+    std::string place = program_place(facts.job, event.event);
+    if (place.empty()) place = program_place(facts.job, opening_of(facts, access).event);
+    return fmt::format("rank {}{}", event.rank, at(place));
+  };
+  return fmt::format("{} pair{} of {}, first {}: {}, {}", unjudged.pairs, unjudged.pairs == 1 ? "" : "s",
+                     of_what, facts.names.paths[opening_of(facts, first.use).name], side(first.change),
+                     side(first.use));
+}
+
 void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
   auto add = [&](std::string what, const char* why) {
     for (findings::Coverage& known : outcome.coverage)
@@ -215,10 +229,10 @@ void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outco
       "what could order the two was not recorded: hand-overs between threads, overwritten records, keys of a "
       "store";
   const patterns::FileRaces& races = facts.file_races;
-  if (races.unjudged && kind.cause != RaceCause::kRemoved)
-    add(fmt::format("{} pairs of accesses to files", races.unjudged), unseen);
-  if (races.unjudged_removals && kind.cause != RaceCause::kForgotten)
-    add(fmt::format("{} pairs of a file's removal and a use of it", races.unjudged_removals), unseen);
+  if (races.unjudged.pairs && kind.cause != RaceCause::kRemoved)
+    add(count_unjudged(facts, races.unjudged, "accesses to a file"), unseen);
+  if (races.unjudged_removals.pairs && kind.cause != RaceCause::kForgotten)
+    add(count_unjudged(facts, races.unjudged_removals, "a file's removal and a use of it"), unseen);
   if (races.unjudged_parts && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} pairs of accesses to files that several ranks write", races.unjudged_parts),
         "which bytes were read or written was not recorded");

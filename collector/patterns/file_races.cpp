@@ -160,11 +160,12 @@ class Races {
     return judge(object, removal, use, found_.unjudged_removals);
   }
 
-  bool judge(const Object& object, const Access& change, const Access& use, std::size_t& unjudged) {
+  bool judge(const Object& object, const Access& change, const Access& use, Unjudged& unjudged) {
     Verdict verdict = order_.between(span_of(event(change.event)), span_of(event(use.event)));
     bool race = verdict == Verdict::kUnordered || verdict == Verdict::kLikely;
     bool may_know = race && object.content && locks(change) && locks(use);
-    if (verdict == Verdict::kUnjudged || may_know) ++unjudged;
+    if ((verdict == Verdict::kUnjudged || may_know) && unjudged.pairs++ == 0)
+      unjudged.example = FileRace{&object, change, use, Verdict::kUnjudged};
     race = race && !may_know;
     if (race) found_.races.push_back({&object, change, use, verdict});
     return race;

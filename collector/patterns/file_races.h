@@ -1,6 +1,7 @@
 // Pairs of accesses of two ranks to one file that nothing orders: one changes, deletes or renames away what
 // the other relies on.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "collector/files/objects.h"
@@ -12,17 +13,23 @@ namespace ddpscope::patterns {
 struct FileRace {
   const files::Object* object;
   files::Access change, use;
-  ordering::Verdict verdict;  // kUnordered or kLikely
+  ordering::Verdict verdict;  // kUnordered or kLikely; kUnjudged of an example
 };
 
 constexpr bool removes(const FileRace& race) { return race.change.kind == files::AccessKind::kRemove; }
 
+// Pairs of which recording cannot tell whether they are ordered.
+struct Unjudged {
+  std::size_t pairs = 0;
+  std::optional<FileRace> example;  // the first
+};
+
 struct FileRaces {
   std::vector<FileRace> races;
-  std::size_t unjudged = 0;           // pairs of which recording cannot tell: a change and a use
-  std::size_t unjudged_removals = 0;  // likewise: a removal and a use
-  std::size_t unjudged_parts = 0;     // of which it is not known whether they touch the same bytes
-  std::size_t mapped_files = 0;       // that are written through mappings: nobody sees when
+  Unjudged unjudged;               // a change and a use
+  Unjudged unjudged_removals;      // a removal and a use
+  std::size_t unjudged_parts = 0;  // of which it is not known whether they touch the same bytes
+  std::size_t mapped_files = 0;    // that are written through mappings: nobody sees when
 };
 
 // Threads whose accesses will be asked about.
