@@ -74,14 +74,14 @@ def wait_for_ranks(trace, ranks):
     """The process of each rank, once all have a trace."""
     while True:
         found = {}
-        for pid in (file.name.split(".")[-3] for file in trace.glob("*.ddps")):
+        for pid in sorted(int(file.name.split(".")[-3]) for file in trace.glob("*.ddps")):
             try:
                 environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
             except OSError:
                 continue
             for variable in environment:
                 if variable.startswith(b"RANK="):
-                    found.setdefault(int(variable[5:]), int(pid))  # a worker inherits the variable, and starts later
+                    found.setdefault(int(variable[5:]), pid)  # a worker inherits the variable, and starts later
         if len(found) == ranks:
             return found
         time.sleep(0.05)
