@@ -48,10 +48,11 @@ void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
 
 void add_only_rank(const Job& job, std::vector<Coverage>& coverage) {
   if (job.ranks().size() != 1 || job.world_size > 1) return;
-  coverage.push_back({"what ranks do beside each other",
-                      "only one rank was recorded, and nothing says that there are more; a launcher that fails "
-                      "before it has started them looks the same",
-                      all_slugs()});
+  coverage.push_back(
+      {"what ranks do beside each other",
+       "only one rank was recorded, and nothing says that there are more; a launcher that fails "
+       "before it has started them looks the same",
+       all_slugs()});
 }
 
 void add_guessed_ranks(const Job& job, std::vector<Coverage>& coverage) {

@@ -73,9 +73,7 @@ void say_what_was_lost(const model::Job& job) {
 
 void say_what_was_found(const RunOptions& options, const analysis::Analysis& analysis) {
   const model::Job& job = analysis.job;
-  std::size_t ranks = job.ranks().size(), processes = job.processes.size();
-  say("ddpscope: {} rank{}, {} process{}, {} events, {} dropped, {:.1f} s; {}\n", ranks,
-      ranks == 1 ? "" : "s", processes, processes == 1 ? "" : "es", job.calls(), job.lost(),
+  say("ddpscope: {}, {} events, {} dropped, {:.1f} s; {}\n", reports::size_text(job), job.calls(), job.lost(),
       static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis.outcome.findings));
   say_what_was_lost(job);
   for (const Error& told : analysis.warnings)

@@ -215,8 +215,7 @@ std::string count_unjudged(const Facts& facts, const patterns::Unjudged& unjudge
     return fmt::format("rank {}{}", event.rank, at(place));
   };
   return fmt::format("{} pair{} of {}, first {}: {}, {}", unjudged.pairs, unjudged.pairs == 1 ? "" : "s",
-                     of_what, facts.names.paths[opening_of(facts, first.use).name], side(first.change),
-                     side(first.use));
+                     of_what, path_of(facts, first), side(first.change), side(first.use));
 }
 
 void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {

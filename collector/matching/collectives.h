@@ -65,7 +65,7 @@ struct Communicator {
 
 struct Collectives {
   std::vector<Communicator> communicators;
-  trace::Table<CollectiveCall> calls;            // process after process, each in the order of begin
+  trace::Table<CollectiveCall> calls;           // process after process, each in the order of begin
   std::vector<std::uint32_t> first_of_process;  // into calls; one more than there are processes
   std::vector<std::vector<std::uint64_t>>
       sites;  // by number: a hash of each frame, innermost first; 0 has none

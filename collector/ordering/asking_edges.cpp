@@ -55,8 +55,7 @@ class Asking {
       run.times += at.attempts;
       return;
     }
-    bool looks = files::is_look(at) && (at.error || at.operation != Operation::kOpen);
-    if (looks || files::lists(at.operation) || at.operation == Operation::kClose) return;
+    if (goes_with_waiting(at)) return;
     if (auto running = running_.find(thread); running != running_.end()) {
       leave_out_around(at, running->second);
       finish(thread, running->second);

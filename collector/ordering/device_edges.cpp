@@ -73,7 +73,7 @@ class ProcessStreams : public DeviceEvents {
   std::uint32_t process_;
   Graph& graph_;
   const std::vector<bool>& needed_;                            // by call
-  trace::Table<CallNodes>& nodes_;                              // likewise
+  trace::Table<CallNodes>& nodes_;                             // likewise
   std::vector<std::vector<std::uint32_t>> streams_;            // calls of each
   std::map<std::uint16_t, std::vector<std::uint32_t>> known_;  // by thread: how many calls of each stream
 };

@@ -29,7 +29,7 @@ std::int64_t moment_of(const ExchangeUse& use) { return use.tells ? use.call.beg
 std::vector<UnseenChild> find_notices(const model::Job& job) {
   std::vector<UnseenChild> notices;
   each_use(job, {Operation::kChangeNotice}, [&](const auto&, const Span& call, const trace::Record&) {
-    notices.push_back({{}, {}, call});
+    notices.push_back({{}, call});
   });
   return notices;
 }

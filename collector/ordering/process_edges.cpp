@@ -152,11 +152,15 @@ class ProcessEdges {
       auto replaced = child ? replaced_unseen_.find(*child) : replaced_unseen_.end();
       if (child && replaced == replaced_unseen_.end()) continue;
       if (child) made = &replaced->second;
-      unseen.push_back(
-          {made ? made->program : "", made ? std::optional(made->ns) : std::nullopt, ending.told});
+      bool asks_late = made && !made->program.empty() && !is_shell(made->program);
+      unseen.push_back({asks_late ? std::optional(made->ns) : std::nullopt, ending.told});
     }
     return unseen;
   }
+
+  // sh, bash, zsh, ssh: they do what a script says. What that asks for may have been there already, and it
+  // would have waited.
+  static bool is_shell(std::string_view program) { return program.ends_with("sh"); }
 
   const Beginning* last_making(HostPid pid, std::int64_t by_ns) const {
     auto found = made_.find(pid);

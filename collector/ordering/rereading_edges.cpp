@@ -54,8 +54,7 @@ class Rereading {
   void see(std::size_t index) {
     const FileEvent& at = event(index);
     changes_.note_content(at);
-    bool looks = files::is_look(at) && (at.error || at.operation != Operation::kOpen);
-    if (looks || files::lists(at.operation) || at.operation == Operation::kClose) return;
+    if (goes_with_waiting(at)) return;
     ThreadId thread = span_of(at).thread;
     Run& run = running_[thread];
     bool opens = at.operation == Operation::kOpen && (at.flags & O_ACCMODE) == O_RDONLY;

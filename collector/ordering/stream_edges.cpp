@@ -188,11 +188,9 @@ class StreamEdges {
     for (const auto& [id, end] : streams_.ends) {
       auto other = end.peer && end.paired_ns ? streams_.ends.find(*end.peer) : streams_.ends.end();
       if (other == streams_.ends.end() || !other->second.sent.empty()) continue;
-      for (const Transfer& received : end.received)
-        children.push_back({kAnyProgram, end.paired_ns, received.call});
+      for (const Transfer& received : end.received) children.push_back({end.paired_ns, received.call});
       for (const Span& found : end.found_ended)
-        if (held_only_by(other->second, found.thread.process))
-          children.push_back({kAnyProgram, end.paired_ns, found});
+        if (held_only_by(other->second, found.thread.process)) children.push_back({end.paired_ns, found});
     }
     return children;
   }
@@ -238,8 +236,6 @@ class StreamEdges {
         told.acquire(moment.transfer->node, trust);
     }
   }
-
-  static constexpr std::string_view kAnyProgram = "?";
 
   const Job& job_;
   const std::vector<ThreadId>& judged_;

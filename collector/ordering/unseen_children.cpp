@@ -6,13 +6,6 @@
 namespace ddpscope::ordering {
 namespace {
 
-// sh, bash, zsh, ssh: they do what a script says.
-bool is_shell(std::string_view program) { return program.ends_with("sh"); }
-
-bool may_not_have_waited(const UnseenChild& child) {
-  return child.from_ns && !child.program.empty() && !is_shell(child.program);
-}
-
 // When the calls of a thread begin and end.
 std::vector<std::int64_t> find_moments(const model::Job& job, ThreadId thread) {
   std::vector<std::int64_t> moments;
@@ -35,13 +28,14 @@ bool any_between(const std::vector<std::int64_t>& moments, std::int64_t from_ns,
 
 void add_unseen_children(const model::Job& job, const std::vector<ThreadId>& judged,
                          const std::vector<UnseenChild>& children, Graph& graph) {
-  bool by_time = std::any_of(children.begin(), children.end(), may_not_have_waited);
+  bool by_time = std::any_of(children.begin(), children.end(),
+                             [](const UnseenChild& child) { return child.from_ns.has_value(); });
   for (ThreadId thread : judged) {
     std::vector<std::int64_t> moments;
     if (by_time) moments = find_moments(job, thread);
     for (const UnseenChild& child : children) {
       if (thread == child.told.thread) continue;
-      if (may_not_have_waited(child) && !any_between(moments, *child.from_ns, child.told.end_ns)) continue;
+      if (child.from_ns && !any_between(moments, *child.from_ns, child.told.end_ns)) continue;
       // Two that are told at the same time do not tell each other.
       graph.edge(graph.up_to(thread, child.told.end_ns - 1), graph.after(child.told), EdgeKind::kProcess,
                  Trust::kUnseen);

@@ -1,7 +1,6 @@
 // Children that left no trace: what they waited for, nobody knows.
 #pragma once
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -10,14 +9,12 @@
 namespace ddpscope::ordering {
 
 struct UnseenChild {
-  std::string_view program;             // path; empty: not known
-  std::optional<std::int64_t> from_ns;  // since when it ran unseen, if that is known
+  std::optional<std::int64_t> from_ns;  // it waited for nothing that was done before, if that is known
   Span told;                            // the wait that told of its end
 };
 
 // What a judged thread had done by the child's end may come before the return of the wait, unless it did
-// nothing at all while the child ran: then the child did not wait for it. Of a shell, and of a program that
-// is not known, all is taken: what a script asks for may have been there already, and it would have waited.
+// nothing at all from `from_ns` on: then the child did not wait for it.
 void add_unseen_children(const model::Job& job, const std::vector<ThreadId>& judged,
                          const std::vector<UnseenChild>& children, Graph& graph);
 

@@ -35,6 +35,11 @@ std::int64_t shows_from_ns(const FileEvent& change) {
 
 }  // namespace
 
+bool goes_with_waiting(const FileEvent& event) {
+  bool looks = files::is_look(event) && (event.error || event.operation != Operation::kOpen);
+  return looks || files::lists(event.operation) || event.operation == Operation::kClose;
+}
+
 std::map<std::uint16_t, OtherWork::Times> OtherWork::work_of(std::uint32_t process) const {
   std::map<std::uint16_t, Times> work;
   model::for_each_in_time(job_.processes[process].file,

@@ -11,6 +11,9 @@
 
 namespace ddpscope::ordering {
 
+// Whether a thread that waits by looking at files does it in between, too: it looks at others, or closes one.
+bool goes_with_waiting(const files::FileEvent& event);
+
 // What is no waiting: a thread computes, takes part in a collective, or hears from others by other means.
 class OtherWork {
  public:

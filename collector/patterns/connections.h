@@ -28,12 +28,10 @@ struct Connections {
 //   arrive once the rank trains: what it is started with, and what it prints, are no connection.
 // What may connect:
 // - peers that left no trace, InfiniBand: all that know one are taken to know each other;
-// - files that several processes have mapped shared and writable, other memory that they share, queues,
-// semaphores and
-//   events of the operating system that they use;
-// - files that one rank writes since it trains, and another, which does not, looks for or opens after that;
-// locks
-//   that are taken in the same way. Ranks that train in turn hand over so.
+// - files that several processes have mapped shared and writable, other memory that they share, and the
+//   queues, semaphores and events of the operating system that they use;
+// - files that one rank writes since it trains, and another, which does not, looks for or opens after that,
+//   and locks that are taken in the same way. Ranks that train in turn hand over so.
 Connections find_connections(const model::Job& job, const files::SharedNames& names,
                              const std::vector<Training>& trainings);
 

@@ -8,6 +8,7 @@
 namespace ddpscope::reports {
 
 // Worst first, for a terminal; everything that comes from the trace is escaped.
+std::string size_text(const model::Job& job);  // "2 ranks, 3 processes"
 std::string text_report(const model::Job& job, const findings::Outcome& outcome);
 
 // The contract: one JSON object, schema 1. `version` is that of ddpscope.

@@ -130,10 +130,14 @@ std::string coverage_text(const findings::Coverage& entry) {
 
 }  // namespace
 
-std::string text_report(const model::Job& job, const findings::Outcome& outcome) {
+std::string size_text(const model::Job& job) {
   std::size_t ranks = job.ranks().size(), processes = job.processes.size();
-  std::string text = fmt::format("{} rank{}, {} process{}, {:.3f} s, {} events, {} dropped\n\n", ranks,
-                                 ranks == 1 ? "" : "s", processes, processes == 1 ? "" : "es",
+  return fmt::format("{} rank{}, {} process{}", ranks, ranks == 1 ? "" : "s", processes,
+                     processes == 1 ? "" : "es");
+}
+
+std::string text_report(const model::Job& job, const findings::Outcome& outcome) {
+  std::string text = fmt::format("{}, {:.3f} s, {} events, {} dropped\n\n", size_text(job),
                                  seconds(job.duration_ns), job.calls(), job.lost());
   for (const findings::Finding& finding : outcome.findings) text += finding_text(finding);
   if (outcome.findings.empty()) text += "nothing found\n\n";

@@ -15,8 +15,8 @@ void time_reads(std::uint64_t calls);
 void time_writes(std::uint64_t calls);
 void time_sends(std::uint64_t calls);
 
-// An event descriptor written and read; a semaphore of System V raised and lowered by one call. One of 25 names
-// looked for in vain by a process that has no trace yet.
+// An event descriptor written and read; a semaphore of System V raised and lowered by one call. One of 25
+// names looked for in vain by a process that has no trace yet.
 void time_events(std::uint64_t calls);
 void time_semaphores(std::uint64_t calls);
 void time_looks(std::uint64_t calls);

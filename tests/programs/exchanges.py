@@ -20,9 +20,6 @@ class Number:
     def arguments(self):
         return [str(self.number)]
 
-    def descriptors(self):
-        return []
-
 
 class Queue(Number):
     """Rank 0 puts a message into a queue of System V."""
@@ -100,9 +97,6 @@ class PosixQueue:
     def arguments(self):
         return [self.name]
 
-    def descriptors(self):
-        return []
-
     def end(self):
         LIBC.mq_unlink(self.name.encode())
 
@@ -147,9 +141,6 @@ class Anonymous:
         Anonymous.memory = mmap.mmap(-1, 4096)
 
     def arguments(self):
-        return []
-
-    def descriptors(self):
         return []
 
     @classmethod

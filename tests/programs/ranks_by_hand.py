@@ -2,6 +2,7 @@
 
 usage: ranks_by_hand.py HOW [--forget]: see WAYS
 """
+import json
 import os
 import signal
 import socket
@@ -141,9 +142,6 @@ class Memory:
     def arguments(self):
         return [self.memory.name]
 
-    def descriptors(self):
-        return []
-
     def end(self):
         self.memory.unlink()
 
@@ -172,9 +170,6 @@ class Signal:
     def arguments(self):
         return ["pid"]
 
-    def descriptors(self):
-        return []
-
     @staticmethod
     def meet(rank, file):
         if rank == 1:
@@ -196,9 +191,6 @@ class Marker:
 
     def arguments(self):
         return ["marker"]
-
-    def descriptors(self):
-        return []
 
     @classmethod
     def tell(cls, _):
@@ -312,7 +304,48 @@ class Time(Marker):
             time.sleep(0.02)
 
 
-WAYS = {"first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
+class Log(Marker):
+    """Rank 0 goes on writing a log, which rank 1 reads to its end, and on when there is more."""
+
+    def __init__(self):
+        super().tell(None)
+
+    @classmethod
+    def meet(cls, rank, _):
+        if rank == 0:
+            cls.log = open("ready", "w", buffering=1)
+            cls.log.write("begins\n")
+
+    @classmethod
+    def tell(cls, _):
+        cls.log.write("data is there\n")
+
+    @staticmethod
+    def wait(_):
+        with open("ready") as log:
+            while "data is there" not in log.readline():
+                time.sleep(0.02)
+
+
+class Retry(Marker):
+    """Rank 1 tries again while a file is not there, or not whole."""
+
+    @staticmethod
+    def tell(_):
+        with open("ready", "w") as file:
+            json.dump({"data": "is there"}, file)
+
+    @staticmethod
+    def wait(_):
+        while True:
+            try:
+                with open("ready") as file:
+                    return json.load(file)
+            except (FileNotFoundError, ValueError):
+                time.sleep(0.02)
+
+
+WAYS = {"log": Log, "retry": Retry, "first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
         "attached": Attached, "posix_queue": PosixQueue,
         "event": Event, "anonymous": Anonymous, "notice": Notice,
         "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
@@ -360,12 +393,13 @@ def start(how, forget):
     way = WAYS[how]()
     if hasattr(way, "forks"):
         return fork_ranks(how, forget)
+    descriptors = way.descriptors() if hasattr(way, "descriptors") else []
     command = [sys.executable, __file__, how, *(["--forget"] if forget else [])]
     ranks = []
     for rank in (1, 0):
         environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "PEER": str(ranks[0].pid if ranks else 0)}
-        ranks.append(subprocess.Popen([*command, *way.arguments()], env=environment, pass_fds=way.descriptors()))
-    for descriptor in way.descriptors():
+        ranks.append(subprocess.Popen([*command, *way.arguments()], env=environment, pass_fds=descriptors))
+    for descriptor in descriptors:
         os.close(descriptor)
     codes = [rank.wait() for rank in ranks]
     if hasattr(way, "end"):

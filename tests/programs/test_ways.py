@@ -11,6 +11,8 @@ SEEN = ["pipe", "pair", "socket", "renamed", "first", "shell", "cache", "link", 
 UNSEEN = ["queue", "posix_queue", "semaphores", "attached", "anonymous", "event", "notice", "datagram", "memory", "signal",
           "stranger", "told", "time"]  # may be order, or not
 
+ACCUSED = ["log", "retry"]  # wrongly: docs/findings/missing-barrier.md
+
 
 def record(folder, *arguments):
     done = ddpscope.record(["timeout", "60", sys.executable, PROGRAM, *arguments], folder / "trace", folder)
@@ -30,6 +32,13 @@ def test_may_be_order(tmp_path, how, seed):
     report = record(tmp_path, how)
     assert report["findings"] == []
     assert any("missing-barrier" in row["unjudged"] for row in report["coverage"]), report["coverage"]
+
+
+@pytest.mark.parametrize("how", ACCUSED)
+def test_is_not_seen(tmp_path, how, seed):
+    found = record(tmp_path, how)["findings"]
+    assert [f["slug"] for f in found] == ["missing-barrier"], "no longer accused: belongs to SEEN or UNSEEN"
+    pytest.xfail("a healthy job is accused: docs/findings/missing-barrier.md")
 
 
 # Memory that ranks have from their parent is theirs whether they use it or not: it never says that nothing orders them.

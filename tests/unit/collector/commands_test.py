@@ -234,3 +234,19 @@ def test_info_names_ranks(trace):
     result = ddpscope("info", trace)
     assert result.returncode == 0
     assert "2 ranks (world size 2)" in result.stdout
+
+
+def test_one_rank_alone_is_not_called_healthy(tmp_path):
+    one = compile_trace("process p pid=100 rank=0 until=2\np 0.5 +0.1 mkdir path=/out\n", tmp_path / "one")
+    report = json.loads(ddpscope("report", one, "--format", "json").stdout)
+    rows = {row["what"]: row["unjudged"] for row in report["coverage"]}
+    assert "missing-barrier" in rows["what ranks do beside each other"]
+    assert ddpscope("report", one).stdout.startswith("1 rank, 1 process, ")
+
+
+def test_the_first_pair_that_is_left_unjudged_has_a_place(tmp_path):
+    golden = Path(__file__).parents[2] / "golden" / "missing-barrier" / "silent-queue.txt"
+    report = json.loads(ddpscope("report", compile_trace(golden.read_text(), tmp_path / "t"), "--format", "json").stdout)
+    left = [row["what"] for row in report["coverage"] if "missing-barrier" in row["unjudged"]]
+    assert any("pairs of accesses to a file, first /data/train.csv: rank 0 at prepare.py:40 write, rank 1 at dataset.py:7 load"
+               in what for what in left), left
