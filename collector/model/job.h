@@ -70,6 +70,8 @@ struct Process {
                                   // itself; 0: its own records tell, or nobody saw
   std::uint64_t told_ticks = 0;   // when another process first sent it, or its whole job, a signal to end;
                                   // 0: none was seen
+  // It died while it still wrote what it is, before any call: its environment may lack something.
+  bool cut_short = true;
   std::map<std::string_view, std::string_view> environment{};
   std::vector<std::string_view> arguments{};
   std::vector<Membership> memberships{};

@@ -33,6 +33,7 @@ void take_census(Process& process) {
     const trace::CallInfo* info = trace::find_call(record.call);
     if (!info) return;
     if (info->operation == Operation::kSetting) return take_setting(process, record);
+    process.cut_short = false;
     if (info->operation == Operation::kThread || info->operation == Operation::kDigest ||
         info->operation == Operation::kStoreKey || info->operation == Operation::kJobWatched ||
         info->operation == Operation::kJobTold || info->operation == Operation::kProcessEnded)

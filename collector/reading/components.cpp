@@ -56,8 +56,8 @@ std::vector<std::string> job_keys(const Process& process) {
     keys.push_back(run == "none" ? "agent " + parent_key(process) : fmt::format("run {}", run));
   std::string_view slurm = setting(process, "SLURM_JOB_ID");
   if (!slurm.empty()) keys.push_back(fmt::format("slurm {}", slurm));
-  std::string_view address = setting(process, "MASTER_ADDR");
-  if (!address.empty()) keys.push_back(fmt::format("master {}:{}", address, setting(process, "MASTER_PORT")));
+  std::string_view address = setting(process, "MASTER_ADDR"), port = setting(process, "MASTER_PORT");
+  if (!address.empty() && !port.empty()) keys.push_back(fmt::format("master {}:{}", address, port));
   return keys;
 }
 
@@ -160,6 +160,19 @@ void link_parents(std::vector<Process>& processes) {
     // A parent that recorded its own first call only after the child's.
     std::vector<std::int32_t>& late = by_key[parent_key(process)];
     if (process.parent < 0 && !late.empty() && late.front() != i) process.parent = late.front();
+  }
+}
+
+void complete_environments(std::vector<Process>& processes) {
+  for (Process& process : processes) {
+    if (!process.cut_short) continue;
+    // A parent may be cut short itself. As many steps as there are processes: a damaged file may name a circle.
+    std::int32_t parent = process.parent;
+    for (std::size_t steps = 0; parent >= 0 && steps < processes.size(); ++steps) {
+      const Process& elder = processes[static_cast<std::size_t>(parent)];
+      process.environment.insert(elder.environment.begin(), elder.environment.end());
+      parent = elder.cut_short ? elder.parent : -1;
+    }
   }
 }
 

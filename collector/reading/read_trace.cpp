@@ -178,6 +178,7 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
   take_endings(job.processes);
   if (job.processes.empty()) return reading.errors.empty() ? no_trace_in(trace) : reading.errors.front();
   link_parents(job.processes);
+  complete_environments(job.processes);
   Components components = find_components(job.processes);
   leave_out_damaged_jobs(job, components);
   auto chosen = choose_job(job, components, trace);

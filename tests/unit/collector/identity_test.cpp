@@ -155,6 +155,23 @@ b 0.2 +0.1 connect inode=2
   EXPECT_NE(reading.error().what.find("2 jobs that share nothing"), std::string::npos);
 }
 
+// What SIGKILL leaves of a loader worker that was just starting.
+TEST(Identity, AProcessThatDiedBeforeItSaidWhatItIsBelongsToItsParent) {
+  Recorded trace(R"(
+process a pid=10 rank=0 world=1 DDPSCOPE_RUN=x MASTER_ADDR=h MASTER_PORT=1 TORCHELASTIC_RUN_ID=none TORCHELASTIC_RESTART_COUNT=1
+process w pid=11 parent=a DDPSCOPE_RUN=x MASTER_ADDR=h
+process v pid=12 parent=w TORCHELASTIC_RUN_ID=none
+process lone pid=13 MASTER_ADDR=h DDPSCOPE_RUN=x
+a 0.1 +0.1 connect inode=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok()) << reading.error().what;
+  EXPECT_EQ(reading->job.processes.size(), 4u);
+  EXPECT_EQ(by_pid(*reading, 11).attempt, 1);
+  EXPECT_EQ(by_pid(*reading, 11).rank, 0);
+  EXPECT_EQ(by_pid(*reading, 12).rank, 0);
+}
+
 TEST(Identity, ACommunicatorJoinsWhatTheEnvironmentDoesNot) {
   Recorded trace(R"(
 process a pid=10 rank=0 world=2
