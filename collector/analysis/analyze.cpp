@@ -83,16 +83,15 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   ordering::DeviceOrder device_order = ordering::find_device_order(job, collectives);
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
   patterns::Rounds rounds(job, collectives, device_order);
-  std::vector<patterns::RankSteps> steps = patterns::find_steps(job, collectives);
   detectors::CodePlaces places(job);
-  auto data_parallel = patterns::find_data_parallel_groups(job, collectives, steps);
+  auto data_parallel = patterns::find_data_parallel_groups(job, collectives);
   std::vector<files::WrittenFile> written = files::find_written_files(job);
   files::SharedNames names = files::find_shared_names(job);
   std::vector<files::Object> objects = files::find_objects(job, names);
   ordering::HappensBefore order(job, collectives, device_order, names,
                                 threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
-  detectors::Facts facts{job,           collectives, divergences, device_order, barriers, rounds, steps,
+  detectors::Facts facts{job,           collectives, divergences, device_order, barriers, rounds,
                          data_parallel, places,      written,     names,        order,    races};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);

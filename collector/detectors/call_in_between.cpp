@@ -49,12 +49,12 @@ bool stands_before(const std::vector<std::string>& first, const std::vector<std:
 }  // namespace
 
 bool is_made_before_barrier(const Facts& facts, std::uint32_t call, std::uint32_t barrier) {
-  const matching::CollectiveCall& own = facts.collectives.calls[call];
+  const matching::CallForm& own = facts.collectives.calls.form(call);
   if (!own.site) return false;
   for (const matching::Member& member : facts.collectives.communicators[own.communicator].members)
     for (std::uint32_t other : member.calls)
-      if (facts.collectives.calls[other].site == own.site && other != call) return false;
-  return stands_before(stack_of(facts.job, own.event),
+      if (facts.collectives.calls.form(other).site == own.site && other != call) return false;
+  return stands_before(stack_of(facts.job, facts.collectives.calls[call].event),
                        stack_of(facts.job, facts.collectives.calls[barrier].event));
 }
 

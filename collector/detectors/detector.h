@@ -26,7 +26,6 @@ struct Facts {
   const ordering::DeviceOrder& device_order;
   const std::vector<bool>& barriers;  // by call, as in collectives.calls
   const patterns::Rounds& rounds;
-  const std::vector<patterns::RankSteps>& steps;
   const std::vector<patterns::DataParallelGroup>& data_parallel;
   const CodePlaces& places;
   const std::vector<files::WrittenFile>& written;

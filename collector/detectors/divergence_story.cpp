@@ -15,7 +15,7 @@ using matching::kNone;
 constexpr std::size_t kMaxEvidence = 12;  // a job of a thousand ranks tells its story with a few of them
 
 std::string describe(const Facts& facts, std::uint32_t call) {
-  const CollectiveCall& c = facts.collectives.calls[call];
+  CollectiveCall c = facts.collectives.calls[call];
   std::string text = facts.barriers[call] ? "barrier: " : "";
   text += matching::to_text(c.signature);
   std::uint32_t blocked = facts.device_order.completions[call].blocked;
@@ -53,7 +53,7 @@ std::vector<findings::Evidence> evidence_of(const Facts& facts, const Divergence
   };
   const auto& first = members[divergence.odd.front()];
   std::uint32_t at = divergence.calls[divergence.odd.front()];
-  std::size_t ordinal = at == kNone ? first.calls.size() : facts.collectives.calls[at].ordinal;
+  std::size_t ordinal = at == kNone ? first.calls.size() : facts.collectives.ordinal_of(at);
   if (ordinal > 0)
     add(first.calls[ordinal - 1],
         "the last call in which the ranks agree: " + describe(facts, first.calls[ordinal - 1]));

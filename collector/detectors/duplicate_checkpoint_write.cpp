@@ -72,7 +72,9 @@ std::uint64_t wasted_bytes(const Bug& bug) {
 
 std::size_t count_steps(const Facts& facts) {
   std::size_t steps = 0;
-  for (const patterns::RankSteps& rank : facts.steps) steps = std::max(steps, rank.steps.size());
+  patterns::for_each_rank_steps(facts.job, facts.collectives, [&](const patterns::RankSteps& rank) {
+    steps = std::max(steps, rank.steps.size());
+  });
   return steps;
 }
 

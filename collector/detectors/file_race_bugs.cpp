@@ -36,15 +36,12 @@ std::optional<UnheededBarrier> barrier_between(const Facts& facts, const FileEve
     const Member* a = member_in(communicator, first.event.process);
     const Member* b = member_in(communicator, second.event.process);
     if (!a || !b) continue;
-    auto begins_later = [&](std::int64_t ns, std::uint32_t call) {
-      return ns < collectives.calls[call].begin_ns;
-    };
-    auto end = std::upper_bound(b->calls.begin(), b->calls.end(), second.begin_ns, begins_later);
-    std::size_t before = std::min(a->calls.size(), static_cast<std::size_t>(end - b->calls.begin()));
+    auto begun = [&](std::uint32_t call) { return collectives.calls.begin_ns(call) <= second.begin_ns; };
+    std::size_t before = std::min(a->calls.size(), b->calls.count_first(begun));
     for (std::size_t k = before; k-- > 0 && before - k <= kLookBack;) {
-      const auto& own = collectives.call_at(*a, k);
-      if (own.begin_ns < first.end_ns) break;
-      if (looks_like_a_barrier(own.signature) && looks_like_a_barrier(collectives.call_at(*b, k).signature))
+      if (collectives.begin_ns_at(*a, k) < first.end_ns) break;
+      if (looks_like_a_barrier(collectives.signature_at(*a, k)) &&
+          looks_like_a_barrier(collectives.signature_at(*b, k)))
         return UnheededBarrier{a->calls[k], b->calls[k]};
     }
   }

@@ -85,9 +85,8 @@ std::optional<std::size_t> Graph::first_ahead(std::size_t hang, std::size_t ordi
       if (other.process != member.process || other.rank != member.rank || ordinal >= member.calls.size())
         continue;
       std::int64_t at = facts_.collectives.call_at(member, ordinal).enqueue_ns;
-      auto earlier = [&](std::uint32_t call) { return facts_.collectives.calls[call].enqueue_ns < at; };
-      auto issued = static_cast<std::size_t>(
-          std::partition_point(other.calls.begin(), other.calls.end(), earlier) - other.calls.begin());
+      auto earlier = [&](std::uint32_t call) { return facts_.collectives.calls.enqueue_ns(call) < at; };
+      std::size_t issued = other.calls.count_first(earlier);
       least = std::min(least, issued);
       most = std::max(most, issued);
     }
@@ -149,7 +148,7 @@ void Graph::add_waits() {
     for (std::uint32_t m : hangs_[h].absent) {
       const Member& member = communicator(h).members[m];
       std::set<std::uint16_t> threads;
-      for (std::uint32_t call : member.calls) threads.insert(facts_.collectives.calls[call].thread);
+      for (std::uint32_t call : member.calls) threads.insert(facts_.collectives.calls.form(call).thread);
       for (const auto& [place, where] : waits) {
         if (place.first != member.process || (!threads.empty() && !threads.count(place.second))) continue;
         for (std::size_t other : where)

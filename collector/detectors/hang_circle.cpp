@@ -31,7 +31,7 @@ class Circle {
   // Of the circle, those that wait in the hang: the one before misses them.
   const Ranks& waiting(std::size_t i) const { return cause_.ranks[(i + size() - 1) % size()]; }
   std::vector<std::uint32_t> waiting_members(std::size_t i) const;
-  const CollectiveCall& call(std::size_t i) const;
+  CollectiveCall call(std::size_t i) const;
   Ranks at_fault() const;
   std::string title() const;
   void add_evidence(std::size_t i, findings::Finding& finding) const;
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> Circle::waiting_members(std::size_t i) const {
   return found;
 }
 
-const CollectiveCall& Circle::call(std::size_t i) const {
+CollectiveCall Circle::call(std::size_t i) const {
   std::vector<std::uint32_t> waiting = waiting_members(i);
   if (waiting.empty()) return hang(i).call(facts_);
   return facts_.collectives.call_at(members(i)[waiting.front()], hang(i).ordinal);
@@ -83,7 +83,7 @@ void Circle::add_evidence(std::size_t i, findings::Finding& finding) const {
   std::vector<std::uint32_t> waiting = waiting_members(i);
   for (std::size_t k = 0; k < std::min(waiting.size(), kFew); ++k) {
     const Member& member = members(i)[waiting[k]];
-    const CollectiveCall& issued = facts_.collectives.call_at(member, hang(i).ordinal);
+    CollectiveCall issued = facts_.collectives.call_at(member, hang(i).ordinal);
     finding.evidence.push_back(evidence_of(
         facts_.job, facts_.collectives, issued,
         fmt::format("{}: it needs {}", matching::to_text(issued.signature), list_ranks(cause_.ranks[i]))));

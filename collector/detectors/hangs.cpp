@@ -44,15 +44,15 @@ std::int64_t end_of(const Facts& facts, const Member& member) {
 // How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
 // wait for the same call at the same place was: rank 0 may be at its evaluation, as in every epoch.
 std::int64_t needed_wait(const Facts& facts, const Communicator& communicator, const Hang& hang) {
-  const CollectiveCall& hung =
-      facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
+  CollectiveCall hung = facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
   std::vector<std::int64_t> waits;
   std::int64_t longest = 0;
   for (const Member& member : communicator.members)
     for (std::uint32_t number : member.calls) {
-      const CollectiveCall& call = facts.collectives.calls[number];
+      const matching::CallForm& call = facts.collectives.calls.form(number);
       if (call.signature.operation != hung.signature.operation || !complete(facts, number)) continue;
-      waits.push_back(std::min(facts.device_order.complete_ns(number) - call.begin_ns, kLongestCommon));
+      std::int64_t wait = facts.device_order.complete_ns(number) - facts.collectives.calls.begin_ns(number);
+      waits.push_back(std::min(wait, kLongestCommon));
       if (call.site == hung.site && call.signature == hung.signature)
         longest = std::max(longest, waits.back());
     }
@@ -88,7 +88,7 @@ std::vector<Party> find_parties(const Facts& facts, std::uint32_t index, std::si
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     const Member& member = communicator.members[m];
     if (member.incomplete || ordinal >= member.calls.size()) continue;
-    const CollectiveCall& call = facts.collectives.call_at(member, ordinal);
+    CollectiveCall call = facts.collectives.call_at(member, ordinal);
     auto party = std::find_if(parties.begin(), parties.end(), [&](const Party& known) {
       const Member& first = communicator.members[known.members.front()];
       return facts.collectives.call_at(first, ordinal).signature == call.signature;
@@ -180,7 +180,7 @@ void judge(const Facts& facts, Hang& hang) {
 
 }  // namespace
 
-const CollectiveCall& Hang::call(const Facts& facts) const {
+CollectiveCall Hang::call(const Facts& facts) const {
   const Communicator& own = facts.collectives.communicators[communicator];
   return facts.collectives.call_at(own.members[waiting.front()], ordinal);
 }

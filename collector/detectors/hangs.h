@@ -21,8 +21,8 @@ struct Hang {
   bool counts = false;                 // it is a hang, not a job that was cut short
   std::int64_t longest_wait = 0;
 
-  const matching::CollectiveCall& call(const Facts& facts) const;  // as the first that waits issued it
-  std::vector<std::uint32_t> missing() const;                      // other, absent and behind
+  matching::CollectiveCall call(const Facts& facts) const;  // as the first that waits issued it
+  std::vector<std::uint32_t> missing() const;               // other, absent and behind
 };
 
 // One for each communicator in which some host waits. A job that was killed at its time limit stood in some

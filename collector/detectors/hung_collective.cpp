@@ -64,7 +64,7 @@ void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& findi
   constexpr std::size_t kFew = 6;
   for (std::uint32_t m : hang.waiting) {
     if (finding.evidence.size() >= kFew) break;
-    const CollectiveCall& call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
+    CollectiveCall call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
     finding.evidence.push_back(
         evidence_of(facts.job, facts.collectives, call, matching::to_text(call.signature) + ", issued"));
     std::uint32_t wait = facts.device_order.completions[communicator.members[m].calls[hang.ordinal]].blocked;
@@ -74,7 +74,7 @@ void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& findi
     finding.evidence.push_back(std::move(waits));
   }
   for (std::uint32_t m : hang.other) {
-    const CollectiveCall& call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
+    CollectiveCall call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
     finding.evidence.push_back(evidence_of(facts.job, facts.collectives, call,
                                            matching::to_text(call.signature) + ", issued in its place"));
   }
@@ -89,8 +89,8 @@ std::string tell_shift(const Facts& facts, const Hang& hang) {
     bool shifts = missing || divergence.kind == matching::DivergenceKind::kSurplus;
     std::uint32_t number = missing ? divergence.expected : divergence.actual;
     if (divergence.communicator != hang.communicator || !shifts || !divergence.decided) continue;
-    const CollectiveCall& call = facts.collectives.calls[number];
-    if (call.ordinal >= hang.ordinal) continue;
+    CollectiveCall call = facts.collectives.calls[number];
+    if (facts.collectives.ordinal_of(number) >= hang.ordinal) continue;
     std::vector<std::int32_t> odd;
     for (std::uint32_t m : divergence.odd) odd.push_back(members[m].rank);
     std::sort(odd.begin(), odd.end());
@@ -102,7 +102,7 @@ std::string tell_shift(const Facts& facts, const Hang& hang) {
 }
 
 std::string title_of(const Facts& facts, const Hang& hang, const Members& victims) {
-  const CollectiveCall& call = hang.call(facts);
+  CollectiveCall call = hang.call(facts);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
                             other = ranks_of(communicator, hang.other),
@@ -111,7 +111,7 @@ std::string title_of(const Facts& facts, const Hang& hang, const Members& victim
                                   matching::to_text(call.signature), at(facts.places.of(call.event)));
   if (!other.empty()) {
     const Member& member = communicator.members[hang.other.front()];
-    const CollectiveCall& instead = facts.collectives.call_at(member, hang.ordinal);
+    CollectiveCall instead = facts.collectives.call_at(member, hang.ordinal);
     title +=
         fmt::format("; {} issued the {}{} in its place", list_ranks(other),
                     matching::to_text(instead.signature), at(facts.places.of(instead.event, call.event)));
@@ -136,7 +136,7 @@ void add_others(const Facts& facts, const std::vector<Hang>& hangs, const HangCa
                 findings::Finding& finding) {
   constexpr std::size_t kFew = 4;
   for (std::size_t i = 0; i < std::min(cause.others.size(), kFew); ++i) {
-    const CollectiveCall& call = hangs[cause.others[i]].call(facts);
+    CollectiveCall call = hangs[cause.others[i]].call(facts);
     finding.evidence.push_back(evidence_of(facts.job, facts.collectives, call,
                                            matching::to_text(call.signature) + ", held up by that"));
   }
@@ -153,7 +153,7 @@ findings::Finding tell(const Facts& facts, const std::vector<Hang>& hangs, const
                        const Members& victims) {
   Hang hang = blame(hangs[cause.chain.front()], victims);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
-  const CollectiveCall& call = hang.call(facts);
+  CollectiveCall call = hang.call(facts);
   bool certain = hang.gone || hang.given_up || stuck(facts, hang);
   findings::Finding finding;
   finding.slug = "hung-collective";

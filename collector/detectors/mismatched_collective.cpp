@@ -34,13 +34,14 @@ std::string difference(const Signature& a, const Signature& b) {
 
 // What NCCL pairs the odd rank's call with: the peer's call of the same ordinal.
 std::uint32_t paired_with(const Collectives& collectives, std::uint32_t call, const Divergence& divergence) {
-  const auto& odd = collectives.calls[call];
+  const matching::CallForm& odd = collectives.calls.form(call);
+  std::size_t ordinal = collectives.ordinal_of(call);
   const auto& members = collectives.communicators[odd.communicator].members;
   for (std::uint32_t m = 0; m < members.size(); ++m) {
     bool is_odd = std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
-    if (is_odd || odd.ordinal >= members[m].calls.size()) continue;
-    std::uint32_t peer = members[m].calls[odd.ordinal];
-    if (!(collectives.calls[peer].signature == odd.signature)) return peer;
+    if (is_odd || ordinal >= members[m].calls.size()) continue;
+    std::uint32_t peer = members[m].calls[ordinal];
+    if (!(collectives.calls.signature(peer) == odd.signature)) return peer;
   }
   return kNone;
 }

@@ -13,6 +13,7 @@
 namespace ddpscope::detectors {
 namespace {
 
+using matching::CallForm;
 using matching::CollectiveCall;
 using patterns::RankSteps;
 using patterns::RepeatedSet;
@@ -27,7 +28,7 @@ constexpr std::size_t kLeastSteps = 3;
 
 // What one rank did in all its steps.
 struct Habit {
-  const RankSteps* rank;
+  RankSteps rank;
   std::vector<RepeatedSet> redundant;         // all made the same number of times
   std::map<std::string, std::size_t> doubts;  // steps, by what keeps the trace from telling
   std::size_t judged = 0;
@@ -48,15 +49,17 @@ const std::string* Habit::doubt() const {
   return persistent() || !mostly(all) || worst == doubts.end() ? nullptr : &worst->first;
 }
 
-const CollectiveCall& call_of(const Facts& facts, const Habit& habit, std::uint32_t entry) {
-  return facts.collectives.calls[habit.rank->entries[entry].call];
+std::uint32_t number_of(const Habit& habit, std::uint32_t entry) { return habit.rank.entries[entry].call; }
+
+const CallForm& call_of(const Facts& facts, const Habit& habit, std::uint32_t entry) {
+  return facts.collectives.calls.form(number_of(habit, entry));
 }
 
 // Whether the step makes the first of these reductions, too.
 bool reduces_same(const Facts& facts, const Habit& habit, const patterns::Step& step,
                   const RepeatedSet& sets) {
   for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i)
-    if (habit.rank->entries[i].kind == Kind::kReduction &&
+    if (habit.rank.entries[i].kind == Kind::kReduction &&
         call_of(facts, habit, i).signature == call_of(facts, habit, sets.entries.front()).signature)
       return true;
   return false;
@@ -84,16 +87,16 @@ void keep_most_frequent(const Facts& facts, Habit& habit, const std::vector<cons
   }
 }
 
-Habit read_habit(const Facts& facts, const RankSteps& rank) {
-  Habit habit{&rank, {}, {}};
-  auto steps = patterns::find_repeated_reductions(facts.job, facts.collectives, rank);
+Habit read_habit(const Facts& facts, RankSteps&& rank) {
+  Habit habit{std::move(rank), {}, {}};
+  auto steps = patterns::find_repeated_reductions(facts.job, facts.collectives, habit.rank);
   std::vector<const patterns::Step*> once;
   for (std::size_t i = kLearning; i < steps.size(); ++i) {
     ++habit.judged;
     if (steps[i].repetition == Repetition::kRedundant)
       habit.redundant.push_back(std::move(steps[i]));
     else if (steps[i].repetition == Repetition::kNone)
-      once.push_back(&rank.steps[i]);
+      once.push_back(&habit.rank.steps[i]);
     else
       ++habit.doubts[patterns::reason_of(steps[i].repetition)];
   }
@@ -108,12 +111,12 @@ ReductionSet pipeline(const Facts& facts, const Habit& habit, const RepeatedSet&
   // Kernels after the set's last reduction stand before the next entry, an input as a rule.
   std::uint32_t end = repeated.last(0);
   if (end + 1 < repeated.first(1)) ++end;
-  auto all = static_cast<double>(std::max<std::uint64_t>(count_launches(*habit.rank, first, end), 1));
+  auto all = static_cast<double>(std::max<std::uint64_t>(count_launches(habit.rank, first, end), 1));
   ReductionSet set;
   for (std::size_t i = 0; i < repeated.set_size; ++i) {
-    const CollectiveCall& reduction = call_of(facts, habit, repeated.entries[i]);
+    const CallForm& reduction = call_of(facts, habit, repeated.entries[i]);
     std::int32_t ranks = facts.collectives.communicators[reduction.communicator].size;
-    set.ready.push_back(static_cast<double>(count_launches(*habit.rank, first, repeated.entries[i])) / all);
+    set.ready.push_back(static_cast<double>(count_launches(habit.rank, first, repeated.entries[i])) / all);
     set.duration_ns.push_back(link.of(reduction.signature, ranks));
   }
   return set;
@@ -138,7 +141,7 @@ void add_evidence(const Facts& facts, const Habit& habit, const RepeatedSet& exa
                   findings::Finding& finding) {
   constexpr std::size_t kMostSets = 8;
   for (std::size_t set = 0; set < example.times && set < kMostSets; ++set) {
-    const CollectiveCall& call = call_of(facts, habit, example.first(set));
+    CollectiveCall call = facts.collectives.calls[number_of(habit, example.first(set))];
     std::string which = set + 1 == example.times ? "the one that is needed"
                                                  : "redundant: the optimizer does not run before the next";
     finding.evidence.push_back(
@@ -148,16 +151,24 @@ void add_evidence(const Facts& facts, const Habit& habit, const RepeatedSet& exa
   }
 }
 
-void tell(const Facts& facts, const std::vector<Habit>& habits, findings::Outcome& outcome) {
-  const Habit& habit = habits.front();
+// Ranks of a communicator that have the habit. Of all but the first no more is kept: it is as long as a
+// trace.
+struct Sharing {
+  Habit first;
+  std::vector<std::int32_t> ranks;
+  std::uint64_t most_steps = 0;  // redundant ones, of a rank
+};
+
+void tell(const Facts& facts, const Sharing& sharing, findings::Outcome& outcome) {
+  const Habit& habit = sharing.first;
   const RepeatedSet& example = habit.redundant[habit.redundant.size() / 2];
-  const CollectiveCall& first = call_of(facts, habit, example.entries.front());
+  CollectiveCall first = facts.collectives.calls[number_of(habit, example.entries.front())];
   bool sharded = first.signature.operation == Operation::kReduceScatter;
   findings::Finding finding;
   finding.slug = kSlug;
   if (!example.inputs) finding.confidence = findings::Confidence::kLikely;
   finding.severity = sharded ? findings::Severity::kInfo : findings::Severity::kWarning;
-  for (const Habit& each : habits) finding.ranks.push_back(each.rank->rank);
+  finding.ranks = sharing.ranks;
   std::sort(finding.ranks.begin(), finding.ranks.end());
   finding.title = fmt::format("{} {} all gradients {} times per optimizer step where once is enough{}",
                               list_ranks(finding.ranks), verb(finding.ranks, "reduces", "reduce"),
@@ -174,8 +185,7 @@ void tell(const Facts& facts, const std::vector<Habit>& habits, findings::Outcom
                            : "Let gradients add up locally and reduce them with the last micro-batch only: "
                              "wrap forward and backward of the others "
                              "in DistributedDataParallel.no_sync(), or set require_backward_grad_sync.";
-  for (const Habit& each : habits)
-    finding.count = std::max<std::uint64_t>(finding.count, each.redundant.size());
+  finding.count = std::max(finding.count, sharing.most_steps);
   finding.first_ns = habit.redundant.front().step->begin_ns;
   finding.last_ns = habit.redundant.back().step->end_ns;
   finding.place = {finding.ranks, finding.first_ns, finding.last_ns};
@@ -187,20 +197,24 @@ void tell(const Facts& facts, const std::vector<Habit>& habits, findings::Outcom
 }  // namespace
 
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome) {
-  std::map<std::uint32_t, std::vector<Habit>> by_communicator;
+  std::map<std::uint32_t, Sharing> by_communicator;
   std::map<std::string, std::vector<std::int32_t>> doubts;  // ranks
   bool reduced = false, optimized = false;
-  for (const RankSteps& rank : facts.steps) {
+  patterns::for_each_rank_steps(facts.job, facts.collectives, [&](RankSteps&& rank) {
     optimized = optimized || rank.optimizer_seen;
     reduced = reduced || std::any_of(rank.entries.begin(), rank.entries.end(),
                                      [](const StepEntry& entry) { return entry.kind == Kind::kReduction; });
-    Habit habit = read_habit(facts, rank);
-    if (const std::string* doubt = habit.doubt()) doubts[*doubt].push_back(rank.rank);
-    if (!habit.persistent()) continue;
-    const CollectiveCall& call = call_of(facts, habit, habit.redundant.front().entries.front());
-    by_communicator[call.communicator].push_back(std::move(habit));
-  }
-  for (const auto& [communicator, habits] : by_communicator) tell(facts, habits, outcome);
+    std::int32_t number = rank.rank;
+    Habit habit = read_habit(facts, std::move(rank));
+    if (const std::string* doubt = habit.doubt()) doubts[*doubt].push_back(number);
+    if (!habit.persistent()) return;
+    std::uint32_t communicator = call_of(facts, habit, habit.redundant.front().entries.front()).communicator;
+    std::uint64_t steps = habit.redundant.size();
+    Sharing& sharing = by_communicator.try_emplace(communicator, Sharing{std::move(habit), {}}).first->second;
+    sharing.ranks.push_back(number);
+    sharing.most_steps = std::max(sharing.most_steps, steps);
+  });
+  for (const auto& [communicator, sharing] : by_communicator) tell(facts, sharing, outcome);
   for (auto& [doubt, ranks] : doubts) {
     std::sort(ranks.begin(), ranks.end());
     outcome.coverage.push_back({"gradient accumulation of " + list_ranks(ranks), doubt, {kSlug}});

@@ -76,8 +76,9 @@ bool on_purpose(const std::vector<Group>& groups, std::int32_t rank) {
 // Of all ranks; the first steps of a job are longer, so the median says more than the mean.
 double median_step_ms(const Facts& facts) {
   std::vector<std::int64_t> lengths;
-  for (const patterns::RankSteps& rank : facts.steps)
+  patterns::for_each_rank_steps(facts.job, facts.collectives, [&](const patterns::RankSteps& rank) {
     for (const patterns::Step& step : rank.steps) lengths.push_back(step.end_ns - step.begin_ns);
+  });
   if (lengths.empty()) return 0;
   auto median = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
   std::nth_element(lengths.begin(), median, lengths.end());

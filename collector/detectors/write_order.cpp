@@ -11,20 +11,13 @@ using ordering::Verdict;
 
 }  // namespace
 
-WriteOrders::WriteOrders(const Facts& facts) : facts_(facts) {
-  for (const patterns::DataParallelGroup& group : facts.data_parallel)
-    for (const auto& [rank, reductions] : group.of_rank) {
-      auto& times = reductions_ns_[rank];
-      times.insert(times.end(), reductions.times_ns.begin(), reductions.times_ns.end());
-    }
-  for (auto& [rank, times] : reductions_ns_) std::sort(times.begin(), times.end());
-}
-
 bool WriteOrders::trained_between(std::int64_t end_ns, const WrittenFile& second) const {
-  auto times = reductions_ns_.find(second.rank);
-  if (times == reductions_ns_.end()) return false;
-  auto next = std::lower_bound(times->second.begin(), times->second.end(), end_ns);
-  return next != times->second.end() && *next < second.begin_ns;
+  const auto& groups = facts_.data_parallel;
+  return std::any_of(groups.begin(), groups.end(), [&](const patterns::DataParallelGroup& group) {
+    auto own = group.of_rank.find(second.rank);
+    return own != group.of_rank.end() &&
+           own->second.times.count_before(end_ns) < own->second.times.count_before(second.begin_ns);
+  });
 }
 
 bool WriteOrders::held_together(const WrittenFile& first, const WrittenFile& second) const {

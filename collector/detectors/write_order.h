@@ -1,8 +1,5 @@
 // Whether something orders two ranks' writing of a file, and whether both belong to the same save.
 #pragma once
-#include <map>
-#include <vector>
-
 #include "collector/detectors/detector.h"
 #include "collector/files/written_files.h"
 
@@ -17,7 +14,7 @@ enum class WriteOrder : std::uint8_t {
 
 class WriteOrders {
  public:
-  explicit WriteOrders(const Facts& facts);
+  explicit WriteOrders(const Facts& facts) : facts_(facts) {}
 
   // `first` begins no later than `second`; they are of different ranks.
   WriteOrder between(const files::WrittenFile& first, const files::WrittenFile& second) const;
@@ -36,7 +33,6 @@ class WriteOrders {
 
  private:
   const Facts& facts_;
-  std::map<std::int32_t, std::vector<std::int64_t>> reductions_ns_;
 };
 
 }  // namespace ddpscope::detectors

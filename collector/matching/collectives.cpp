@@ -68,10 +68,11 @@ class Builder {
       calls += process.calls[static_cast<std::size_t>(model::CallClass::kNccl)];
     result_.calls.reserve(calls);
     for (process_ = 0; process_ < job_.processes.size(); ++process_) {
-      result_.first_of_process.push_back(static_cast<std::uint32_t>(result_.calls.size()));
+      result_.first_of_process.push_back(result_.calls.size());
+      result_.calls.begin_process(process_, job_.processes[process_].file);
       add_process();
     }
-    result_.first_of_process.push_back(static_cast<std::uint32_t>(result_.calls.size()));
+    result_.first_of_process.push_back(result_.calls.size());
     result_.sites = sites_.take_frames();
     return std::move(result_);
   }
@@ -90,7 +91,7 @@ class Builder {
   void add_members();
   void add_process();
   void add_call(const Found& found);
-  void cut_from(std::uint32_t gap, std::vector<std::uint32_t>& calls) const;
+  void cut_from(std::uint32_t gap, Numbers& calls) const;
   void note_state(const Found& found);
   void end_group(const Found& found);
 
@@ -174,6 +175,7 @@ void Builder::add_process() {
     auto [communicator, index] = member_of_[{process_, number}];
     Member& member = result_.communicators[communicator].members[index];
     std::uint32_t gap = first_missing(sequences);
+    if (sequences.back() < gap) continue;
     cut_from(gap, member.calls);
     cut_from(gap, member.point_to_point);
   }
@@ -181,9 +183,11 @@ void Builder::add_process() {
 
 // Calls are numbered as they are made, recorded or not. Behind a number that is missing (a full disk, a
 // damaged page) a member's calls would pair with the wrong ones of its peers: they are not judged.
-void Builder::cut_from(std::uint32_t gap, std::vector<std::uint32_t>& calls) const {
-  std::erase_if(
-      calls, [&](std::uint32_t call) { return sequence_of(job_.record(result_.calls[call].event)) > gap; });
+void Builder::cut_from(std::uint32_t gap, Numbers& calls) const {
+  Numbers kept;
+  for (std::uint32_t call : calls)
+    if (sequence_of(job_.record(result_.calls[call].event)) <= gap) kept.push_back(call);
+  calls = std::move(kept);
 }
 
 void Builder::add_call(const Found& found) {
@@ -202,14 +206,13 @@ void Builder::add_call(const Found& found) {
   call.signature = signature_of(found.operation, data);
   call.communicator = communicator;
   call.member = index;
-  call.ordinal = static_cast<std::uint32_t>(list.size());
   call.site = sites_.number(process_, found.record->stack);
   call.stream = data.stream;
   call.buffer = data.buffer;
   call.thread = found.record->thread;
   call.device = data.device;
   call.peer = data.peer;
-  auto number = static_cast<std::uint32_t>(result_.calls.size());
+  std::uint32_t number = result_.calls.size();
   list.push_back(number);
   Thread& thread = threads_[call.thread];
   if (thread.grouping) thread.in_group.push_back(number);
@@ -222,7 +225,7 @@ void Builder::end_group(const Found& found) {
   if (group.depth != 0) return;
   std::int64_t end = job_.end_ns({process_, found.place});
   Thread& thread = threads_[found.record->thread];
-  for (std::uint32_t number : thread.in_group) result_.calls[number].enqueue_ns = end;
+  for (std::uint32_t number : thread.in_group) result_.calls.set_enqueue_ns(number, end);
   thread = {};
 }
 

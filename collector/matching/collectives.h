@@ -5,41 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "collector/matching/call_table.h"
 #include "collector/model/job.h"
-#include "trace/read/table.h"
 
 namespace ddpscope::matching {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-// What all members of a communicator must agree on.
-struct Signature {
-  trace::Operation operation = trace::Operation::kNone;
-  std::uint8_t datatype = 0;
-  std::uint8_t reduction = 0;  // 0 where the operation reduces nothing
-  std::int32_t root = -1;      // -1 where the operation has none
-  std::uint64_t count = 0;     // elements
-
-  bool operator==(const Signature&) const = default;
-};
 std::string to_text(const Signature& signature);  // "AllReduce of 1 float32 (sum)"
 std::uint64_t bytes_of(const Signature& signature);
-
-struct CollectiveCall {
-  model::EventRef event;
-  std::int64_t begin_ns;
-  std::int64_t enqueue_ns;  // end of the call, or of the outermost group that it stands in
-  Signature signature;
-  std::uint32_t communicator;  // index
-  std::uint32_t member;        // index in the communicator
-  std::uint32_t ordinal;       // among the member's calls of this communicator
-  std::uint32_t site;          // number of the code place, equal on all ranks; 0 unknown
-  std::uint64_t stream;
-  std::uint64_t buffer;
-  std::uint16_t thread;
-  std::uint8_t device;
-  std::int32_t peer;  // of Send and Receive, rank in the communicator
-};
 
 struct Member {
   std::int32_t rank_in_communicator;
@@ -48,8 +22,8 @@ struct Member {
   std::uint32_t number;  // of the communicator in the process
   model::EventPlace made;
   bool incomplete = false;  // recording lost calls of its process: ordinals do not pair with the others'
-  std::vector<std::uint32_t> calls;           // indices of collectives, in the order of issue
-  std::vector<std::uint32_t> point_to_point;  // likewise of Send and Receive
+  Numbers calls;            // of collectives, in Collectives::calls, in the order of issue
+  Numbers point_to_point;   // likewise of Send and Receive
   std::int64_t aborted_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t error_ns =
       std::numeric_limits<std::int64_t>::max();  // first error that the communicator reported
@@ -65,16 +39,29 @@ struct Communicator {
 
 struct Collectives {
   std::vector<Communicator> communicators;
-  trace::Table<CollectiveCall> calls;           // process after process, each in the order of begin
+  CallTable calls;
   std::vector<std::uint32_t> first_of_process;  // into calls; one more than there are processes
   std::vector<std::vector<std::uint64_t>>
       sites;  // by number: a hash of each frame, innermost first; 0 has none
 
-  const Member& member_of(const CollectiveCall& call) const {
+  const Member& member_of(const CallForm& call) const {
     return communicators[call.communicator].members[call.member];
   }
-  const CollectiveCall& call_at(const Member& member, std::size_t ordinal) const {
+  CollectiveCall call_at(const Member& member, std::size_t ordinal) const {
     return calls[member.calls[ordinal]];
+  }
+  const CallForm& form_at(const Member& member, std::size_t ordinal) const {
+    return calls.form(member.calls[ordinal]);
+  }
+  const Signature& signature_at(const Member& member, std::size_t ordinal) const {
+    return calls.signature(member.calls[ordinal]);
+  }
+  std::int64_t begin_ns_at(const Member& member, std::size_t ordinal) const {
+    return calls.begin_ns(member.calls[ordinal]);
+  }
+  // Among its member's collectives.
+  std::size_t ordinal_of(std::uint32_t call) const {
+    return member_of(calls.form(call)).calls.place_of(call);
   }
 };
 

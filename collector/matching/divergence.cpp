@@ -14,7 +14,7 @@ using Group = std::vector<std::uint32_t>;  // members whose next calls are the s
 constexpr std::size_t kMaxDivergences =
     256;  // of one communicator: beyond it the sequences have nothing in common
 
-bool of_one_element(const CollectiveCall& call) {
+bool of_one_element(const CallForm& call) {
   return call.signature.operation == trace::Operation::kAllReduce && call.signature.count == 1;
 }
 
@@ -40,27 +40,27 @@ class Walk {
   }
   bool step();  // false: all sequences are at their end
   bool ended(std::uint32_t member) const { return next_[member] >= members_[member].calls.size(); }
-  const CollectiveCall& head(std::uint32_t member, std::size_t ahead = 0) const {
-    return all_.call_at(members_[member], next_[member] + ahead);
+  const CallForm& head(std::uint32_t member, std::size_t ahead = 0) const {
+    return all_.form_at(members_[member], next_[member] + ahead);
   }
   std::size_t left(std::uint32_t member) const { return members_[member].calls.size() - next_[member]; }
   std::uint32_t number(std::uint32_t member) const {
     return ended(member) ? kNone : members_[member].calls[next_[member]];
   }
 
-  bool same(const CollectiveCall& a, const CollectiveCall& b) const;
-  int cost(const CollectiveCall& a, const CollectiveCall& b) const;
+  bool same(const CallForm& a, const CallForm& b) const;
+  int cost(const CallForm& a, const CallForm& b) const;
   std::vector<Group> group_heads(std::vector<std::uint32_t>& at_end) const;
   void tell_short(const std::vector<std::uint32_t>& at_end, std::uint32_t peer);
   void resolve(std::vector<Group>& groups);
   Step compare(std::uint32_t a, std::uint32_t b) const;
   void tell(Step step, const Group& odd, const Group& right, bool tie);
-  void accept_sites(const CollectiveCall& a, const CollectiveCall& b);
+  void accept_sites(const CallForm& a, const CallForm& b);
   void add(DivergenceKind kind, const Group& odd, const Group& others, bool decided);
   void tell_missing(const Group& without, const Group& with, bool tie);
   void tell_different(const Group& odd, const Group& others, bool tie);
   enum class Surplus : std::uint8_t { kYes, kNo, kUnknown };
-  bool repeats(const CollectiveCall& a, const CollectiveCall& b) const;
+  bool repeats(const CallForm& a, const CallForm& b) const;
   Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
   Surplus judge_rhythm(std::uint32_t member) const;
   struct History {
@@ -68,7 +68,7 @@ class Walk {
   };
   History history(std::uint32_t member, std::uint32_t other) const;
   bool due(std::uint32_t member) const;
-  std::pair<std::size_t, std::size_t> kinship(const CollectiveCall& call) const;
+  std::pair<std::size_t, std::size_t> kinship(const CallForm& call) const;
 
   const Collectives& all_;
   std::uint32_t index_;
@@ -80,12 +80,12 @@ class Walk {
   std::size_t found_ = 0;
 };
 
-bool Walk::same(const CollectiveCall& a, const CollectiveCall& b) const {
+bool Walk::same(const CallForm& a, const CallForm& b) const {
   if (!(a.signature == b.signature)) return false;
   return a.site == b.site || a.site == 0 || b.site == 0 || equal_sites_.count(std::minmax(a.site, b.site));
 }
 
-int Walk::cost(const CollectiveCall& a, const CollectiveCall& b) const {
+int Walk::cost(const CallForm& a, const CallForm& b) const {
   if (same(a, b)) return 0;
   if (a.signature == b.signature) return kOtherSite;
   return a.site != 0 && a.site == b.site ? kSamePlace : kUnrelated;
@@ -163,7 +163,7 @@ void Walk::tell(Step step, const Group& odd, const Group& right, bool tie) {
   if (step == Step::kOnlySecond && !tie) add(DivergenceKind::kSurplus, odd, right, true);
 }
 
-void Walk::accept_sites(const CollectiveCall& a, const CollectiveCall& b) {
+void Walk::accept_sites(const CallForm& a, const CallForm& b) {
   equal_sites_.insert(std::minmax(a.site, b.site));
 }
 
@@ -207,8 +207,8 @@ Walk::History Walk::history(std::uint32_t member, std::uint32_t other) const {
   History seen;
   std::size_t here = next_[member];
   for (std::size_t i = 0; i + 1 < here; ++i) {
-    if (!same(all_.call_at(members_[member], i), all_.call_at(members_[member], here - 1))) continue;
-    const CollectiveCall& next = all_.call_at(members_[member], i + 1);
+    if (!same(all_.form_at(members_[member], i), all_.form_at(members_[member], here - 1))) continue;
+    const CallForm& next = all_.form_at(members_[member], i + 1);
     bool own = same(next, head(member));
     seen.by_own = seen.by_own || own;
     seen.by_else = seen.by_else || !own;
@@ -234,7 +234,7 @@ Walk::Surplus Walk::judge_surplus(std::uint32_t member, std::uint32_t without) c
   History seen = history(member, without);
   if (seen.by_own != seen.by_other) return seen.by_other ? Surplus::kYes : Surplus::kNo;
   if (seen.by_own) return judge_rhythm(member);
-  return repeats(all_.call_at(members_[member], here - 1), head(member)) ? Surplus::kYes : Surplus::kUnknown;
+  return repeats(all_.form_at(members_[member], here - 1), head(member)) ? Surplus::kYes : Surplus::kUnknown;
 }
 
 // By the distances between this member's calls of the kind so far, of which at least two have to be equal.
@@ -242,7 +242,7 @@ Walk::Surplus Walk::judge_rhythm(std::uint32_t member) const {
   std::vector<std::size_t> distances;
   std::size_t last = kNone;
   for (std::size_t i = 0; i <= next_[member]; ++i) {
-    if (!same(all_.call_at(members_[member], i), head(member))) continue;
+    if (!same(all_.form_at(members_[member], i), head(member))) continue;
     if (last != kNone) distances.push_back(i - last);
     last = i;
   }
@@ -254,7 +254,7 @@ Walk::Surplus Walk::judge_rhythm(std::uint32_t member) const {
 }
 
 // The same call from the same place, or by way of the same frames but one: two lines of one function.
-bool Walk::repeats(const CollectiveCall& a, const CollectiveCall& b) const {
+bool Walk::repeats(const CallForm& a, const CallForm& b) const {
   const auto &first = all_.sites[a.site], &second = all_.sites[b.site];
   if (!(a.signature == b.signature) || first.size() != second.size()) return false;
   std::size_t different = 0;
@@ -264,11 +264,11 @@ bool Walk::repeats(const CollectiveCall& a, const CollectiveCall& b) const {
 
 // How many of the communicator's calls come from the same place in the code, and, where that does not tell,
 // in how many fields its calls of this operation agree with this one.
-std::pair<std::size_t, std::size_t> Walk::kinship(const CollectiveCall& call) const {
+std::pair<std::size_t, std::size_t> Walk::kinship(const CallForm& call) const {
   std::size_t site = 0, fields = 0;
   for (const Member& member : members_)
     for (std::uint32_t number : member.calls) {
-      const CollectiveCall& other = all_.calls[number];
+      const CallForm& other = all_.calls.form(number);
       const Signature& a = other.signature;
       const Signature& b = call.signature;
       site += call.site != 0 && other.site == call.site;

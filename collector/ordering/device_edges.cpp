@@ -11,43 +11,52 @@
 namespace ddpscope::ordering {
 namespace {
 
-using matching::CollectiveCall;
 using matching::Collectives;
 using matching::Communicator;
 using model::Job;
 using trace::Operation;
 
-// One that is not needed has no `in`; its `out` is that of the last in its stream that is.
 struct CallNodes {
   Node in = kNoNode, out = kNoNode;
+};
+
+// Of the collectives that are needed.
+class NodesOfCalls {
+ public:
+  explicit NodesOfCalls(std::vector<bool> needed) : needed_(std::move(needed)) {
+    for (bool each : needed_) numbers_.push_back(each);
+    nodes_.resize(numbers_.runs());
+  }
+
+  bool has(std::uint32_t call) const { return needed_[call]; }
+  CallNodes& operator[](std::uint32_t call) { return nodes_[numbers_.of(call)]; }
+  const CallNodes& operator[](std::uint32_t call) const { return nodes_[numbers_.of(call)]; }
+
+ private:
+  std::vector<bool> needed_;  // by call
+  matching::Runs numbers_;    // a run begins with each that is needed
+  trace::Table<CallNodes> nodes_;
 };
 
 class ProcessStreams : public DeviceEvents {
  public:
   ProcessStreams(const Job& job, const Collectives& collectives, std::uint32_t process, Graph& graph,
-                 const std::vector<bool>& needed, trace::Table<CallNodes>& nodes)
-      : job_(job),
-        collectives_(collectives),
-        process_(process),
-        graph_(graph),
-        needed_(needed),
-        nodes_(nodes) {}
+                 NodesOfCalls& nodes)
+      : job_(job), collectives_(collectives), process_(process), graph_(graph), nodes_(nodes) {}
 
   void enqueued(std::uint32_t number, StreamNumber stream, const Cover& before) override {
     if (streams_.size() <= stream) streams_.resize(stream + 1);
-    CallNodes& nodes = nodes_[number];
-    if (!needed_[number]) {
-      if (!streams_[stream].empty()) nodes.out = nodes_[streams_[stream].back()].out;
-      streams_[stream].push_back(number);
-      return;
+    streams_[stream].calls.push_back(number);
+    if (nodes_.has(number)) {
+      CallNodes& nodes = nodes_[number] = {graph_.meeting(), graph_.meeting()};
+      graph_.edge(nodes.in, nodes.out, EdgeKind::kCollective);
+      std::uint16_t thread = collectives_.calls.form(number).thread;
+      Node issued = graph_.moment({process_, thread}, collectives_.calls.enqueue_ns(number));
+      graph_.edge(issued, nodes.in, EdgeKind::kCollective);
+      for (std::size_t s = 0; s < before.size(); ++s)
+        if (before[s]) graph_.edge(streams_[s].out_of(before[s]), nodes.in, EdgeKind::kCollective);
     }
-    const CollectiveCall& call = collectives_.calls[number];
-    nodes = {graph_.meeting(), graph_.meeting()};
-    graph_.edge(nodes.in, nodes.out, EdgeKind::kCollective);
-    graph_.edge(graph_.moment({process_, call.thread}, call.enqueue_ns), nodes.in, EdgeKind::kCollective);
-    for (std::size_t s = 0; s < before.size(); ++s)
-      if (before[s]) graph_.edge(nodes_[streams_[s][before[s] - 1]].out, nodes.in, EdgeKind::kCollective);
-    streams_[stream].push_back(number);
+    streams_[stream].add_out(nodes_.has(number) ? nodes_[number].out : kNoNode);
   }
 
   void waited(const HostCall& wait, const Cover& cover, bool done) override {
@@ -59,22 +68,29 @@ class ProcessStreams : public DeviceEvents {
     for (std::size_t s = 0; s < cover.size(); ++s) {
       if (cover[s] <= known[s]) continue;
       known[s] = cover[s];
-      std::uint32_t call = streams_[s][cover[s] - 1];
+      std::uint32_t call = streams_[s].calls[cover[s] - 1];
       // An abort releases those who wait: what they waited for is not complete.
-      if (collectives_.member_of(collectives_.calls[call]).aborted_ns <= end) continue;
+      if (collectives_.member_of(collectives_.calls.form(call)).aborted_ns <= end) continue;
       if (after == kNoNode) after = graph_.after({{process_, wait.record->thread}, wait.begin_ns, end});
-      graph_.edge(nodes_[call].out, after, EdgeKind::kCollective);
+      graph_.edge(streams_[s].out_of(cover[s]), after, EdgeKind::kCollective);
     }
   }
 
  private:
+  struct Stream {
+    std::vector<std::uint32_t> calls;
+    std::vector<Node> outs;  // parallel: of the last that is needed, up to this one; kNoNode if there is none
+
+    void add_out(Node out) { outs.push_back(out == kNoNode && !outs.empty() ? outs.back() : out); }
+    Node out_of(std::uint32_t calls_before) const { return outs[calls_before - 1]; }
+  };
+
   const Job& job_;
   const Collectives& collectives_;
   std::uint32_t process_;
   Graph& graph_;
-  const std::vector<bool>& needed_;                            // by call
-  trace::Table<CallNodes>& nodes_;                             // likewise
-  std::vector<std::vector<std::uint32_t>> streams_;            // calls of each
+  NodesOfCalls& nodes_;
+  std::vector<Stream> streams_;
   std::map<std::uint16_t, std::vector<std::uint32_t>> known_;  // by thread: how many calls of each stream
 };
 
@@ -82,7 +98,7 @@ class ProcessStreams : public DeviceEvents {
 // members as far as all of them would.
 class Meetings {
  public:
-  Meetings(const Collectives& collectives, const trace::Table<CallNodes>& nodes, Graph& graph)
+  Meetings(const Collectives& collectives, const NodesOfCalls& nodes, Graph& graph)
       : collectives_(collectives), nodes_(nodes), graph_(graph) {}
 
   void add(const Communicator& communicator) {
@@ -98,20 +114,20 @@ class Meetings {
     bool same_shape = true;
     for (const auto& member : communicator.members) {
       if (ordinal >= member.calls.size()) continue;
-      if (nodes_[member.calls[ordinal]].in == kNoNode) return;  // needed by all members or by none
+      if (!nodes_.has(member.calls[ordinal])) return;  // needed by all members or by none
       calls.push_back(member.calls[ordinal]);
-      const auto& first = collectives_.calls[calls.front()].signature;
-      const auto& own = collectives_.calls[calls.back()].signature;
+      const auto& first = collectives_.calls.signature(calls.front());
+      const auto& own = collectives_.calls.signature(calls.back());
       same_shape =
           same_shape && shape_of(own.operation) == shape_of(first.operation) && own.root == first.root;
     }
     if (calls.size() < 2) return;
-    const auto& first = collectives_.calls[calls.front()].signature;
+    const auto& first = collectives_.calls.signature(calls.front());
     Shape shape = same_shape ? shape_of(first.operation) : Shape::kAllToAll;
     Trust trust = same_shape ? Trust::kSeen : Trust::kAssumed;
     Node meeting = graph_.meeting();
     for (std::uint32_t call : calls) {
-      bool root = collectives_.member_of(collectives_.calls[call]).rank_in_communicator == first.root;
+      bool root = collectives_.member_of(collectives_.calls.form(call)).rank_in_communicator == first.root;
       if (shape == Shape::kAllToAll || root == (shape == Shape::kFromRoot))
         graph_.edge(nodes_[call].in, meeting, EdgeKind::kCollective, trust);
       if (shape == Shape::kAllToAll || root == (shape == Shape::kToRoot))
@@ -124,7 +140,7 @@ class Meetings {
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::uint32_t>> sends, receives;
     for (const auto& member : communicator.members)
       for (std::uint32_t number : member.point_to_point) {
-        const CollectiveCall& call = collectives_.calls[number];
+        const matching::CallForm& call = collectives_.calls.form(number);
         if (call.signature.operation == Operation::kSend)
           sends[{member.rank_in_communicator, call.peer}].push_back(number);
         else
@@ -138,7 +154,7 @@ class Meetings {
   }
 
   const Collectives& collectives_;
-  const trace::Table<CallNodes>& nodes_;
+  const NodesOfCalls& nodes_;
   Graph& graph_;
 };
 
@@ -146,11 +162,10 @@ class Meetings {
 
 void add_device_edges(const Job& job, const Collectives& collectives, const DeviceOrder& device_order,
                       Graph& graph) {
-  trace::Table<CallNodes> nodes(collectives.calls.size());
-  std::vector<bool> needed = find_needed_collectives(collectives, device_order);
+  NodesOfCalls nodes(find_needed_collectives(collectives, device_order));
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     if (collectives.first_of_process[process] == collectives.first_of_process[process + 1]) continue;
-    ProcessStreams streams(job, collectives, process, graph, needed, nodes);
+    ProcessStreams streams(job, collectives, process, graph, nodes);
     replay_device(job, collectives, process, streams);
   }
   Meetings meetings(collectives, nodes, graph);

@@ -18,7 +18,19 @@ using trace::Operation;
 class Marking : public DeviceEvents {
  public:
   Marking(const Job& job, const Collectives& collectives, std::uint32_t process, DeviceOrder& out)
-      : job_(job), collectives_(collectives), process_(process), out_(out) {}
+      : job_(job),
+        collectives_(collectives),
+        process_(process),
+        first_(collectives.first_of_process[process]),
+        completions_(collectives.first_of_process[process + 1] - first_),
+        next_of_member_(completions_.size(), kNone),
+        out_(out) {
+    find_next_of_member();
+  }
+
+  void finish() {
+    for (const Completion& completion : completions_) out_.completions.push_back(completion);
+  }
 
   void enqueued(std::uint32_t call, StreamNumber stream, const Cover& before) override;
   void waited(const HostCall& wait, const Cover& cover, bool done) override;
@@ -32,6 +44,7 @@ class Marking : public DeviceEvents {
     std::map<std::uint16_t, std::uint32_t> done_by_thread;
   };
 
+  void find_next_of_member();
   void look_at(std::size_t stream, std::uint32_t upto) {
     if (upto) out_.looked_at[tracks_[stream].calls[upto - 1]] = true;
   }
@@ -40,16 +53,34 @@ class Marking : public DeviceEvents {
   const Job& job_;
   const Collectives& collectives_;
   std::uint32_t process_;
+  std::uint32_t first_;                         // call of the process; the tables begin with it
+  trace::Table<Completion> completions_;        // by call
+  trace::Table<std::uint32_t> next_of_member_;  // likewise: the next collective of its communicator, or kNone
   DeviceOrder& out_;
   std::vector<Track> tracks_;  // by stream
 };
+
+void Marking::find_next_of_member() {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> last;  // by communicator and member
+  for (std::uint32_t call = first_; call < collectives_.first_of_process[process_ + 1]; ++call) {
+    const matching::CallForm& form = collectives_.calls.form(call);
+    Operation operation = form.signature.operation;
+    if (operation == Operation::kSend || operation == Operation::kReceive) continue;
+    auto [found, fresh] = last.emplace(std::pair(form.communicator, form.member), call);
+    if (!fresh) next_of_member_[std::exchange(found->second, call) - first_] = call;
+  }
+}
 
 void Marking::enqueued(std::uint32_t call, StreamNumber stream, const Cover& before) {
   if (tracks_.size() <= stream) tracks_.resize(stream + 1);
   for (std::size_t s = 0; s < before.size(); ++s)
     if (s != stream) look_at(s, before[s]);
   std::vector<std::uint32_t>& calls = tracks_[stream].calls;
-  if (!calls.empty()) out_.next_in_stream[calls.back()] = call;
+  if (!calls.empty()) {
+    std::uint32_t last = calls.back();
+    out_.followed[last] = next_of_member_[last - first_] == call &&
+                          collectives_.calls.form(last).thread == collectives_.calls.form(call).thread;
+  }
   calls.push_back(call);
 }
 
@@ -73,8 +104,8 @@ void Marking::mark(Track& track, std::uint32_t upto, const HostCall& host_call, 
   bool waits = done || (host_call.operation != Operation::kStreamQuery &&
                         host_call.operation != Operation::kEventQuery);
   for (std::uint32_t i = std::min(track.done, by_thread); waits && i < upto; ++i) {
-    const auto& call = collectives_.calls[track.calls[i]];
-    Completion& completion = out_.completions[track.calls[i]];
+    const matching::CallForm& call = collectives_.calls.form(track.calls[i]);
+    Completion& completion = completions_[track.calls[i] - first_];
     if (call.thread == host_call.record->thread && completion.own_wait == kNone) completion.own_wait = wait;
     if (i < track.done) continue;
     // An abort releases those who wait: what they waited for is not complete.
@@ -113,13 +144,13 @@ class Predecessors : public DeviceEvents {
 
 DeviceOrder find_device_order(const Job& job, const Collectives& collectives) {
   DeviceOrder order;
-  order.completions.resize(collectives.calls.size());
-  order.next_in_stream.resize(collectives.calls.size(), kNone);
   order.looked_at.resize(collectives.calls.size());
+  order.followed.resize(collectives.calls.size());
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     if (collectives.first_of_process[process] == collectives.first_of_process[process + 1]) continue;
     Marking marking(job, collectives, process, order);
     replay_device(job, collectives, process, marking);
+    marking.finish();
   }
   return order;
 }
@@ -127,7 +158,7 @@ DeviceOrder find_device_order(const Job& job, const Collectives& collectives) {
 std::vector<std::uint32_t> find_collectives_before(const Job& job, const Collectives& collectives,
                                                    std::uint32_t call) {
   Predecessors predecessors(call);
-  replay_device(job, collectives, collectives.calls[call].event.process, predecessors);
+  replay_device(job, collectives, collectives.member_of(collectives.calls.form(call)).process, predecessors);
   return std::move(predecessors.found);
 }
 

@@ -26,14 +26,16 @@ struct Completion {
   std::uint32_t own_wait =
       matching::kNone;  // the first wait that covers it by the thread that issued it, successful or not
   std::uint32_t blocked = matching::kNone;  // the first wait that covers it and did not succeed
+
+  bool operator==(const Completion&) const = default;
 };
 
 struct DeviceOrder {
   std::vector<HostWait> waits;
   // By call, as in Collectives::calls:
-  trace::Table<Completion> completions;
-  trace::Table<std::uint32_t> next_in_stream;  // kNone for the last
-  std::vector<bool> looked_at;                 // a wait that said "done" or another stream refers to it
+  matching::RepeatedValues<Completion> completions;
+  std::vector<bool> looked_at;  // a wait that said "done" or another stream refers to it
+  std::vector<bool> followed;   // the next in its stream is its thread's and its communicator's next, too
 
   std::int64_t complete_ns(std::uint32_t call) const {
     std::uint32_t wait = completions[call].wait;

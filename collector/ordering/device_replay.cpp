@@ -27,7 +27,7 @@ class Replay {
     collect_enqueued();
     auto next = host_calls_.begin();
     for (std::uint32_t number : enqueued_) {
-      std::int64_t at_ns = collectives_.calls[number].enqueue_ns;
+      std::int64_t at_ns = collectives_.calls.enqueue_ns(number);
       for (; next != host_calls_.end() && next->begin_ns <= at_ns; ++next) apply(*next);
       enqueue(number);
     }
@@ -85,14 +85,14 @@ void Replay::collect_enqueued() {
   enqueued_.resize(collectives_.first_of_process[process_ + 1] - first);
   std::iota(enqueued_.begin(), enqueued_.end(), first);
   auto earlier = [&](std::uint32_t a, std::uint32_t b) {
-    return collectives_.calls[a].enqueue_ns < collectives_.calls[b].enqueue_ns;
+    return collectives_.calls.enqueue_ns(a) < collectives_.calls.enqueue_ns(b);
   };
   if (!std::is_sorted(enqueued_.begin(), enqueued_.end(), earlier))
     std::stable_sort(enqueued_.begin(), enqueued_.end(), earlier);
 }
 
 void Replay::enqueue(std::uint32_t number) {
-  const auto& call = collectives_.calls[number];
+  const matching::CallForm& call = collectives_.calls.form(number);
   StreamNumber stream = streams_.find(call.stream, call.device, call.thread);
   streams_.cover_of(stream, cover_);
   events_.enqueued(number, stream, cover_);

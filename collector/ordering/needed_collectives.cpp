@@ -42,9 +42,9 @@ class Choice {
   std::optional<Signature> common(const Communicator& communicator, std::size_t round,
                                   std::size_t rounds) const {
     if (round >= rounds) return std::nullopt;
-    const Signature& first = collectives_.call_at(communicator.members.front(), round).signature;
+    const Signature& first = collectives_.signature_at(communicator.members.front(), round);
     for (const auto& member : communicator.members) {
-      const Signature& own = collectives_.call_at(member, round).signature;
+      const Signature& own = collectives_.signature_at(member, round);
       if (shape_of(own.operation) != shape_of(first.operation) || own.root != first.root) return std::nullopt;
     }
     return first;
@@ -56,12 +56,11 @@ class Choice {
   }
 
   bool is_followed(const Communicator& communicator, std::size_t round) const {
-    return std::all_of(
-        communicator.members.begin(), communicator.members.end(), [&](const matching::Member& member) {
-          std::uint32_t call = member.calls[round], following = member.calls[round + 1];
-          return !device_order_.looked_at[call] && device_order_.next_in_stream[call] == following &&
-                 collectives_.calls[call].thread == collectives_.calls[following].thread;
-        });
+    return std::all_of(communicator.members.begin(), communicator.members.end(),
+                       [&](const matching::Member& member) {
+                         std::uint32_t call = member.calls[round];
+                         return !device_order_.looked_at[call] && device_order_.followed[call];
+                       });
   }
 
   const Collectives& collectives_;

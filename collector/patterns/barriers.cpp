@@ -7,7 +7,6 @@
 namespace ddpscope::patterns {
 namespace {
 
-using matching::CollectiveCall;
 using trace::Operation;
 using trace::Record;
 
@@ -49,37 +48,50 @@ class Fetches {
   std::vector<Download> downloads_;
 };
 
-// For each call of the process the begin of the next one on the same buffer.
-std::vector<std::int64_t> next_uses(const matching::Collectives& collectives) {
-  std::vector<std::int64_t> next(collectives.calls.size(), ordering::kNever);
-  std::unordered_map<std::uint64_t, std::uint32_t> last;  // by process and buffer
-  for (std::uint32_t i = 0; i < collectives.calls.size(); ++i) {
-    const CollectiveCall& call = collectives.calls[i];
-    std::uint64_t key = call.buffer * 0x9E3779B97F4A7C15u + call.event.process;
-    auto [found, fresh] = last.emplace(key, i);
-    if (fresh) continue;
-    next[found->second] = call.begin_ns;
-    found->second = i;
+// One process's all-reduces of one element, the call after them on the same buffer, and what is fetched.
+class OneElementReductions {
+ public:
+  OneElementReductions(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process)
+      : calls_(collectives.calls),
+        first_(collectives.first_of_process[process]),
+        end_(collectives.first_of_process[process + 1]),
+        fetches_(any() ? find_downloads(job, process) : std::vector<Download>{}) {}
+
+  // Marks those that the issuing thread waited for and whose value nobody fetches.
+  void mark(const ordering::DeviceOrder& device_order, std::vector<bool>& barriers) const {
+    std::unordered_map<std::uint64_t, std::int64_t> next_use;  // of a buffer, after the call at hand
+    for (std::uint32_t call = end_; call-- > first_;) {
+      std::uint64_t buffer = calls_.form(call).buffer;
+      std::int64_t& next = next_use.try_emplace(buffer, ordering::kNever).first->second;
+      if (is_one(call) && device_order.completions[call].own_wait != matching::kNone)
+        barriers[call] = !fetches_.any(buffer, calls_.enqueue_ns(call), next);
+      next = calls_.begin_ns(call);
+    }
   }
-  return next;
-}
+
+ private:
+  bool is_one(std::uint32_t call) const {
+    const matching::Signature& signature = calls_.signature(call);
+    return signature.operation == Operation::kAllReduce && signature.count == 1;
+  }
+  bool any() const {
+    for (std::uint32_t call = first_; call < end_; ++call)
+      if (is_one(call)) return true;
+    return false;
+  }
+
+  const matching::CallTable& calls_;
+  std::uint32_t first_, end_;
+  Fetches fetches_;
+};
 
 }  // namespace
 
 std::vector<bool> find_barriers(const model::Job& job, const matching::Collectives& collectives,
                                 const ordering::DeviceOrder& device_order) {
   std::vector<bool> barriers(collectives.calls.size());
-  std::vector<std::int64_t> next_use = next_uses(collectives);
-  std::unordered_map<std::uint32_t, Fetches> fetches;
-  for (std::uint32_t i = 0; i < collectives.calls.size(); ++i) {
-    const CollectiveCall& call = collectives.calls[i];
-    bool one = call.signature.operation == Operation::kAllReduce && call.signature.count == 1;
-    if (!one || device_order.completions[i].own_wait == matching::kNone) continue;
-    auto own = fetches.find(call.event.process);
-    if (own == fetches.end())
-      own = fetches.emplace(call.event.process, find_downloads(job, call.event.process)).first;
-    barriers[i] = !own->second.any(call.buffer, call.enqueue_ns, next_use[i]);
-  }
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
+    OneElementReductions(job, collectives, process).mark(device_order, barriers);
   return barriers;
 }
 

@@ -10,7 +10,7 @@
 namespace ddpscope::patterns {
 namespace {
 
-using matching::CollectiveCall;
+using matching::CallForm;
 using matching::Signature;
 using trace::Operation;
 using Kind = StepEntry::Kind;
@@ -22,7 +22,7 @@ constexpr double kWholeMicroBatch = 0.8;  // after an optimizer its clean-up pre
 
 }  // namespace
 
-ReductionClass class_of(const CollectiveCall& call) {
+ReductionClass class_of(const CallForm& call) {
   return {call.signature.operation, call.signature.datatype, call.signature.count, call.buffer};
 }
 
@@ -131,11 +131,11 @@ std::uint64_t BetweenReductions::bytes_of_others(const RepeatedSet& sets) const 
 // and buffers may go along.
 bool BetweenReductions::broadcast_before(const RepeatedSet& sets) const {
   constexpr std::uint64_t kWithStates = 4;
-  const CollectiveCall& first = call(sets.entries.front());
+  const CallForm& first = call(sets.entries.front());
   std::uint64_t sum = 0;
   for (std::uint32_t i : collectives_.member_of(first).calls) {
-    const CollectiveCall& other = collectives_.calls[i];
-    if (other.begin_ns >= rank_.steps.front().end_ns) break;
+    if (collectives_.calls.begin_ns(i) >= rank_.steps.front().end_ns) break;
+    const CallForm& other = collectives_.calls.form(i);
     if (other.signature.operation == Operation::kBroadcast && model::is_float(other.signature.datatype))
       sum += other.signature.count;
   }
@@ -160,7 +160,7 @@ bool BetweenReductions::cleared(const RepeatedSet& sets, std::size_t set) const 
     if (rank_.entries[i].kind != Kind::kFill) continue;
     auto fill = trace::payload_of<trace::payload::Copy>(job_.record({rank_.process, rank_.entries[i].place}));
     for (std::size_t k = 0; k < sets.set_size; ++k) {
-      const CollectiveCall& reduction = call(sets.entries[set * sets.set_size + k]);
+      const CallForm& reduction = call(sets.entries[set * sets.set_size + k]);
       if (fill.destination < reduction.buffer + matching::bytes_of(reduction.signature) &&
           reduction.buffer < fill.destination + fill.bytes)
         return true;

@@ -10,7 +10,7 @@ namespace ddpscope::patterns {
 
 // Operation, type, count and buffer.
 using ReductionClass = std::tuple<trace::Operation, std::uint8_t, std::uint64_t, std::uint64_t>;
-ReductionClass class_of(const matching::CollectiveCall& call);
+ReductionClass class_of(const matching::CallForm& call);
 ReductionClass in_any_buffer(ReductionClass reduction);  // its buffer taken out
 
 // The sets of a step look alike whether their gradients add up, are used one after the other or are no
@@ -32,8 +32,8 @@ class BetweenReductions {
   Repetition judge(const RepeatedSet& sets) const;
 
  private:
-  const matching::CollectiveCall& call(std::uint32_t entry) const {
-    return collectives_.calls[rank_.entries[entry].call];
+  const matching::CallForm& call(std::uint32_t entry) const {
+    return collectives_.calls.form(rank_.entries[entry].call);
   }
   std::uint64_t elements(const RepeatedSet& sets) const;
   std::size_t calls_in_forward(const RepeatedSet& sets) const;

@@ -20,7 +20,7 @@ constexpr std::size_t kLeastRounds = 3;
 std::size_t count_rounds(const Collectives& collectives, const Member& member) {
   std::map<std::tuple<trace::Operation, std::uint8_t, std::uint64_t>, std::size_t> times;
   for (std::uint32_t call : member.calls) {
-    const matching::Signature& signature = collectives.calls[call].signature;
+    const matching::Signature& signature = collectives.calls.signature(call);
     if (is_reduction(signature)) ++times[{signature.operation, signature.datatype, signature.count}];
   }
   std::size_t rounds = 0;
@@ -30,13 +30,10 @@ std::size_t count_rounds(const Collectives& collectives, const Member& member) {
 }
 
 Reductions reductions_of(const Collectives& collectives, const Member& member) {
-  Reductions reductions;
+  matching::Numbers reductions;
   for (std::uint32_t call : member.calls)
-    if (is_reduction(collectives.calls[call].signature))
-      reductions.times_ns.push_back(collectives.calls[call].begin_ns);
-  std::sort(reductions.times_ns.begin(), reductions.times_ns.end());
-  reductions.rounds = count_rounds(collectives, member);
-  return reductions;
+    if (is_reduction(collectives.calls.signature(call))) reductions.push_back(call);
+  return {ReductionTimes(collectives.calls, std::move(reductions)), count_rounds(collectives, member)};
 }
 
 // How many micro-batches of a rank, each from its input to the next, this communicator reduces in, and in how
@@ -63,7 +60,7 @@ MicroBatches count_micro_batches(const Collectives& collectives, const RankSteps
     if (entry.kind == Kind::kInput) {
       close();
     } else if (entry.kind == Kind::kReduction && !reduced &&
-               collectives.calls[entry.call].communicator == communicator) {
+               collectives.calls.form(entry.call).communicator == communicator) {
       reduced = true;
       before_first = launches;
     }
@@ -72,29 +69,41 @@ MicroBatches count_micro_batches(const Collectives& collectives, const RankSteps
   return count;
 }
 
-bool carries_activations(const Collectives& collectives, const std::vector<RankSteps>& steps,
-                         std::uint32_t communicator) {
-  MicroBatches sum;
-  for (const RankSteps& rank : steps) {
-    MicroBatches own = count_micro_batches(collectives, rank, communicator);
-    sum.all += own.all;
-    sum.in_forward += own.in_forward;
-  }
-  return sum.in_forward * 2 > sum.all;
-}
+using OfCommunicators = std::map<std::uint32_t, DataParallelGroup>;
 
-std::vector<DataParallelGroup> groups_of_communicators(const Collectives& collectives,
-                                                       const std::vector<RankSteps>& steps) {
-  std::vector<DataParallelGroup> groups;
+OfCommunicators groups_that_reduce(const Collectives& collectives) {
+  OfCommunicators groups;
   for (std::uint32_t c = 0; c < collectives.communicators.size(); ++c) {
     DataParallelGroup group;
     for (const Member& member : collectives.communicators[c].members)
       if (Reductions reductions = reductions_of(collectives, member); reductions.rounds >= kLeastRounds)
         group.of_rank[member.rank] = std::move(reductions);
-    if (group.of_rank.size() >= 2 && !carries_activations(collectives, steps, c))
-      groups.push_back(std::move(group));
+    if (group.of_rank.size() >= 2) groups.emplace(c, std::move(group));
   }
   return groups;
+}
+
+void leave_out_activations(const model::Job& job, const Collectives& collectives, OfCommunicators& groups) {
+  if (groups.empty()) return;
+  std::map<std::uint32_t, MicroBatches> sums;
+  for_each_rank_steps(job, collectives, [&](const RankSteps& rank) {
+    for (const auto& [communicator, group] : groups) {
+      MicroBatches own = count_micro_batches(collectives, rank, communicator);
+      sums[communicator].all += own.all;
+      sums[communicator].in_forward += own.in_forward;
+    }
+  });
+  for (const auto& [communicator, sum] : sums)
+    if (sum.in_forward * 2 > sum.all) groups.erase(communicator);
+}
+
+std::vector<DataParallelGroup> groups_of_communicators(const model::Job& job,
+                                                       const Collectives& collectives) {
+  OfCommunicators groups = groups_that_reduce(collectives);
+  leave_out_activations(job, collectives, groups);
+  std::vector<DataParallelGroup> result;
+  for (auto& [communicator, group] : groups) result.push_back(std::move(group));
+  return result;
 }
 
 // Stores, barriers and heartbeats exchange tens of bytes at a time, gradients kilobytes.
@@ -171,7 +180,7 @@ std::vector<DataParallelGroup> group_by_traffic(const model::Job& job) {
     Traffic own = traffic.take_traffic();
     auto times = std::move(traffic).times();
     if (times.size() < 2 * kLeastRounds) continue;
-    group.of_rank[process.rank] = {std::move(times), 0};
+    group.of_rank[process.rank] = {ReductionTimes(std::move(times)), 0};
     group.traffic[process.rank] = std::move(own);
   }
   if (group.of_rank.size() < 2) return {};
@@ -180,11 +189,23 @@ std::vector<DataParallelGroup> group_by_traffic(const model::Job& job) {
 
 }  // namespace
 
+std::size_t ReductionTimes::count_before(std::int64_t ns) const {
+  if (calls_) return reductions_.count_first([&](std::uint32_t call) { return calls_->begin_ns(call) < ns; });
+  return static_cast<std::size_t>(std::lower_bound(times_.begin(), times_.end(), ns) - times_.begin());
+}
+
+std::vector<std::int64_t> ReductionTimes::all() const {
+  if (!calls_) return times_;
+  std::vector<std::int64_t> times;
+  times.reserve(reductions_.size());
+  for (std::uint32_t call : reductions_) times.push_back(calls_->begin_ns(call));
+  return times;
+}
+
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
-                                                         const Collectives& collectives,
-                                                         const std::vector<RankSteps>& steps) {
+                                                         const Collectives& collectives) {
   return collectives.communicators.empty() ? group_by_traffic(job)
-                                           : groups_of_communicators(collectives, steps);
+                                           : groups_of_communicators(job, collectives);
 }
 
 }  // namespace ddpscope::patterns

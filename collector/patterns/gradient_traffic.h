@@ -9,10 +9,28 @@
 
 namespace ddpscope::patterns {
 
+// When a rank's reductions were issued, ascending.
+class ReductionTimes {
+ public:
+  ReductionTimes() = default;
+  explicit ReductionTimes(std::vector<std::int64_t> times) : times_(std::move(times)) {}
+  ReductionTimes(const matching::CallTable& calls, matching::Numbers reductions)  // calls has to outlive it
+      : calls_(&calls), reductions_(std::move(reductions)) {}
+
+  std::size_t size() const { return calls_ ? reductions_.size() : times_.size(); }
+  std::size_t count_before(std::int64_t ns) const;
+  std::vector<std::int64_t> all() const;  // 8 bytes each, for a rank at a time
+
+ private:
+  const matching::CallTable* calls_ = nullptr;
+  matching::Numbers reductions_;     // of calls_
+  std::vector<std::int64_t> times_;  // without calls_
+};
+
 // Of one rank.
 struct Reductions {
-  std::vector<std::int64_t> times_ns;  // when reductions were issued, ascending
-  std::size_t rounds = 0;              // how often the whole gradient was reduced; 0 unknown
+  ReductionTimes times;
+  std::size_t rounds = 0;  // how often the whole gradient was reduced; 0 unknown
 };
 
 // More than a message of a store or a heartbeat, over TCP; a run of calls is one.
@@ -36,7 +54,6 @@ struct DataParallelGroup {
 // (tensor parallelism). Without NCCL: all ranks that send more than messages of a store or a heartbeat to
 // others, over TCP (Gloo, MPI).
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
-                                                         const matching::Collectives& collectives,
-                                                         const std::vector<RankSteps>& steps);
+                                                         const matching::Collectives& collectives);
 
 }  // namespace ddpscope::patterns

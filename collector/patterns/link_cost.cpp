@@ -7,7 +7,6 @@
 namespace ddpscope::patterns {
 namespace {
 
-using matching::CollectiveCall;
 using trace::Operation;
 using trace::Record;
 
@@ -57,7 +56,7 @@ class Learner {
   void add_member(std::uint32_t index, const matching::Member& member);
   void keep_quickest(std::uint32_t communicator, std::uint32_t ordinal, const Sample& sample);
   std::optional<std::int64_t> last_arrival(const matching::Communicator& communicator,
-                                           const CollectiveCall& call) const;
+                                           std::uint32_t call) const;
   bool launched_between(std::uint32_t process, std::int64_t from, std::int64_t to);
 
   const model::Job& job_;
@@ -112,13 +111,15 @@ bool depends(const matching::Signature& signature, const matching::Member& own,
 // When the last rank that this one depends on began to issue the call: that its host was back, much later on
 // a busy machine, says nothing of when the operation began.
 std::optional<std::int64_t> Learner::last_arrival(const matching::Communicator& communicator,
-                                                  const CollectiveCall& call) const {
-  const matching::Member& own = collectives_.member_of(call);
+                                                  std::uint32_t call) const {
+  const matching::CallForm& form = collectives_.calls.form(call);
+  const matching::Member& own = collectives_.member_of(form);
+  std::size_t ordinal = own.calls.place_of(call);
   std::int64_t latest = 0;
   for (const matching::Member& member : communicator.members) {
-    if (call.ordinal >= member.calls.size()) return std::nullopt;
-    if (depends(call.signature, own, member))
-      latest = std::max(latest, collectives_.call_at(member, call.ordinal).begin_ns);
+    if (ordinal >= member.calls.size()) return std::nullopt;
+    if (depends(form.signature, own, member))
+      latest = std::max(latest, collectives_.begin_ns_at(member, ordinal));
   }
   return latest;
 }
@@ -130,18 +131,18 @@ void Learner::add_member(std::uint32_t index, const matching::Member& member) {
     std::uint32_t wait = device_order_.completions[member.calls[i]].wait;
     if (wait == matching::kNone) return;
     Sample sample{0, 0, 0};
-    const CollectiveCall& first = collectives_.call_at(member, i);
+    auto first = static_cast<std::uint32_t>(i);
     for (; i < member.calls.size() && device_order_.completions[member.calls[i]].wait == wait; ++i) {
       ++sample.calls;
-      sample.bytes += moved_bytes(collectives_.call_at(member, i).signature, communicator.size);
+      sample.bytes += moved_bytes(collectives_.signature_at(member, i), communicator.size);
     }
     const ordering::HostWait& waited = device_order_.waits[wait];
-    auto start = last_arrival(communicator, first);
+    auto start = last_arrival(communicator, member.calls[first]);
     bool alone = !launched_between(member.process, known_before, waited.end_ns);
     known_before = waited.end_ns;
     if (!start || !alone || *start >= waited.end_ns) continue;
     sample.ns = static_cast<double>(waited.end_ns - *start);
-    keep_quickest(index, first.ordinal, sample);
+    keep_quickest(index, first, sample);
   }
 }
 

@@ -14,7 +14,7 @@ Pipelines::Pipelines(const matching::Collectives& collectives) {
   for (const matching::Communicator& communicator : collectives.communicators)
     for (const matching::Member& member : communicator.members)
       for (std::uint32_t number : member.point_to_point) {
-        const matching::CollectiveCall& call = collectives.calls[number];
+        const matching::CallForm& call = collectives.calls.form(number);
         auto peer = std::find_if(
             communicator.members.begin(), communicator.members.end(),
             [&](const matching::Member& other) { return other.rank_in_communicator == call.peer; });

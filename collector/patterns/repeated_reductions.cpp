@@ -11,7 +11,7 @@
 namespace ddpscope::patterns {
 namespace {
 
-using matching::CollectiveCall;
+using matching::CallForm;
 using matching::Signature;
 using trace::Operation;
 using Kind = StepEntry::Kind;
@@ -27,8 +27,8 @@ class StepReader {
   RepeatedSet read(const Step& step) const;
 
  private:
-  const CollectiveCall& call(std::uint32_t entry) const {
-    return collectives_.calls[rank_.entries[entry].call];
+  const CallForm& call(std::uint32_t entry) const {
+    return collectives_.calls.form(rank_.entries[entry].call);
   }
   bool on_purpose(const Step& step) const;
   std::map<std::uint32_t, Entries> by_communicator(const Step& step) const;

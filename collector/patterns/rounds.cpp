@@ -6,7 +6,6 @@
 namespace ddpscope::patterns {
 namespace {
 
-using matching::CollectiveCall;
 using trace::Operation;
 
 bool all_to_all(Operation operation) {
@@ -25,12 +24,12 @@ Rounds::Rounds(const model::Job& job, const matching::Collectives& collectives,
     for (const auto& member : members) common = std::min(common, member.calls.size());
     if (members.size() < 2) continue;
     for (std::uint32_t k = 0; k < common; ++k) {
-      const CollectiveCall& first = collectives.call_at(members[0], k);
+      const matching::Signature& first = collectives.signature_at(members[0], k);
       Round round{c, k, 0, 0};
-      bool sound = all_to_all(first.signature.operation);
+      bool sound = all_to_all(first.operation);
       for (const auto& member : members) {
-        if (!(sound = sound && collectives.call_at(member, k).signature == first.signature)) break;
-        round.start_ns = std::max(round.start_ns, collectives.call_at(member, k).begin_ns);
+        if (!(sound = sound && collectives.signature_at(member, k) == first)) break;
+        round.start_ns = std::max(round.start_ns, collectives.begin_ns_at(member, k));
         round.end_ns = std::max(round.end_ns, device_order.complete_ns(member.calls[k]));
       }
       if (sound && round.end_ns != ordering::kNever) rounds_.push_back(round);

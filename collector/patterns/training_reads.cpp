@@ -73,8 +73,12 @@ std::vector<std::int64_t> taken_from(const model::Job& job, const ItemStream& st
 class Selector {
  public:
   Selector(const model::Job& job, std::vector<const ItemStream*> streams, const Deliveries& deliveries,
-           const Reductions& reductions)
-      : job_(job), streams_(std::move(streams)), reductions_(reductions), stretches_(reductions.times_ns) {
+           const std::vector<std::int64_t>& reductions, std::size_t rounds)
+      : job_(job),
+        streams_(std::move(streams)),
+        reductions_(reductions),
+        rounds_(rounds),
+        stretches_(reductions) {
     std::set<std::int64_t> times;  // workers of one loader share a queue
     for (const ItemStream* stream : streams_) {
       taken_.push_back(taken_from(job, *stream, deliveries));
@@ -108,16 +112,16 @@ class Selector {
 
   // At least an item a round, and something taken in half of the rounds, over the time in which it took any.
   bool round_by_round(const TrainingReads& reads) const {
-    std::int64_t first = reductions_.times_ns.back(), last = 0;
+    std::int64_t first = reductions_.back(), last = 0;
     for (const auto& taken : taken_)
       for (std::int64_t time : taken) {
         first = std::min(first, time);
         last = std::max(last, time);
       }
     auto within = static_cast<std::size_t>(
-        std::count_if(reductions_.times_ns.begin(), reductions_.times_ns.end(),
+        std::count_if(reductions_.begin(), reductions_.end(),
                       [&](std::int64_t time) { return time >= first && time <= last; }));
-    std::size_t rounds = within * reductions_.rounds / reductions_.times_ns.size();
+    std::size_t rounds = within * rounds_ / reductions_.size();
     return reads.count() >= rounds && stretches_.count_training() * 2 >= rounds;
   }
 
@@ -130,7 +134,8 @@ class Selector {
 
   const model::Job& job_;
   std::vector<const ItemStream*> streams_;
-  const Reductions& reductions_;
+  const std::vector<std::int64_t>& reductions_;  // times
+  std::size_t rounds_;
   Stretches stretches_;
   std::vector<std::vector<std::int64_t>> taken_;  // by stream
 };
@@ -158,12 +163,13 @@ GroupReads find_training_reads(const model::Job& job, const std::vector<ItemStre
     std::vector<const ItemStream*> own;
     for (const ItemStream& stream : streams)
       if (stream.rank == rank) own.push_back(&stream);
-    Selector selector(job, std::move(own), deliveries, reductions);
+    std::vector<std::int64_t> times = reductions.times.all();
+    Selector selector(job, std::move(own), deliveries, times, reductions.rounds);
     TrainingReads reads = selector.select(rank);
     std::size_t before = reads.count();
     if (before == 0 || !selector.round_by_round(reads)) continue;
     for (ItemStream& worker : reads.by_workers) keep_samples(worker, worker.turns);
-    keep_samples(reads.by_itself, reductions.times_ns);
+    keep_samples(reads.by_itself, times);
     all.scanned = all.scanned || reads.count() < before;
     if (reads.count() > 0 && selector.round_by_round(reads)) all.ranks.push_back(std::move(reads));
   }

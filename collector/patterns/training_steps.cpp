@@ -79,8 +79,8 @@ class Finder {
 std::uint32_t Finder::call_at(EventPlace place, std::int64_t at_ns) {
   const auto& calls = collectives_.calls;
   std::uint32_t end = collectives_.first_of_process[process_ + 1];
-  while (next_call_ < end && calls[next_call_].begin_ns < at_ns) ++next_call_;
-  for (std::uint32_t i = next_call_; i < end && calls[i].begin_ns == at_ns; ++i)
+  while (next_call_ < end && calls.begin_ns(next_call_) < at_ns) ++next_call_;
+  for (std::uint32_t i = next_call_; i < end && calls.begin_ns(i) == at_ns; ++i)
     if (calls[i].event.place == place) return i;
   return matching::kNone;
 }
@@ -139,7 +139,7 @@ void Finder::take_order(Operation operation, const Record& record) {
   if (collective_ == matching::kNone) return;
   auto order = trace::payload_of<payload::DeviceOrder>(record);
   if (operation == Operation::kEventRecord) {
-    if (order.stream == collectives_.calls[result_.entries[collective_].call].stream)
+    if (order.stream == collectives_.calls.form(result_.entries[collective_].call).stream)
       recorded_[order.event] = collective_;
   } else if (auto found = recorded_.find(order.event); found != recorded_.end()) {
     awaits_[order.stream] = found->second;
@@ -149,7 +149,7 @@ void Finder::take_order(Operation operation, const Record& record) {
 void Finder::take_collective(EventPlace place, std::int64_t at_ns) {
   std::uint32_t call = call_at(place, at_ns);
   if (call == matching::kNone) return;
-  bool reduction = is_reduction(collectives_.calls[call].signature);
+  bool reduction = is_reduction(collectives_.calls.signature(call));
   take_entry(reduction ? StepEntry::Kind::kReduction : StepEntry::Kind::kOtherCollective, place, at_ns, call);
   collective_ = static_cast<std::uint32_t>(result_.entries.size() - 1);
 }
@@ -221,12 +221,8 @@ bool OptimizerKernels::has(std::uint32_t name) {
   return known->second;
 }
 
-std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collectives& collectives) {
-  std::vector<RankSteps> steps;
-  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
-    if (job.processes[process].role == model::Role::kRank)
-      steps.push_back(Finder(job, collectives, process).find());
-  return steps;
+RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process) {
+  return Finder(job, collectives, process).find();
 }
 
 }  // namespace ddpscope::patterns

@@ -60,7 +60,14 @@ struct RankSteps {
 // A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:
 // losses, norms and metrics are smaller). An optimizer is known by its kernel's name. Steps whose launches
 // the ring has overwritten are left out.
-std::vector<RankSteps> find_steps(const model::Job& job, const matching::Collectives& collectives);
+RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process);
+
+// Calls visit(RankSteps&&) for one rank after the other: its steps are as long as its trace.
+template <class Visit>
+void for_each_rank_steps(const model::Job& job, const matching::Collectives& collectives, Visit&& visit) {
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
+    if (job.processes[process].role == model::Role::kRank) visit(find_steps(job, collectives, process));
+}
 
 // See above.
 bool is_reduction(const matching::Signature& signature);
