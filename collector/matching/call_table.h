@@ -65,6 +65,9 @@ class CallTable {
   // Likewise, where no more of it is needed.
   const CallForm& form(std::uint32_t number) const { return forms_[form_of_[number]]; }
   const Signature& signature(std::uint32_t number) const { return form(number).signature; }
+  bool is_at(std::uint32_t number, model::EventPlace place) const {  // of its process
+    return processes_[process_of_[number]].numbers.number(place) == records_[number];
+  }
   std::int64_t begin_ns(std::uint32_t number) const { return begins_[number]; }
   std::int64_t enqueue_ns(std::uint32_t number) const { return enqueued_.at(number, begins_[number]); }
 

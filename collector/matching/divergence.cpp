@@ -39,6 +39,7 @@ class Walk {
     told_short_[member] = true;
   }
   bool step();  // false: all sequences are at their end
+  bool agree() const;
   bool ended(std::uint32_t member) const { return next_[member] >= members_[member].calls.size(); }
   const CallForm& head(std::uint32_t member, std::size_t ahead = 0) const {
     return all_.form_at(members_[member], next_[member] + ahead);
@@ -108,7 +109,18 @@ std::vector<Group> Walk::group_heads(std::vector<std::uint32_t>& at_end) const {
   return groups;
 }
 
+// As nearly always.
+bool Walk::agree() const {
+  for (std::uint32_t m = 0; m < members_.size(); ++m)
+    if (ended(m) || !same(head(0), head(m))) return false;
+  return true;
+}
+
 bool Walk::step() {
+  if (agree()) {
+    for (std::size_t& next : next_) ++next;
+    return true;
+  }
   std::vector<std::uint32_t> at_end;
   std::vector<Group> groups = group_heads(at_end);
   if (groups.empty()) return false;

@@ -81,7 +81,7 @@ std::uint32_t Finder::call_at(EventPlace place, std::int64_t at_ns) {
   std::uint32_t end = collectives_.first_of_process[process_ + 1];
   while (next_call_ < end && calls.begin_ns(next_call_) < at_ns) ++next_call_;
   for (std::uint32_t i = next_call_; i < end && calls.begin_ns(i) == at_ns; ++i)
-    if (calls[i].event.place == place) return i;
+    if (calls.is_at(i, place)) return i;
   return matching::kNone;
 }
 
