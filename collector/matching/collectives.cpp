@@ -101,7 +101,6 @@ class Builder {
   std::uint32_t process_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
   std::map<std::uint16_t, Thread> threads_;
-  trace::Table<Found> found_;  // of the process
   std::map<std::uint32_t, std::vector<std::uint32_t>>
       sequences_;  // met in this process, by communicator's number
 };
@@ -153,24 +152,19 @@ void Builder::add_members() {
 }
 
 void Builder::add_process() {
-  found_.clear();
   threads_.clear();
   sequences_.clear();
   constexpr auto kWanted = trace::OperationSet::range(Operation::kAllReduce, Operation::kCommunicatorQuery);
-  model::for_each(job_.processes[process_].file, kWanted, [&](EventPlace place, const Record& record) {
-    found_.push_back({&record, place, trace::operation_of(record.call)});
-  });
-  auto earlier = [](const Found& a, const Found& b) { return a.record->begin < b.record->begin; };
-  if (!std::is_sorted(found_.begin(), found_.end(), earlier))
-    std::stable_sort(found_.begin(), found_.end(), earlier);
-  for (const Found& call : found_) {
-    if (is_collective(call.operation) || is_point_to_point(call.operation))
-      add_call(call);
-    else if (call.operation == Operation::kGroupEnd)
-      end_group(call);
-    else
-      note_state(call);
-  }
+  model::for_each_in_time(job_.processes[process_].file, kWanted,
+                          [&](EventPlace place, const Record& record) {
+                            Found call{&record, place, trace::operation_of(record.call)};
+                            if (is_collective(call.operation) || is_point_to_point(call.operation))
+                              add_call(call);
+                            else if (call.operation == Operation::kGroupEnd)
+                              end_group(call);
+                            else
+                              note_state(call);
+                          });
   for (auto& [number, sequences] : sequences_) {
     auto [communicator, index] = member_of_[{process_, number}];
     Member& member = result_.communicators[communicator].members[index];
@@ -201,8 +195,8 @@ void Builder::add_call(const Found& found) {
   auto& list = is_collective(found.operation) ? member.calls : member.point_to_point;
   CollectiveCall call{};
   call.event = {process_, found.place};
-  call.begin_ns = job_.begin_ns(call.event);
-  call.enqueue_ns = job_.end_ns(call.event);
+  call.begin_ns = job_.begin_ns(process_, *found.record);
+  call.enqueue_ns = job_.end_ns(process_, *found.record);
   call.signature = signature_of(found.operation, data);
   call.communicator = communicator;
   call.member = index;
@@ -223,7 +217,7 @@ void Builder::add_call(const Found& found) {
 void Builder::end_group(const Found& found) {
   auto group = trace::payload_of<payload::Group>(*found.record);
   if (group.depth != 0) return;
-  std::int64_t end = job_.end_ns({process_, found.place});
+  std::int64_t end = job_.end_ns(process_, *found.record);
   Thread& thread = threads_[found.record->thread];
   for (std::uint32_t number : thread.in_group) result_.calls.set_enqueue_ns(number, end);
   thread = {};
@@ -240,7 +234,7 @@ void Builder::note_state(const Found& found) {
   auto place = member_of_.find({process_, call.communicator});
   if (place == member_of_.end()) return;
   Member& member = result_.communicators[place->second.first].members[place->second.second];
-  std::int64_t at = job_.begin_ns({process_, found.place});
+  std::int64_t at = job_.begin_ns(process_, *found.record);
   if (abort) member.aborted_ns = std::min(member.aborted_ns, at);
   bool asks_errors = found.record->call == static_cast<std::uint16_t>(trace::Call::ncclCommGetAsyncError);
   if (asks_errors && call.status != 0 && call.status != kInProgress)

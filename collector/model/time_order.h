@@ -28,16 +28,19 @@ struct Lane {
   std::vector<std::uint32_t> order;  // into *spans
   std::size_t at = 0;                // into order
   std::uint32_t index = 0;           // into the span
+  trace::RecordReader reader{};      // of the span
+  const trace::Record* here = nullptr;
 
   bool settle() {  // to the next record that is wanted
     for (; at < order.size(); ++at, index = 0) {
-      std::span<const trace::Record> records = (*spans)[order[at]].records;
+      const trace::Records& records = (*spans)[order[at]].records;
+      if (index == 0) reader.open(records);
       for (; index < records.size(); ++index)
-        if (wanted->has(trace::operation_of(records[index].call))) return true;
+        if (here = &reader[index]; wanted->has(trace::operation_of(here->call))) return true;
     }
     return false;
   }
-  const trace::Record& record() const { return (*spans)[order[at]].records[index]; }
+  const trace::Record& record() const { return *here; }  // until it settles anew
 };
 
 inline std::vector<Lane> lanes_of(const trace::TraceFile& file, const trace::OperationSet& wanted) {
@@ -128,9 +131,10 @@ template <class Visit>
 void for_each(const trace::TraceFile& file, const trace::OperationSet& wanted, Visit&& visit) {
   for (std::uint32_t span = 0; span < file.records().size(); ++span) {
     if (!file.records()[span].operations.meets(wanted)) continue;
-    const auto& records = file.records()[span].records;
+    const trace::Records& records = file.records()[span].records;
+    trace::RecordReader reader(records);
     for (std::uint32_t index = 0; index < records.size(); ++index) {
-      const trace::Record& record = records[index];
+      const trace::Record& record = reader[index];
       if (record.call && wanted.has(trace::operation_of(record.call))) visit(EventPlace{span, index}, record);
     }
   }

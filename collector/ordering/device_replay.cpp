@@ -2,6 +2,7 @@
 #include "collector/ordering/device_replay.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -13,6 +14,9 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
+constexpr trace::OperationSet kOrdering =
+    trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
+    trace::OperationSet{Operation::kCopy};
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
 constexpr std::uint8_t kDeviceToDevice = 3;
 
@@ -20,23 +24,24 @@ class Replay {
  public:
   Replay(const Job& job, const matching::Collectives& collectives, std::uint32_t process,
          DeviceEvents& events)
-      : job_(job), collectives_(collectives), process_(process), events_(events) {}
+      : job_(job),
+        collectives_(collectives),
+        process_(process),
+        events_(events),
+        host_calls_(job.processes[process].file, kOrdering) {}
 
   void run() {
-    collect_host_calls();
     collect_enqueued();
-    auto next = host_calls_.begin();
     for (std::uint32_t number : enqueued_) {
-      std::int64_t at_ns = collectives_.calls.enqueue_ns(number);
-      for (; next != host_calls_.end() && next->begin_ns <= at_ns; ++next) apply(*next);
+      apply_until(collectives_.calls.enqueue_ns(number));
       enqueue(number);
     }
-    for (; next != host_calls_.end(); ++next) apply(*next);
+    apply_until(std::numeric_limits<std::int64_t>::max());
   }
 
  private:
-  void collect_host_calls();
   void collect_enqueued();
+  void apply_until(std::int64_t ns);
   void enqueue(std::uint32_t number);
   void apply(const HostCall& host_call);
   void apply_copy(const HostCall& host_call);
@@ -44,7 +49,7 @@ class Replay {
   const matching::Collectives& collectives_;
   std::uint32_t process_;
   DeviceEvents& events_;
-  trace::Table<HostCall> host_calls_;     // by begin
+  model::TimeOrder host_calls_;
   trace::Table<std::uint32_t> enqueued_;  // collectives, by enqueue_ns
   Streams streams_;
   Cover cover_;  // room that is used again
@@ -65,19 +70,14 @@ bool is_synchronous_copy(std::uint16_t call) {
   }
 }
 
-void Replay::collect_host_calls() {
-  constexpr trace::OperationSet kOrdering =
-      trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
-      trace::OperationSet{Operation::kCopy};
-  model::for_each(job_.processes[process_].file, kOrdering,
-                  [&](model::EventPlace place, const Record& record) {
-                    Operation operation = trace::operation_of(record.call);
-                    if (operation == Operation::kCopy && !is_synchronous_copy(record.call)) return;
-                    host_calls_.push_back({job_.time_ns(process_, record.begin), &record, place, operation});
-                  });
-  auto earlier = [](const HostCall& a, const HostCall& b) { return a.begin_ns < b.begin_ns; };
-  if (!std::is_sorted(host_calls_.begin(), host_calls_.end(), earlier))
-    std::stable_sort(host_calls_.begin(), host_calls_.end(), earlier);
+void Replay::apply_until(std::int64_t ns) {
+  for (; !host_calls_.done(); host_calls_.next()) {
+    const Record& record = host_calls_.record();
+    Operation operation = trace::operation_of(record.call);
+    HostCall call{job_.time_ns(process_, record.begin), &record, host_calls_.place(), operation};
+    if (call.begin_ns > ns) return;
+    if (operation != Operation::kCopy || is_synchronous_copy(record.call)) apply(call);
+  }
 }
 
 void Replay::collect_enqueued() {

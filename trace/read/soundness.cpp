@@ -160,7 +160,7 @@ bool RecordCheck::sound(const Record& record, std::uint16_t thread) {
   return operation_of(record.call) != Operation::kNone || find_call(record.call) || in_schema(record.call);
 }
 
-bool RecordCheck::sound(std::span<const Record> records, std::uint16_t thread) {
+bool RecordCheck::sound(const Records& records, std::uint16_t thread) {
   std::uint64_t begin = 0;
   for (const Record& record : records) {
     if (!sound(record, thread) || !follows(record, begin)) return false;
@@ -169,7 +169,7 @@ bool RecordCheck::sound(std::span<const Record> records, std::uint16_t thread) {
   return true;
 }
 
-std::vector<Record> RecordCheck::sound_ones(std::span<const Record> records, std::uint16_t thread) {
+std::vector<Record> RecordCheck::sound_ones(const Records& records, std::uint16_t thread) {
   std::vector<Record> kept;
   bool in_order = true;
   std::uint64_t begin = 0;

@@ -2,12 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trace/format.h"
+#include "trace/read/records.h"
 
 namespace ddpscope::trace {
 
@@ -22,9 +22,9 @@ class RecordCheck {
   // `schema`: the file's, which names calls that this version does not know.
   RecordCheck(Lifetime lifetime, std::string_view schema) : lifetime_(lifetime), schema_(schema) {}
 
-  bool sound(std::span<const Record> records, std::uint16_t thread);
+  bool sound(const Records& records, std::uint16_t thread);
   // The most of them that are.
-  std::vector<Record> sound_ones(std::span<const Record> records, std::uint16_t thread);
+  std::vector<Record> sound_ones(const Records& records, std::uint16_t thread);
 
  private:
   bool sound(const Record& record, std::uint16_t thread);

@@ -11,7 +11,6 @@
 
 #include "trace/read/clock_readings.h"
 #include "trace/read/soundness.h"
-#include "trace/read/unfold.h"
 
 namespace ddpscope::trace {
 namespace {
@@ -221,11 +220,11 @@ void TraceFile::check_records() {
   std::size_t bad = 0;
   for (RecordSpan& span : records_) {
     if (check.sound(span.records, span.thread)) continue;
-    made_.push_back(check.sound_ones(span.records, span.thread));
-    auto calls = std::count_if(made_.back().begin(), made_.back().end(),
+    chosen_.push_back(check.sound_ones(span.records, span.thread));
+    auto calls = std::count_if(chosen_.back().begin(), chosen_.back().end(),
                                [](const Record& record) { return record.call != 0; });
     bad += span.records.size() - static_cast<std::size_t>(calls);
-    span.records = made_.back();
+    span.records = Records(chosen_.back());
   }
   if (bad) note_damage(std::to_string(bad) + (bad == 1 ? " record" : " records") + " of no call or no time");
 }
@@ -253,7 +252,8 @@ std::size_t TraceFile::read_chunk(std::size_t offset, Contents& contents) {
     case ChunkKind::kRecords:
     case ChunkKind::kBulk:
       records_.push_back({chunk.kind, chunk.thread, chunk.number,
-                          chunk.kind == ChunkKind::kBulk && chunk.generation > 0, view<Record>(content)});
+                          chunk.kind == ChunkKind::kBulk && chunk.generation > 0,
+                          Records(view<Record>(content))});
       break;
     case ChunkKind::kFolded:
       read_folded(offset, chunk);
@@ -272,11 +272,9 @@ std::size_t TraceFile::read_chunk(std::size_t offset, Contents& contents) {
 }
 
 void TraceFile::read_folded(std::size_t offset, const ChunkHeader& chunk) {
-  UnfoldedCalls calls =
-      unfold({bytes_.data() + offset, std::min<std::size_t>(chunk.bytes, bytes_.size() - offset)});
-  if (!calls.sound) note_damage("a folded call without its arguments at offset " + std::to_string(offset));
-  made_.push_back(std::move(calls.records));
-  records_.push_back({chunk.kind, chunk.thread, chunk.number, false, made_.back()});
+  FoldedCalls calls({bytes_.data() + offset, std::min<std::size_t>(chunk.bytes, bytes_.size() - offset)});
+  if (!calls.sound()) note_damage("a folded call without its arguments at offset " + std::to_string(offset));
+  records_.push_back({chunk.kind, chunk.thread, chunk.number, false, Records(std::move(calls))});
 }
 
 void TraceFile::read_tables(std::span<const unsigned char> content) {

@@ -15,6 +15,7 @@
 #include "trace/health.h"
 #include "trace/read/mapped_file.h"
 #include "trace/read/operation_set.h"
+#include "trace/read/records.h"
 #include "trace/read/soundness.h"
 #include "trace/result.h"
 
@@ -26,7 +27,7 @@ struct RecordSpan {
   std::uint16_t thread;
   std::uint64_t number;  // order of the chunk in the process
   bool recycled;         // the ring took the chunk anew: what this thread did earlier may be gone
-  std::span<const Record> records;
+  Records records;
   OperationSet operations{};  // of its records
 };
 
@@ -93,8 +94,7 @@ class TraceFile {
   // Record and StackFrame are read in place: chunks lie at multiples of a page.
   std::span<const unsigned char> bytes_;
   FileHeader header_{};
-  std::vector<std::vector<Record>>
-      made_;  // records that do not lie in the file: unfolded, or a choice of them
+  std::vector<std::vector<Record>> chosen_;  // the sound records of chunks that hold others, too
   std::vector<RecordSpan> records_;
   std::array<std::uint64_t, OperationSet::kPlaces> counts_{};  // records, by operation
   std::vector<ItemSpan> items_;

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include <cstring>
+
 #include "collector/alignment/align.h"
 #include "tests/unit/collector/recorded.h"
 
@@ -15,7 +17,8 @@ namespace {
 std::vector<std::pair<std::int64_t, std::uint32_t>> opened(const Job& job, const std::vector<bool>& chosen) {
   std::vector<std::pair<std::int64_t, std::uint32_t>> opened;
   for_each_in_time(job, chosen, {trace::Operation::kOpen}, [&](EventRef event, const trace::Record& record) {
-    EXPECT_EQ(&record, &job.record(event));
+    trace::Record there = job.record(event);
+    EXPECT_EQ(std::memcmp(&record, &there, sizeof(record)), 0);
     opened.emplace_back((job.begin_ns(event) - job.processes[0].first_ns + 500'000) / 1'000'000,
                         event.process);
   });

@@ -67,7 +67,7 @@ TraceFile Recording::read() const {
 std::vector<Record> all_records(const TraceFile& trace) {
   std::vector<Record> all;
   for (const RecordSpan& span : trace.records())
-    all.insert(all.end(), span.records.begin(), span.records.end());
+    for (const Record& record : span.records) all.push_back(record);
   return all;
 }
 

@@ -280,5 +280,25 @@ TEST(RegularThreads, ShareAFileAndACommunicator) {
   EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](bool one) { return one; }));
 }
 
+// A stretch of them is made at a time, in whatever order they are asked for.
+TEST_F(Regular, AnyOfThemIsFoundByItsPlace) {
+  for (int i = 0; i < 1000; ++i) call(collective(1 + i % 3, 64), 1'000 + i, i % 50 ? 100 : 1u << 30, i % 2);
+  open(collective(1, 64));
+  TraceFile trace = recording_.read();
+  std::size_t seen = 0;
+  for (const RecordSpan& span : trace.records()) {
+    std::vector<Record> in_order;
+    for (const Record& record : span.records) in_order.push_back(record);
+    ASSERT_EQ(in_order.size(), span.records.size());
+    RecordReader reader(span.records);
+    for (std::size_t i = in_order.size(); i-- > 0; ++seen) {
+      Record single = span.records[i];
+      ASSERT_EQ(std::memcmp(&single, &in_order[i], sizeof(Record)), 0) << i;
+      ASSERT_EQ(std::memcmp(&reader[i], &in_order[i], sizeof(Record)), 0) << i;
+    }
+  }
+  EXPECT_EQ(seen, 1001u);
+}
+
 }  // namespace
 }  // namespace ddpscope::trace
