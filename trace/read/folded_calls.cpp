@@ -4,17 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "trace/read/load.h"
+
 namespace ddpscope::trace {
-namespace {
-
-template <class T>
-T load(std::span<const unsigned char> bytes, std::size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
-
-}  // namespace
 
 FoldedCalls::FoldedCalls(std::span<const unsigned char> chunk) : chunk_(chunk) {
   auto header = load<ChunkHeader>(chunk, 0);

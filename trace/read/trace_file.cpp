@@ -10,17 +10,11 @@
 #include <iterator>
 
 #include "trace/read/clock_readings.h"
+#include "trace/read/load.h"
 #include "trace/read/soundness.h"
 
 namespace ddpscope::trace {
 namespace {
-
-template <class T>
-T load(std::span<const unsigned char> bytes, std::size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
 
 bool sound(const ChunkHeader& chunk, std::size_t offset) {
   return chunk.magic == kChunkMagic && chunk.offset == offset && chunk.bytes >= kPageBytes &&
