@@ -6,6 +6,7 @@
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/reports/escape.h"
+#include "collector/reports/report.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -24,9 +25,8 @@ std::size_t files_of_role(const Job& job, model::Role role) {
 
 void print_job(const Job& job) {
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
-  fmt::print("job       {} ranks (world size {}), {} processes on {} host{}, attempt {}{}\n",
-             job.ranks().size(), job.world_size, job.processes.size(), job.hosts.size(),
-             job.hosts.size() == 1 ? "" : "s", job.attempt,
+  fmt::print("job       {} on {} host{}, world size {}, attempt {}{}\n", reports::size_text(job),
+             job.hosts.size(), job.hosts.size() == 1 ? "" : "s", job.world_size, job.attempt,
              job.other_attempts ? fmt::format(" ({} other attempts in the folder)", job.other_attempts) : "");
   fmt::print("roles     {} rank, {} worker, {} launcher, {} other\n", files_of_role(job, model::Role::kRank),
              files_of_role(job, model::Role::kWorker), files_of_role(job, model::Role::kLauncher),

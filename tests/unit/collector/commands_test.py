@@ -233,7 +233,7 @@ def test_dump_prints_every_record(trace):
 def test_info_names_ranks(trace):
     result = ddpscope("info", trace)
     assert result.returncode == 0
-    assert "2 ranks (world size 2)" in result.stdout
+    assert "2 ranks, 2 processes on 1 host, world size 2" in result.stdout
 
 
 def test_one_rank_alone_is_not_called_healthy(tmp_path):
