@@ -1,85 +1,52 @@
-// Longest common subsequences of item streams, and coverage of the first epoch.
+// Longest common subsequences of the ranks' orders, and coverage of the first epoch.
 #include "collector/detectors/sample_overlap.h"
 
 #include <algorithm>
-#include <bit>
-#include <utility>
 
 #include "collector/patterns/longest_rise.h"
 
 namespace ddpscope::detectors {
 namespace {
 
-using files::Item;
-using files::ItemStream;
-using patterns::TrainingReads;
-
 constexpr std::size_t kSamePercent = 90;
 
-// Which of so many items were met.
-class ItemSet {
+// What would be each rank's part of the samples, and in how many of the parts each sample is.
+class Parts {
  public:
-  explicit ItemSet(std::size_t items) : met_(items) {}
+  explicit Parts(std::size_t samples) : holders_(samples) {}
 
-  bool insert(std::uint32_t item) {
-    if (met_[item]) return false;
-    met_[item] = true;
-    ++size_;
-    return true;
+  void add(const std::vector<std::uint32_t>& part) {  // samples by number, none twice
+    for (std::uint32_t sample : part) ++holders_[sample];
+    sum_ += part.size();
+    sum_of_squares_ += part.size() * part.size();
   }
-  std::size_t size() const { return size_; }
-  std::size_t count_common(const ItemSet& other) const {
-    std::size_t count = 0;
-    for (std::size_t item = 0; item < met_.size(); ++item) count += met_[item] && other.met_[item];
-    return count;
+
+  // Summed over all pairs of ranks: what their parts share, against independent draws.
+  bool meet_by_chance() const {
+    std::size_t met = 0;
+    for (std::size_t holders : holders_) met += holders * (holders - 1) / 2;
+    std::size_t expected = (sum_ * sum_ - sum_of_squares_) / 2;  // times the samples
+    return 2 * met * holders_.size() >= expected;
   }
 
  private:
-  std::vector<bool> met_;
-  std::size_t size_ = 0;
+  std::vector<std::uint32_t> holders_;  // by sample
+  std::size_t sum_ = 0, sum_of_squares_ = 0;
 };
 
-ItemSet first_of(const std::vector<std::uint32_t>& order, std::size_t count, std::size_t items) {
-  ItemSet set(items);
-  for (std::size_t i = 0; i < std::min(count, order.size()); ++i) set.insert(order[i]);
-  return set;
-}
-
-// Summed over all pairs of ranks: what they share of their first `count` items, against independent draws.
-bool meet_by_chance(const std::vector<std::vector<std::uint32_t>>& orders, std::size_t count,
-                    std::size_t items) {
-  std::vector<ItemSet> parts;
-  for (const auto& order : orders) parts.push_back(first_of(order, count, items));
-  std::size_t met = 0, expected = 0;  // the latter times `items`
-  for (std::size_t a = 0; a < parts.size(); ++a)
-    for (std::size_t b = a + 1; b < parts.size(); ++b) {
-      met += parts[a].count_common(parts[b]);
-      expected += parts[a].size() * parts[b].size();
-    }
-  return 2 * met * items >= expected;
-}
-
-// Numbers keys in the order in which they are met. Keys are hashes, so their low bits are as good as any.
-class Numbering {
- public:
-  explicit Numbering(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
-
-  std::uint32_t operator()(std::uint64_t key) {
-    std::size_t mask = slots_.size() - 1, at = key & mask;
-    while (slots_[at].number && slots_[at].key != key) at = (at + 1) & mask;
-    if (!slots_[at].number) slots_[at] = {key, ++count_};
-    return slots_[at].number - 1;
+// Numbers of the different ones among the first `count`, as they come.
+std::vector<std::uint32_t> different(const std::vector<Sample>& reads, std::size_t count,
+                                     const SampleNumbers& numbers) {
+  std::vector<std::uint32_t> found;
+  std::vector<bool> met(numbers.size());
+  for (std::size_t i = 0; i < std::min(count, reads.size()); ++i) {
+    std::uint32_t number = numbers.find(reads[i]);
+    if (number == SampleNumbers::kUnknown || met[number]) continue;
+    met[number] = true;
+    found.push_back(number);
   }
-  std::size_t count() const { return count_; }
-
- private:
-  struct Slot {
-    std::uint64_t key;
-    std::uint32_t number;  // from 1; 0: free
-  };
-  std::vector<Slot> slots_;
-  std::uint32_t count_ = 0;
-};
+  return found;
+}
 
 // Positions all over an order, without a period that the order might have too.
 constexpr std::size_t kProbes = 64;
@@ -87,75 +54,41 @@ std::size_t probe(std::size_t number, std::size_t size) { return number * 0x9E37
 
 }  // namespace
 
-// Where each item stands in one order.
+// Where each sample stands in one order.
 class SampleOverlap::Places {
  public:
-  Places(const Numbers& order, std::size_t items) : size_(order.size()), place_(items, kNowhere) {
-    for (std::uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+  explicit Places(const SampleOrder& order) : places_(order.samples.size()) {
+    for (Sample sample : order.samples) places_.add(sample);
   }
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return places_.size(); }
 
   // False: far less than 90 % of the shorter order is in the other one, of which a few probes convince.
-  bool may_agree(const Numbers& order) const {
-    if (order.size() < kProbes || order.size() > 2 * size_) return true;
+  bool may_agree(const std::vector<Sample>& order) const {
+    if (order.size() < kProbes || order.size() > 2 * size()) return true;
     std::size_t found = 0;
-    for (std::size_t i = 0; i < kProbes; ++i) found += place_[order[probe(i, order.size())]] != kNowhere;
-    return 2 * found * order.size() >= kProbes * std::min(order.size(), size_);
+    for (std::size_t i = 0; i < kProbes; ++i)
+      found += places_.find(order[probe(i, order.size())]) != SampleNumbers::kUnknown;
+    return 2 * found * order.size() >= kProbes * std::min(order.size(), size());
   }
 
   // Length of the longest common subsequence. In sequences without repetitions it is the longest increasing
   // row of places.
-  std::size_t count_in_order(const Numbers& order) const {
-    Numbers places;
-    for (std::uint32_t item : order)
-      if (place_[item] != kNowhere) places.push_back(place_[item]);
+  std::size_t count_in_order(const std::vector<Sample>& order) const {
+    std::vector<std::uint32_t> places;
+    for (Sample sample : order)
+      if (std::uint32_t place = places_.find(sample); place != SampleNumbers::kUnknown)
+        places.push_back(place);
     return patterns::longest_rise(places);
   }
 
  private:
-  static constexpr std::uint32_t kNowhere = ~0u;
-  std::size_t size_;
-  Numbers place_;
+  SampleNumbers places_;  // nothing is repeated, so that a sample's number is its place
 };
 
-const SampleOverlap::Numbers& SampleOverlap::Rank::order(std::size_t number) const {
-  return number == 0 ? by_itself.once : by_workers[number - 1].once;
-}
-
-SampleOverlap::SampleOverlap(const std::vector<TrainingReads>& ranks) : reads_(ranks) {
-  std::size_t most = 0;
-  for (const TrainingReads& rank : ranks) most += rank.count();
-  Numbering numbering(most);
-  auto number = [&](const ItemStream& stream) {
-    Stream numbers;
-    numbers.all.reserve(stream.items.size());
-    for (const Item& item : stream.items) numbers.all.push_back(numbering(item.key));
-    return numbers;
-  };
-  for (const TrainingReads& rank : ranks) {
-    Rank& own = ranks_.emplace_back();
-    for (const ItemStream& worker : rank.by_workers) own.by_workers.push_back(number(worker));
-    own.by_itself = number(rank.by_itself);
-  }
-  items_ = numbering.count();
-  // Without repetitions: pages of an index come again and again, and the next epoch is the same items again.
-  std::vector<std::uint32_t> met(items_);  // the last stream that held an item
-  std::uint32_t stream_number = 0;
-  auto drop_repetitions = [&](Stream& stream) {
-    ++stream_number;
-    for (std::uint32_t item : stream.all)
-      if (std::exchange(met[item], stream_number) != stream_number) stream.once.push_back(item);
-  };
-  for (Rank& rank : ranks_) {
-    for (Stream& worker : rank.by_workers) drop_repetitions(worker);
-    drop_repetitions(rank.by_itself);
-  }
-}
-
-bool SampleOverlap::agrees(const std::vector<Places>& places, const Rank& rank) const {
+bool SampleOverlap::agrees(const std::vector<Places>& places, const RankSamples& rank) const {
   std::size_t in_order = 0, compared = 0;
   for (std::size_t pair = 0; pair < std::min(places.size(), rank.orders()); ++pair) {
-    const Numbers& order = rank.order(pair);
+    const std::vector<Sample>& order = rank.order(pair).samples;
     if (order.empty() || places[pair].size() == 0) continue;
     compared += std::min(order.size(), places[pair].size());
     if (places[pair].may_agree(order)) in_order += places[pair].count_in_order(order);
@@ -166,40 +99,37 @@ bool SampleOverlap::agrees(const std::vector<Places>& places, const Rank& rank) 
 std::vector<std::size_t> SampleOverlap::in_order_with(std::size_t rank, std::size_t first) const {
   std::vector<Places> places;
   for (std::size_t pair = 0; pair < ranks_[rank].orders(); ++pair)
-    places.emplace_back(ranks_[rank].order(pair), items_);
+    places.emplace_back(ranks_[rank].order(pair));
   std::vector<std::size_t> same;
   for (std::size_t other = first; other < ranks_.size(); ++other)
     if (agrees(places, ranks_[other])) same.push_back(other);
   return same;
 }
 
-SampleOverlap::Numbers SampleOverlap::by_time(std::size_t rank) const {
-  std::vector<std::pair<std::int64_t, std::uint32_t>> order;
-  auto add = [&](const ItemStream& stream, const Stream& numbers) {
-    for (std::size_t i = 0; i < stream.items.size(); ++i)
-      order.emplace_back(stream.items[i].at_ns, numbers.all[i]);
-  };
-  add(reads_[rank].by_itself, ranks_[rank].by_itself);
-  for (std::size_t worker = 0; worker < reads_[rank].by_workers.size(); ++worker)
-    add(reads_[rank].by_workers[worker], ranks_[rank].by_workers[worker]);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  Numbers numbers;
-  for (const auto& [at, number] : order) numbers.push_back(number);
-  return numbers;
+std::optional<SampleNumbers> SampleOverlap::all_samples() const {
+  auto fewer = [](const RankSamples& a, const RankSamples& b) { return a.reads < b.reads; };
+  auto least = std::min_element(ranks_.begin(), ranks_.end(), fewer);
+  SampleNumbers all;
+  for (const RankSamples& rank : ranks_)
+    for (std::size_t i = 0; i < rank.orders(); ++i) {
+      for (Sample sample : rank.order(i).samples) all.add(sample);
+      std::size_t count = all.size();
+      if (least->reads < count + std::max(kEnoughItems, count / 10)) return std::nullopt;
+    }
+  return all;
 }
 
-bool SampleOverlap::each_reads_all() const {
-  auto goes_on = [&](const TrainingReads& rank) {
-    return rank.count() >= items_ + std::max(kEnoughItems, items_ / 10);
-  };
-  if (items_ < kEnoughItems || !std::all_of(reads_.begin(), reads_.end(), goes_on)) return false;
-  std::vector<Numbers> orders;
+bool SampleOverlap::each_reads_all(const FirstReads& first_reads) const {
+  std::optional<SampleNumbers> samples = all_samples();
+  if (!samples || samples->size() < kEnoughItems) return false;
+  std::size_t count = samples->size();
+  Parts parts(count);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    orders.push_back(by_time(rank));
-    if (first_of(orders.back(), items_, items_).size() * 100 < items_ * kSamePercent) return false;
+    std::vector<Sample> reads = first_reads(rank, count);
+    if (different(reads, count, *samples).size() * 100 < count * kSamePercent) return false;
+    parts.add(different(reads, count / ranks_.size(), *samples));
   }
-  return meet_by_chance(orders, items_ / orders.size(), items_);
+  return parts.meet_by_chance();
 }
 
 }  // namespace ddpscope::detectors

@@ -3,73 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <limits>
+#include <optional>
 #include <set>
-#include <unordered_map>
+#include <span>
 
 #include "collector/detectors/detector.h"
-#include "collector/detectors/sample_overlap.h"
+#include "collector/detectors/sample_groups.h"
 #include "collector/detectors/story.h"
-#include "collector/patterns/pipelines.h"
-#include "collector/patterns/replicas.h"
 
 namespace ddpscope::detectors {
 namespace {
 
 using files::Item;
-using patterns::TrainingReads;
 
 constexpr std::size_t kMaxEvidence = 16;
 constexpr std::size_t kMaxSetsTold = 4;
 
-// Ranks that reduce gradients with each other, and which of them train on the same samples.
-struct Group {
-  std::vector<TrainingReads> reads;
-  std::vector<std::vector<std::size_t>> classes;  // of two or more, indices of reads
-  bool in_order = false;                          // else: each all of it
-
-  bool shares(std::int32_t rank) const {
-    for (const auto& members : classes)
-      for (std::size_t member : members)
-        if (reads[member].rank == rank) return true;
-    return false;
-  }
-  bool holds(std::int32_t rank) const {
-    return std::any_of(reads.begin(), reads.end(), [&](const TrainingReads& r) { return r.rank == rank; });
-  }
-};
-
-void classify(Group& group, const patterns::Pipelines& pipelines) {
-  SampleOverlap overlap(group.reads);
-  auto joined = [&](std::size_t a, std::size_t b) {
-    return pipelines.joins(group.reads[a].rank, group.reads[b].rank);
-  };
-  std::vector<std::vector<std::size_t>> classes;
-  std::vector<bool> assigned(group.reads.size());
-  for (std::size_t front = 0; front < group.reads.size(); ++front) {
-    if (assigned[front]) continue;
-    classes.push_back({front});
-    for (std::size_t other : overlap.in_order_with(front, front + 1)) {
-      if (assigned[other] || joined(front, other)) continue;
-      assigned[other] = true;
-      classes.back().push_back(other);
-    }
-  }
-  std::erase_if(classes, [](const auto& members) { return members.size() < 2; });
-  group.in_order = !classes.empty();
-  bool pipeline = group.reads.size() > 1 && joined(0, group.reads.size() - 1);
-  if (classes.empty() && group.reads.size() > 1 && !pipeline && overlap.each_reads_all()) {
-    classes.emplace_back();
-    for (std::size_t i = 0; i < group.reads.size(); ++i) classes.back().push_back(i);
-  }
-  group.classes = std::move(classes);
-}
-
 // Ranks that share a model are given the same samples on purpose: if a rank also reduces with ranks none of
 // which reads what it reads, those are its data-parallel peers and the others are not.
-bool on_purpose(const std::vector<Group>& groups, std::int32_t rank) {
-  return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
-    return group.reads.size() > 1 && group.holds(rank) && !group.shares(rank);
+bool on_purpose(const std::vector<SampleGroup>& groups, std::int32_t rank) {
+  return std::any_of(groups.begin(), groups.end(), [&](const SampleGroup& group) {
+    return group.ranks.size() > 1 && group.holds(rank) && !group.shares(rank);
   });
 }
 
@@ -85,63 +40,73 @@ double median_step_ms(const Facts& facts) {
   return static_cast<double>(*median) * 1e-6;
 }
 
-// How a rank read each item for the first time, of those reads that have a record.
-using FirstReads = std::unordered_map<std::uint64_t, model::EventRef>;
-
-FirstReads find_first_reads(const TrainingReads& reads) {
-  FirstReads first;
-  for (const files::ItemStream* stream : reads.streams())
-    for (const Item& item : stream->items)
-      if (item.exact) first.try_emplace(item.key, model::EventRef{stream->process, item.place});
-  return first;
+SampleNumbers find_recorded(const RankSamples& rank) {
+  SampleNumbers recorded;
+  for (std::size_t i = 0; i < rank.orders(); ++i) {
+    const SampleOrder& order = rank.order(i);
+    for (std::size_t place = 0; place < order.samples.size(); ++place)
+      if (order.recorded[place]) recorded.add(order.samples[place]);
+  }
+  return recorded;
 }
 
-// An item that all of them read, the first in the order of the first rank: each rank's read of it. Empty if
-// no item is recorded in all.
-std::vector<model::EventRef> find_common_reads(const std::vector<const TrainingReads*>& sharing) {
-  std::vector<FirstReads> reads;
-  for (const TrainingReads* rank : sharing) reads.push_back(find_first_reads(*rank));
-  std::vector<model::EventRef> common;
-  for (const files::ItemStream* stream : sharing.front()->streams())
-    for (const Item& item : stream->items) {
-      auto has_it = [&](const FirstReads& rank) { return rank.contains(item.key); };
-      if (!std::all_of(reads.begin(), reads.end(), has_it)) continue;
-      for (const FirstReads& rank : reads) common.push_back(rank.at(item.key));
-      return common;
-    }
-  return common;
+// A sample of which all of them have a recorded read, the first in the order of the first rank.
+std::optional<Sample> find_common_sample(const std::vector<const RankSamples*>& sharing) {
+  std::vector<Sample> common;
+  auto add = [&](const SampleOrder& order) {
+    common.insert(common.end(), order.samples.begin(), order.samples.end());
+  };
+  for (const SampleOrder& worker : sharing.front()->by_workers) add(worker);
+  add(sharing.front()->by_itself);
+  for (const RankSamples* rank : sharing) {
+    SampleNumbers recorded = find_recorded(*rank);
+    std::erase_if(common, [&](Sample sample) { return recorded.find(sample) == SampleNumbers::kUnknown; });
+  }
+  return common.empty() ? std::nullopt : std::optional(common.front());
+}
+
+// The first of those reads that have a record.
+std::optional<model::EventRef> find_read(const patterns::TrainingReads& reads, Sample sample) {
+  for (const files::ItemStream* stream : reads.streams())
+    for (const Item& item : stream->items)
+      if (item.exact && sample_of(item) == sample) return model::EventRef{stream->process, item.place};
+  return std::nullopt;
 }
 
 class Story {
  public:
-  Story(const Facts& facts, const std::vector<Group>& groups) : facts_(facts) {
-    for (const Group& group : groups)
-      for (const auto& members : group.classes) add(groups, group, members);
+  Story(const Facts& facts, const std::vector<SampleGroup>& groups) : facts_(facts) {
+    for (const SampleGroup& group : groups)
+      for (const auto& members : group.shared) add(groups, group, members);
   }
 
   bool empty() const { return sets_.empty(); }
   findings::Finding tell();
 
  private:
-  void add(const std::vector<Group>& groups, const Group& group, const std::vector<std::size_t>& members) {
-    std::vector<const TrainingReads*> sharing;
+  void add(const std::vector<SampleGroup>& groups, const SampleGroup& group,
+           const std::vector<std::size_t>& members) {
+    std::vector<const RankSamples*> sharing;
     for (std::size_t member : members)
-      if (!on_purpose(groups, group.reads[member].rank)) sharing.push_back(&group.reads[member]);
+      if (!on_purpose(groups, group.ranks[member].rank)) sharing.push_back(&group.ranks[member]);
     if (sharing.size() < 2) return;
     if (!add_set(sharing)) return;
     in_order_ = in_order_ || group.in_order;
     std::size_t others = sharing.size() - 1;
-    for (const TrainingReads* reads : sharing) widen(*reads);
+    for (const RankSamples* rank : sharing) {
+      first_ns_ = std::min(first_ns_, rank->first_ns);
+      last_ns_ = std::max(last_ns_, rank->last_ns);
+    }
     sharing.resize(std::min(sharing.size(), kMaxEvidence));
-    std::vector<model::EventRef> common = find_common_reads(sharing);
-    for (std::size_t i = 0; i < common.size(); ++i) add_evidence(*sharing[i], common[i], others);
+    add_evidence(group, sharing, others);
   }
 
-  bool add_set(const std::vector<const TrainingReads*>& sharing);
+  bool add_set(const std::vector<const RankSamples*>& sharing);
   std::string list_sets() const;
   double share() const;
-  void widen(const TrainingReads& reads);
-  void add_evidence(const TrainingReads& reads, model::EventRef read, std::size_t others);
+  void add_evidence(const SampleGroup& group, const std::vector<const RankSamples*>& sharing,
+                    std::size_t others);
+  void add_evidence(const RankSamples& rank, model::EventRef read, std::size_t others);
 
   const Facts& facts_;
   std::vector<std::set<std::int32_t>> sets_;  // each: ranks that share their samples
@@ -152,9 +117,9 @@ class Story {
 };
 
 // False: it is part of one that is known. Ranks may reduce with each other on several communicators.
-bool Story::add_set(const std::vector<const TrainingReads*>& sharing) {
+bool Story::add_set(const std::vector<const RankSamples*>& sharing) {
   std::set<std::int32_t> ranks;
-  for (const TrainingReads* reads : sharing) ranks.insert(reads->rank);
+  for (const RankSamples* rank : sharing) ranks.insert(rank->rank);
   auto within = [](const std::set<std::int32_t>& part, const std::set<std::int32_t>& whole) {
     return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
   };
@@ -182,21 +147,24 @@ double Story::share() const {
   return 1 - static_cast<double>(sets_.size()) / static_cast<double>(ranks);
 }
 
-void Story::widen(const TrainingReads& reads) {
-  for (const files::ItemStream* stream : reads.streams()) {
-    first_ns_ = std::min(first_ns_, stream->items.front().at_ns);
-    last_ns_ = std::max(last_ns_, stream->items.back().at_ns);
-  }
+// One sample, and how each of them read it.
+void Story::add_evidence(const SampleGroup& group, const std::vector<const RankSamples*>& sharing,
+                         std::size_t others) {
+  if (evidence_.size() == kMaxEvidence) return;
+  std::optional<Sample> sample = find_common_sample(sharing);
+  if (!sample) return;
+  std::size_t told = std::min(sharing.size(), kMaxEvidence - evidence_.size());
+  for (const RankSamples* rank : std::span(sharing).first(told))
+    if (auto read = find_read(read_again(facts_.job, group, rank->rank), *sample))
+      add_evidence(*rank, *read, others);
 }
 
-void Story::add_evidence(const TrainingReads& reads, model::EventRef read, std::size_t others) {
-  if (evidence_.size() >= kMaxEvidence) return;
+void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::size_t others) {
   model::EventRef opening = files::opening_of(facts_.job, read);
-  findings::Evidence evidence =
-      evidence_of(facts_.job, read,
-                  fmt::format("one of {} samples that {} read; {} other rank{} read it too", reads.count(),
-                              reads.by_workers.empty() ? "the rank" : "its loader workers", others,
-                              others == 1 ? "" : "s"));
+  findings::Evidence evidence = evidence_of(
+      facts_.job, read,
+      fmt::format("one of {} samples that {} read; {} other rank{} read it too", rank.reads,
+                  rank.has_workers ? "its loader workers" : "the rank", others, others == 1 ? "" : "s"));
   if (evidence.stack.empty()) evidence.stack = stack_of(facts_.job, opening);
   evidence.file = files::path_of(facts_.job, opening);
   evidence_.push_back(std::move(evidence));
@@ -258,28 +226,10 @@ findings::Coverage explain_silence(bool grouped, bool replicas, bool scanned) {
 }  // namespace
 
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
-  std::vector<files::ItemStream> streams = files::find_item_streams(facts.job);
-  patterns::Deliveries deliveries(facts.job);
-  patterns::Pipelines pipelines(facts.collectives);
-  std::vector<Group> groups;
-  bool seen = false, replicas = true, scanned = false;
-  for (const patterns::DataParallelGroup& members : facts.data_parallel) {
-    patterns::GroupReads reads = find_training_reads(facts.job, streams, deliveries, members);
-    scanned = scanned || reads.scanned;
-    Group group{std::move(reads.ranks), {}};
-    auto enough = std::count_if(group.reads.begin(), group.reads.end(),
-                                [](const TrainingReads& own) { return own.count() >= kEnoughItems; });
-    if (enough > 1 && !hold_replicas(members, group.reads)) {
-      replicas = false;
-      continue;
-    }
-    seen = seen || enough > 1;
-    classify(group, pipelines);
-    groups.push_back(std::move(group));
-  }
-  if (Story story(facts, groups); !story.empty()) outcome.findings.push_back(story.tell());
-  if (!seen && facts.job.ranks().size() > 1)
-    outcome.coverage.push_back(explain_silence(!facts.data_parallel.empty(), replicas, scanned));
+  SampleGroups found = find_sample_groups(facts);
+  if (Story story(facts, found.groups); !story.empty()) outcome.findings.push_back(story.tell());
+  if (!found.compared && facts.job.ranks().size() > 1)
+    outcome.coverage.push_back(explain_silence(!facts.data_parallel.empty(), found.replicas, found.scanned));
 }
 
 }  // namespace ddpscope::detectors

@@ -147,11 +147,11 @@ class Reader {
 
 }  // namespace
 
-std::vector<ItemStream> find_item_streams(const model::Job& job) {
+std::vector<ItemStream> find_item_streams(const model::Job& job, std::int32_t rank) {
   std::vector<ItemStream> streams;
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    if (job.processes[i].rank < 0) continue;
-    ItemStream stream{job.processes[i].rank, i, {}};
+    if (job.processes[i].rank != rank) continue;
+    ItemStream stream{rank, i, job.processes[i].role == model::Role::kWorker};
     Reader(job, i, stream).read();
     if (!stream.items.empty()) streams.push_back(std::move(stream));
   }

@@ -24,17 +24,20 @@ struct Item {
 struct ItemStream {
   std::int32_t rank;
   std::uint32_t process;
-  trace::Table<Item> items;
+  bool by_worker = false;
+  trace::Table<Item> items = {};
   std::unordered_map<std::uint32_t, std::string_view> names = {};  // of paths by number, where known
   std::vector<std::int64_t> turns =
       {};  // when the threads that read files sent or received on a stream, ascending
 };
 
-// Streams of ranks and of the processes that work for them, in the order in which the processes started. A
+// Streams of a rank and of the processes that work for it, in the order in which the processes started. A
 // read that begins within the last one of its opening or where that ended adds no item: a file that is read
 // from its start to its end is one item, however many calls it takes (a reader of headers goes back a
 // little). Files of programs (code, libraries, packages) are left out, and what was opened for writing too.
-std::vector<ItemStream> find_item_streams(const model::Job& job);
+//
+// Of one rank at a time: a job's items together are as much memory as its trace.
+std::vector<ItemStream> find_item_streams(const model::Job& job, std::int32_t rank);
 
 // The opening that an event (a read, or an opening itself) belongs to.
 model::EventRef opening_of(const model::Job& job, model::EventRef event);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -43,38 +44,6 @@ std::int64_t begin_of(const DataParallelGroup& group) {
   return begin;
 }
 
-// Of one rank, from its second batch on. Calls that go on where the last one stopped are one record, and
-// batches may be taken two at a time: there were at least as many exchanges as stretches between batches in
-// which some begin or end, and at most as many as batches.
-struct Exchanges {
-  double sent = 0, received = 0;
-  double least = 0, most = 0;  // how many
-};
-
-Exchanges find_exchanges(const Traffic& traffic, std::vector<std::int64_t> taken, std::int64_t from_ns) {
-  taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
-  auto after = [&](std::int64_t time) {
-    return std::upper_bound(taken.begin(), taken.end(), time) - taken.begin();
-  };
-  auto first = after(from_ns);
-  std::set<std::ptrdiff_t> rounds;
-  Exchanges sum;
-  auto add = [&](const std::vector<Transfer>& transfers, double& bytes) {
-    for (const Transfer& transfer : transfers) {
-      auto round = after(transfer.at_ns);
-      if (round <= first) continue;
-      rounds.insert(round);
-      rounds.insert(after(transfer.until_ns));
-      bytes += static_cast<double>(transfer.bytes);
-    }
-  };
-  add(traffic.sent, sum.sent);
-  add(traffic.received, sum.received);
-  sum.least = static_cast<double>(rounds.size());
-  sum.most = static_cast<double>(std::ssize(taken) - first);
-  return sum;
-}
-
 bool fits(double bytes, const Exchanges& exchanges, double expected) {
   return bytes >= expected * exchanges.least * (1 - kTolerance) &&
          bytes <= expected * exchanges.least * kMostUnseen &&
@@ -91,15 +60,37 @@ bool all_reduce_models_of(double bytes, std::size_t ranks, const std::vector<Exc
 
 }  // namespace
 
-bool hold_replicas(const DataParallelGroup& group, const std::vector<TrainingReads>& reads) {
+Exchanges find_exchanges(const DataParallelGroup& group, std::int32_t rank,
+                         const std::vector<std::int64_t>& taken_ns) {
+  Exchanges sum;
+  auto traffic = group.traffic.find(rank);
+  if (traffic == group.traffic.end()) return sum;
+  std::vector<std::int64_t> taken;
+  std::unique_copy(taken_ns.begin(), taken_ns.end(), std::back_inserter(taken));
+  auto after = [&](std::int64_t time) {
+    return std::upper_bound(taken.begin(), taken.end(), time) - taken.begin();
+  };
+  auto first = after(begin_of(group));
+  std::set<std::ptrdiff_t> rounds;
+  auto add = [&](const std::vector<Transfer>& transfers, double& bytes) {
+    for (const Transfer& transfer : transfers) {
+      auto round = after(transfer.at_ns);
+      if (round <= first) continue;
+      rounds.insert(round);
+      rounds.insert(after(transfer.until_ns));
+      bytes += static_cast<double>(transfer.bytes);
+    }
+  };
+  add(traffic->second.sent, sum.sent);
+  add(traffic->second.received, sum.received);
+  sum.least = static_cast<double>(rounds.size());
+  sum.most = static_cast<double>(std::ssize(taken) - first);
+  return sum;
+}
+
+bool hold_replicas(const DataParallelGroup& group, const std::vector<Exchanges>& exchanges) {
   if (group.traffic.empty()) return true;
   double model = bytes_of_model(group);
-  std::vector<Exchanges> exchanges;
-  for (const TrainingReads& own : reads) {
-    auto traffic = group.traffic.find(own.rank);
-    if (traffic == group.traffic.end()) return false;
-    exchanges.push_back(find_exchanges(traffic->second, own.taken_ns, begin_of(group)));
-  }
   return model > 0 && all_reduce_models_of(model, group.traffic.size(), exchanges);
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "collector/model/numbering.h"
 #include "collector/patterns/longest_rise.h"
 
 namespace ddpscope::patterns {
@@ -35,11 +36,11 @@ std::size_t rise_of(Picks picks) {
 class Sorter {
  public:
   explicit Sorter(const ItemStream& stream) : stream_(stream) {
-    std::unordered_set<std::uint64_t> met;
+    model::Numbering<std::uint64_t> met(stream.items.size());
     Picks visit;
     std::uint32_t path = 0;
     for (const Item& item : stream.items) {
-      if (!met.insert(item.key).second) continue;
+      if (!met.add_new(item.key)) continue;
       if (item.path != path) add_visit(path, visit);
       path = item.path;
       visit.push_back(item.offset);

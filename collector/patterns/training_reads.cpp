@@ -2,9 +2,9 @@
 #include "collector/patterns/training_reads.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
+#include "collector/patterns/deliveries.h"
 #include "collector/patterns/samples.h"
 
 namespace ddpscope::patterns {
@@ -55,74 +55,62 @@ class Stretches {
   std::size_t most_ = 0;
 };
 
-bool is_worker(const model::Job& job, const ItemStream& stream) {
-  return job.processes[stream.process].role == model::Role::kWorker;
-}
-
 // When the rank took what this process read; when it was read, if that is all that is known.
-std::vector<std::int64_t> taken_from(const model::Job& job, const ItemStream& stream,
-                                     const Deliveries& deliveries) {
+std::vector<std::int64_t> taken_from(const ItemStream& stream, const Deliveries& deliveries) {
   std::vector<std::int64_t> times;
-  if (is_worker(job, stream)) times = deliveries.of(stream.process);
+  if (stream.by_worker) times = deliveries.of(stream.process);
   if (times.empty())
     for (const Item& item : stream.items)
-      if (item.exact || is_worker(job, stream)) times.push_back(item.at_ns);
+      if (item.exact || stream.by_worker) times.push_back(item.at_ns);
   return times;
 }
 
 class Selector {
  public:
-  Selector(const model::Job& job, std::vector<const ItemStream*> streams, const Deliveries& deliveries,
-           const std::vector<std::int64_t>& reductions, std::size_t rounds)
-      : job_(job),
-        streams_(std::move(streams)),
-        reductions_(reductions),
-        rounds_(rounds),
-        stretches_(reductions) {
+  Selector(const RankReads& reads, const std::vector<std::int64_t>& reductions_ns, std::size_t rounds)
+      : reads_(reads), reductions_ns_(reductions_ns), rounds_(rounds), stretches_(reductions_ns) {
     std::set<std::int64_t> times;  // workers of one loader share a queue
-    for (const ItemStream* stream : streams_) {
-      taken_.push_back(taken_from(job, *stream, deliveries));
-      if (is_worker(job, *stream)) {
-        times.insert(taken_.back().begin(), taken_.back().end());
+    for (std::size_t i = 0; i < reads.streams.size(); ++i) {
+      const std::vector<std::int64_t>& taken = reads.taken_ns[i];
+      if (reads.streams[i].by_worker) {
+        times.insert(taken.begin(), taken.end());
       } else {
-        for (std::int64_t time : taken_.back()) stretches_.take(time);
+        for (std::int64_t time : taken) stretches_.take(time);
       }
     }
     for (std::int64_t time : times) stretches_.take(time);
     stretches_.judge();
   }
 
-  TrainingReads select(std::int32_t rank) const {
-    TrainingReads reads{rank, {}, {rank, 0, {}}, {}};
-    for (const auto& taken : taken_) reads.taken_ns.insert(reads.taken_ns.end(), taken.begin(), taken.end());
-    std::sort(reads.taken_ns.begin(), reads.taken_ns.end());
-    for (std::size_t i = 0; i < streams_.size(); ++i) {
-      const ItemStream& stream = *streams_[i];
-      if (is_worker(job_, stream)) {
-        if (feeds_training(taken_[i])) reads.by_workers.push_back(stream);
+  // Takes them out of `streams`, which are the rank's.
+  TrainingReads select(std::vector<ItemStream>& streams) const {
+    TrainingReads reads{reads_.rank, {}, {reads_.rank, 0}};
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (streams[i].by_worker) {
+        if (feeds_training(reads_.taken_ns[i])) reads.by_workers.push_back(std::move(streams[i]));
         continue;
       }
-      reads.by_itself.process = stream.process;
-      reads.by_itself.names = stream.names;
-      std::copy_if(stream.items.begin(), stream.items.end(), std::back_inserter(reads.by_itself.items),
-                   [&](const Item& item) { return item.exact && stretches_.training(item.at_ns); });
+      std::erase_if(streams[i].items,
+                    [&](const Item& item) { return !item.exact || !stretches_.training(item.at_ns); });
+      // Two processes may claim one rank; places are within one.
+      if (streams[i].items.size() > reads.by_itself.items.size()) reads.by_itself = std::move(streams[i]);
     }
     return reads;
   }
 
   // At least an item a round, and something taken in half of the rounds, over the time in which it took any.
-  bool round_by_round(const TrainingReads& reads) const {
-    std::int64_t first = reductions_.back(), last = 0;
-    for (const auto& taken : taken_)
+  bool round_by_round(std::size_t items) const {
+    std::int64_t first = reductions_ns_.back(), last = 0;
+    for (const auto& taken : reads_.taken_ns)
       for (std::int64_t time : taken) {
         first = std::min(first, time);
         last = std::max(last, time);
       }
     auto within = static_cast<std::size_t>(
-        std::count_if(reductions_.begin(), reductions_.end(),
+        std::count_if(reductions_ns_.begin(), reductions_ns_.end(),
                       [&](std::int64_t time) { return time >= first && time <= last; }));
-    std::size_t rounds = within * rounds_ / reductions_.size();
-    return reads.count() >= rounds && stretches_.count_training() * 2 >= rounds;
+    std::size_t rounds = within * rounds_ / reductions_ns_.size();
+    return items >= rounds && stretches_.count_training() * 2 >= rounds;
   }
 
  private:
@@ -132,15 +120,27 @@ class Selector {
     return good > 0 && good * 2 >= taken.size();
   }
 
-  const model::Job& job_;
-  std::vector<const ItemStream*> streams_;
-  const std::vector<std::int64_t>& reductions_;  // times
+  const RankReads& reads_;
+  const std::vector<std::int64_t>& reductions_ns_;
   std::size_t rounds_;
   Stretches stretches_;
-  std::vector<std::vector<std::int64_t>> taken_;  // by stream
 };
 
 }  // namespace
+
+std::vector<std::int64_t> RankReads::all_taken_ns() const {
+  std::vector<std::int64_t> all;
+  for (const auto& taken : taken_ns) all.insert(all.end(), taken.begin(), taken.end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+RankReads find_rank_reads(const model::Job& job, std::int32_t rank) {
+  RankReads reads{rank, files::find_item_streams(job, rank), {}};
+  Deliveries deliveries(job, rank);
+  for (const ItemStream& stream : reads.streams) reads.taken_ns.push_back(taken_from(stream, deliveries));
+  return reads;
+}
 
 std::size_t TrainingReads::count() const {
   std::size_t count = 0;
@@ -156,24 +156,18 @@ std::vector<const ItemStream*> TrainingReads::streams() const {
   return all;
 }
 
-GroupReads find_training_reads(const model::Job& job, const std::vector<ItemStream>& streams,
-                               const Deliveries& deliveries, const DataParallelGroup& group) {
-  GroupReads all;
-  for (const auto& [rank, reductions] : group.of_rank) {
-    std::vector<const ItemStream*> own;
-    for (const ItemStream& stream : streams)
-      if (stream.rank == rank) own.push_back(&stream);
-    std::vector<std::int64_t> times = reductions.times.all();
-    Selector selector(job, std::move(own), deliveries, times, reductions.rounds);
-    TrainingReads reads = selector.select(rank);
-    std::size_t before = reads.count();
-    if (before == 0 || !selector.round_by_round(reads)) continue;
-    for (ItemStream& worker : reads.by_workers) keep_samples(worker, worker.turns);
-    keep_samples(reads.by_itself, times);
-    all.scanned = all.scanned || reads.count() < before;
-    if (reads.count() > 0 && selector.round_by_round(reads)) all.ranks.push_back(std::move(reads));
-  }
-  return all;
+TrainingReads find_training_reads(RankReads reads, const Reductions& reductions) {
+  const std::vector<std::int64_t> reductions_ns = reductions.times.all();
+  TrainingReads none{reads.rank, {}, {reads.rank, 0}};
+  Selector selector(reads, reductions_ns, reductions.rounds);
+  TrainingReads training = selector.select(reads.streams);
+  std::size_t all = training.count();
+  if (all == 0 || !selector.round_by_round(all)) return none;
+  for (ItemStream& worker : training.by_workers) keep_samples(worker, worker.turns);
+  keep_samples(training.by_itself, reductions_ns);
+  std::size_t samples = training.count();
+  training.scanned = none.scanned = samples < all;
+  return samples > 0 && selector.round_by_round(samples) ? std::move(training) : std::move(none);
 }
 
 }  // namespace ddpscope::patterns

@@ -1,20 +1,28 @@
 // Which of the items that a rank and its workers read it trains on.
 #pragma once
-#include <map>
 #include <vector>
 
 #include "collector/files/read_items.h"
-#include "collector/patterns/deliveries.h"
 #include "collector/patterns/gradient_traffic.h"
 
 namespace ddpscope::patterns {
+
+// All that is read for a rank, and when the rank took it.
+struct RankReads {
+  std::int32_t rank;
+  std::vector<files::ItemStream> streams;           // in the order in which their processes started
+  std::vector<std::vector<std::int64_t>> taken_ns;  // by stream, ascending
+
+  std::vector<std::int64_t> all_taken_ns() const;  // ascending
+};
+RankReads find_rank_reads(const model::Job& job, std::int32_t rank);
 
 // Of one rank. Each stream in the order of reading, workers in the order of their start.
 struct TrainingReads {
   std::int32_t rank;
   std::vector<files::ItemStream> by_workers;
   files::ItemStream by_itself;
-  std::vector<std::int64_t> taken_ns = {};  // when the rank took batches, or read them itself; ascending
+  bool scanned = false;  // something was left out that tells nothing of samples (samples.h)
 
   std::size_t count() const;
   std::vector<const files::ItemStream*> streams() const;  // those that hold something
@@ -24,14 +32,9 @@ struct TrainingReads {
 // the rank takes several times more than in most is an evaluation, or the filling of a queue; what it takes
 // before the first reduction or after the last may be anything (weights, configuration, a final evaluation).
 // What a worker has read ahead counts when its rank takes it: a worker feeds the training if half of what is
-// taken from it is. Of what is left, samples are what samples.h says. Nothing is returned for a rank that
-// takes something in less than half of the rounds (it trains on other data), or less than an item a round
-// (its files hold many samples each, and which of them it uses is not seen).
-struct GroupReads {
-  std::vector<TrainingReads> ranks;
-  bool scanned = false;  // something was left out that tells nothing of samples (samples.h)
-};
-GroupReads find_training_reads(const model::Job& job, const std::vector<files::ItemStream>& streams,
-                               const Deliveries& deliveries, const DataParallelGroup& group);
+// taken from it is. Of what is left, samples are what samples.h says. Nothing is left of a rank that takes
+// something in less than half of the rounds (it trains on other data), or less than an item a round (its
+// files hold many samples each, and which of them it uses is not seen).
+TrainingReads find_training_reads(RankReads reads, const Reductions& reductions);
 
 }  // namespace ddpscope::patterns

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_set>
+#include <set>
 
 #include "collector/files/read_items.h"
+#include "collector/model/numbering.h"
 #include "collector/patterns/training_steps.h"
 
 namespace ddpscope::patterns {
@@ -60,7 +61,7 @@ class Passes {
 
   void add(const ItemStream& stream) {
     for (const Item& item : stream.items) {
-      different_.insert(item.key);
+      different_.add(item.key);
       ++reads_;
       training_.last_ns = std::max(training_.last_ns, item.at_ns);
       if (!item.exact || (known_ && item.at_ns >= training_.first_ns)) continue;
@@ -79,11 +80,19 @@ class Passes {
   }
 
  private:
-  std::unordered_set<std::uint64_t> different_;
+  model::Numbering<std::uint64_t> different_;
   std::size_t reads_ = 0;
   bool known_ = false;  // when the first was read
   Training training_;
 };
+
+// Workers show what is read for a rank, whether it left a trace of its own or not.
+std::set<std::int32_t> ranks_read_for(const model::Job& job) {
+  std::set<std::int32_t> ranks;
+  for (const model::Process& process : job.processes)
+    if (process.rank >= 0) ranks.insert(process.rank);
+  return ranks;
+}
 
 }  // namespace
 
@@ -93,11 +102,12 @@ std::vector<Training> find_trainings(const model::Job& job) {
     if (job.processes[process].role != model::Role::kRank) continue;
     if (auto training = Updates(job, process).find()) found.emplace(training->rank, *training);
   }
-  std::map<std::int32_t, Passes> passes;
-  for (const ItemStream& stream : files::find_item_streams(job))
-    if (!found.contains(stream.rank)) passes.try_emplace(stream.rank, stream.rank).first->second.add(stream);
-  for (auto& [rank, own] : passes)
-    if (auto training = own.find()) found.emplace(rank, *training);
+  for (std::int32_t rank : ranks_read_for(job)) {
+    if (found.contains(rank)) continue;
+    Passes passes(rank);
+    for (const ItemStream& stream : files::find_item_streams(job, rank)) passes.add(stream);
+    if (auto training = passes.find()) found.emplace(rank, *training);
+  }
   std::vector<Training> trainings;
   for (const auto& [rank, training] : found) trainings.push_back(training);
   return trainings;

@@ -1,0 +1,131 @@
+// Reads rank by rank, for all groups that a rank is in; compares group by group.
+#include "collector/detectors/sample_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "collector/detectors/sample_overlap.h"
+#include "collector/patterns/pipelines.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using patterns::TrainingReads;
+
+// Of which groups each rank is.
+std::map<std::int32_t, std::vector<SampleGroup*>> groups_by_rank(std::vector<SampleGroup>& groups) {
+  std::map<std::int32_t, std::vector<SampleGroup*>> of_rank;
+  for (SampleGroup& group : groups)
+    for (const auto& [rank, reductions] : group.members->of_rank) of_rank[rank].push_back(&group);
+  return of_rank;
+}
+
+// True: something of the rank's reading tells nothing of samples.
+bool add_rank(SampleGroup& group, patterns::RankReads reads) {
+  std::int32_t rank = reads.rank;
+  patterns::Exchanges exchanges = find_exchanges(*group.members, rank, reads.all_taken_ns());
+  TrainingReads training = find_training_reads(std::move(reads), group.members->of_rank.at(rank));
+  if (training.count() > 0) {
+    group.ranks.push_back(keep_orders(training));
+    group.exchanges.push_back(exchanges);
+  }
+  return training.scanned;
+}
+
+void read_ranks(const model::Job& job, SampleGroups& found) {
+  for (auto& [rank, groups] : groups_by_rank(found.groups)) {
+    patterns::RankReads reads = patterns::find_rank_reads(job, rank);
+    for (SampleGroup* group : groups) {
+      bool last = group == groups.back();
+      bool scanned = add_rank(*group, last ? std::move(reads) : reads);
+      found.scanned = found.scanned || scanned;
+    }
+  }
+}
+
+bool enough(const SampleGroup& group) {
+  return std::count_if(group.ranks.begin(), group.ranks.end(),
+                       [](const RankSamples& own) { return own.reads >= kEnoughItems; }) > 1;
+}
+
+class Comparison {
+ public:
+  Comparison(const model::Job& job, SampleGroup& group, const patterns::Pipelines& pipelines)
+      : job_(job), group_(group), pipelines_(pipelines), overlap_(group.ranks) {}
+
+  void find_shared() {
+    group_.shared = sets_in_order();
+    group_.in_order = !group_.shared.empty();
+    std::size_t ranks = group_.ranks.size();
+    if (group_.in_order || ranks < 2 || joined(0, ranks - 1)) return;
+    auto first_reads = [&](std::size_t rank, std::size_t most) {
+      return first_in_time(read_again(job_, group_, group_.ranks[rank].rank), most);
+    };
+    if (!overlap_.each_reads_all(first_reads)) return;
+    group_.shared.emplace_back();
+    for (std::size_t rank = 0; rank < ranks; ++rank) group_.shared.back().push_back(rank);
+  }
+
+ private:
+  bool joined(std::size_t a, std::size_t b) const {
+    return pipelines_.joins(group_.ranks[a].rank, group_.ranks[b].rank);
+  }
+
+  std::vector<std::vector<std::size_t>> sets_in_order() const {
+    std::vector<std::vector<std::size_t>> sets;
+    std::vector<bool> assigned(group_.ranks.size());
+    for (std::size_t front = 0; front < group_.ranks.size(); ++front) {
+      if (assigned[front]) continue;
+      sets.push_back({front});
+      for (std::size_t other : overlap_.in_order_with(front, front + 1)) {
+        if (assigned[other] || joined(front, other)) continue;
+        assigned[other] = true;
+        sets.back().push_back(other);
+      }
+    }
+    std::erase_if(sets, [](const auto& members) { return members.size() < 2; });
+    return sets;
+  }
+
+  const model::Job& job_;
+  SampleGroup& group_;
+  const patterns::Pipelines& pipelines_;
+  SampleOverlap overlap_;
+};
+
+}  // namespace
+
+bool SampleGroup::shares(std::int32_t rank) const {
+  for (const auto& set : shared)
+    for (std::size_t member : set)
+      if (ranks[member].rank == rank) return true;
+  return false;
+}
+
+bool SampleGroup::holds(std::int32_t rank) const {
+  return std::any_of(ranks.begin(), ranks.end(), [&](const RankSamples& own) { return own.rank == rank; });
+}
+
+SampleGroups find_sample_groups(const Facts& facts) {
+  SampleGroups found;
+  for (const patterns::DataParallelGroup& members : facts.data_parallel) found.groups.push_back({&members});
+  read_ranks(facts.job, found);
+  std::erase_if(found.groups, [&](const SampleGroup& group) {
+    bool left_out = enough(group) && !hold_replicas(*group.members, group.exchanges);
+    found.replicas = found.replicas && !left_out;
+    return left_out;
+  });
+  patterns::Pipelines pipelines(facts.collectives);
+  for (SampleGroup& group : found.groups) {
+    found.compared = found.compared || enough(group);
+    Comparison(facts.job, group, pipelines).find_shared();
+  }
+  return found;
+}
+
+TrainingReads read_again(const model::Job& job, const SampleGroup& group, std::int32_t rank) {
+  return find_training_reads(patterns::find_rank_reads(job, rank), group.members->of_rank.at(rank));
+}
+
+}  // namespace ddpscope::detectors

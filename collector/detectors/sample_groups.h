@@ -1,0 +1,35 @@
+// Which ranks train on the same samples: rank by rank their orders are read, then the orders are compared.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collector/detectors/detector.h"
+#include "collector/detectors/sample_orders.h"
+#include "collector/patterns/replicas.h"
+
+namespace ddpscope::detectors {
+
+// Ranks that reduce gradients with each other, as far as they are seen to train.
+struct SampleGroup {
+  const patterns::DataParallelGroup* members;
+  std::vector<RankSamples> ranks = {};                // ascending
+  std::vector<patterns::Exchanges> exchanges = {};    // by rank
+  std::vector<std::vector<std::size_t>> shared = {};  // sets of two or more that train on the same samples
+  bool in_order = false;                              // they do so in the same order; else: each all of it
+
+  bool shares(std::int32_t rank) const;
+  bool holds(std::int32_t rank) const;
+};
+
+struct SampleGroups {
+  std::vector<SampleGroup> groups;
+  bool compared = false;  // two ranks read enough to say something
+  bool replicas = true;   // none is left out because its ranks don't show that they hold one model
+  bool scanned = false;   // something was left out that tells nothing of samples (patterns/samples.h)
+};
+SampleGroups find_sample_groups(const Facts& facts);
+
+// What is not kept of a rank, once more.
+patterns::TrainingReads read_again(const model::Job& job, const SampleGroup& group, std::int32_t rank);
+
+}  // namespace ddpscope::detectors
