@@ -265,7 +265,7 @@ def test_a_relative_folder_of_a_job_that_changes_its_own(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     result = ddpscope("run", "-o", "t", "--", "sh", "-c", "cd elsewhere; " + WRITES, cwd=tmp_path)
     assert "1 process," in result.stderr
-    assert "1 processes" in ddpscope("info", tmp_path / "t").stdout
+    assert "1 process on" in ddpscope("info", tmp_path / "t").stdout
 
 
 def test_a_folder_of_any_name(tmp_path):
@@ -282,7 +282,7 @@ def test_jobs_of_one_second_get_folders_of_their_own(tmp_path):
             for _ in range(4)]  # fmt: skip
     assert [run.wait(timeout=60) for run in runs] == [0] * 4
     folders = [entry for entry in tmp_path.iterdir() if entry.is_dir()]
-    assert len(folders) == 4 and all("1 processes" in ddpscope("info", folder).stdout for folder in folders)
+    assert len(folders) == 4 and all("1 process on" in ddpscope("info", folder).stdout for folder in folders)
 
 
 def test_a_second_job_in_the_folder_of_a_first(tmp_path):
@@ -366,7 +366,7 @@ def test_a_run_inside_another_says_where_the_job_is_recorded(tmp_path):
     result = ddpscope("run", "-o", "outer", "--", *inner, cwd=tmp_path)
     assert result.returncode == 7
     assert f"the job is recorded into {tmp_path}/inner, and not into {tmp_path}/outer" in result.stderr
-    assert "1 processes" in ddpscope("info", tmp_path / "inner").stdout
+    assert "1 process on" in ddpscope("info", tmp_path / "inner").stdout
     # Each task of a job may have one of its own, all into one folder.
     result = ddpscope("run", "-o", "both", "--", DDPSCOPE, "run", "-o", "both", "--", "true", cwd=tmp_path)
     assert "and not into" not in result.stderr
