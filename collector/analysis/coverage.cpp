@@ -65,18 +65,29 @@ void add_guessed_ranks(const Job& job, std::vector<Coverage>& coverage) {
                       {}});
 }
 
+// What a counter means to who reads a report; its name is for who asks `info`.
+Coverage loss_of(const trace::HealthInfo& row, std::uint64_t count) {
+  if (row.index != Health::hand_overs_lost) return {fmt::format("{}: {}", row.name, count), row.sentence, {}};
+  return {"the order between threads of a process",
+          fmt::format("what threads unlocked, signalled or posted was forgotten {} times before others could "
+                      "take it: in such a process each may have told each other",
+                      count),
+          {}};
+}
+
 void add_losses(const Job& job, std::vector<Coverage>& coverage) {
   for (const trace::HealthInfo& row : trace::kHealth) {
     std::uint64_t count = 0;
     for (const Process& process : job.processes) count += process.file.health(row.index);
     if (count == 0 || std::string_view(row.severity) == "note") continue;
-    std::vector<std::string> unjudged;
+    Coverage loss = loss_of(row, count);
+    std::vector<std::string>& unjudged = loss.unjudged;
     if (row.index == Health::kept_records_lost || row.index == Health::chunk_open_failed)
       unjudged = all_slugs();
     if (row.index == Health::items_lost) unjudged = {"unsharded-sampler"};
     if (row.index == Health::digests_skipped) unjudged = {"duplicate-checkpoint-write"};
     if (row.index == Health::unknown_communicators) unjudged = collective_slugs();
-    coverage.push_back({fmt::format("{}: {}", row.name, count), row.sentence, unjudged});
+    coverage.push_back(std::move(loss));
   }
 }
 

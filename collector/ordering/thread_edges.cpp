@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "collector/ordering/accumulated.h"
 
@@ -44,6 +45,8 @@ class ProcessThreads {
         return created(place, record);
       case Operation::kThreadJoin:
         return joined(place, record);
+      case Operation::kRelease:
+        return released(place, record);
       case Operation::kHandOver:
         return handed_over(place, record);
       default:
@@ -74,9 +77,37 @@ class ProcessThreads {
       graph_.edge(graph_.end_of(thread(other)), graph_.after(span(place, record)), EdgeKind::kHandOver);
   }
 
+  void released(model::EventPlace place, const Record& record) {
+    auto release = trace::payload_of<payload::Release>(record);
+    std::int64_t until_ns = job_.time_ns(process_, release.until_ticks);
+    if (!release.number) {
+      signals_[release.object][record.thread] = {job_.begin_ns({process_, place}), until_ns};
+      return;
+    }
+    auto [releases, fresh] = locks_.try_emplace(release.number, graph_, EdgeKind::kHandOver);
+    releases->second.release(graph_.up_to(thread(record.thread), until_ns));
+  }
+
+  void took_signals(const payload::HandOver& taken, const Span& call) {
+    auto signals = signals_.find(taken.object);
+    if (signals == signals_.end()) return;
+    std::int64_t since_ns = job_.time_ns(process_, taken.from_ticks);
+    for (auto [other, signal] : signals->second)
+      if (other != call.thread.thread && signal.ns >= since_ns)
+        graph_.edge(graph_.up_to(thread(other), signal.until_ns), graph_.after(call), EdgeKind::kHandOver);
+  }
+
+  // What threads say in records of their own that they have released.
+  void took_releases(const payload::HandOver& taken, const Span& call) {
+    if (!taken.number) return took_signals(taken, call);
+    auto releases = locks_.find(taken.number);
+    if (releases != locks_.end()) releases->second.acquire(graph_.after(call), trust_in(taken));
+  }
+
   void handed_over(model::EventPlace place, const Record& record) {
     auto taken = trace::payload_of<payload::HandOver>(record);
-    if (!record.end || !taken.from_thread || taken.from_thread == record.thread) return;
+    if (!record.end || taken.from_thread == record.thread) return;
+    if (!taken.from_thread) return took_releases(taken, span(place, record));
     graph_.edge(graph_.up_to(thread(taken.from_thread), job_.time_ns(process_, taken.from_ticks)),
                 graph_.after(span(place, record)), EdgeKind::kHandOver, trust_in(taken));
   }
@@ -101,7 +132,12 @@ class ProcessThreads {
   std::uint32_t process_;
   const std::set<Site>& waiting_sites_;
   Graph& graph_;
+  struct Signal {
+    std::int64_t ns, until_ns;  // when it was made, and up to when what its thread had done counts
+  };
   std::map<std::uint64_t, std::uint32_t> by_handle_;
+  std::unordered_map<std::uint32_t, Accumulated> locks_;  // by the number of their releases
+  std::unordered_map<std::uint64_t, std::map<std::uint16_t, Signal>> signals_;  // each thread's latest
 };
 
 // Semaphores that processes share. As long as no tokens are left, a wait needed every post before it.

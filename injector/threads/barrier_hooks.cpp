@@ -31,12 +31,11 @@ void meet(const void* barrier, unsigned threads) {
   known.barrier.store(barrier, std::memory_order_release);
 }
 
-// An address for each of two rounds, within the barrier. nullptr: how many threads meet here is not known, or
-// more than an object remembers.
+// An address for each of two rounds, within the barrier. nullptr: how many threads meet here is not known.
 const void* arrive(const void* barrier) {
   Known& known = place_of(barrier);
   unsigned threads = known.threads.load(std::memory_order_relaxed);
-  if (known.barrier.load(std::memory_order_acquire) != barrier || !threads || threads > kLanes) {
+  if (known.barrier.load(std::memory_order_acquire) != barrier || !threads) {
     if (trace::FileWriter* file = this_thread.position ? open_recorder() : nullptr)
       file->count(trace::Health::hand_overs_lost);
     return nullptr;
@@ -59,7 +58,7 @@ DDPSCOPE_EXPORT int pthread_barrier_init(pthread_barrier_t* barrier, const pthre
 
 DDPSCOPE_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) {
   const void* round = arrive(barrier);
-  if (round) release(round);
+  if (round) release(round, HandOverKind::kBarrier);
   int result = real<Call::pthread_barrier_wait>(&pthread_barrier_wait)(barrier);
   if (round && (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD))
     took({Call::pthread_barrier_wait, HandOverKind::kBarrier, round, DDPSCOPE_CALL_SITE});

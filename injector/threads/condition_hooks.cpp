@@ -66,12 +66,12 @@ DDPSCOPE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mu
 }
 
 DDPSCOPE_EXPORT int pthread_cond_signal(pthread_cond_t* condition) {
-  if (!python::is_interpreter(DDPSCOPE_CALL_SITE)) signal_waiters(condition);
+  if (!python::is_interpreter(DDPSCOPE_CALL_SITE)) signal_waiters(condition, HandOverKind::kCondition);
   return real_signal.get()(condition);
 }
 
 DDPSCOPE_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) {
-  if (!python::is_interpreter(DDPSCOPE_CALL_SITE)) signal_waiters(condition);
+  if (!python::is_interpreter(DDPSCOPE_CALL_SITE)) signal_waiters(condition, HandOverKind::kCondition);
   return real_broadcast.get()(condition);
 }
 
@@ -95,11 +95,11 @@ DDPSCOPE_EXPORT int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec
 }
 
 DDPSCOPE_EXPORT int cnd_signal(cnd_t* condition) {
-  signal_waiters(condition);
+  signal_waiters(condition, HandOverKind::kCondition);
   return real_c11_signal.get()(condition);
 }
 
 DDPSCOPE_EXPORT int cnd_broadcast(cnd_t* condition) {
-  signal_waiters(condition);
+  signal_waiters(condition, HandOverKind::kCondition);
   return real_c11_broadcast.get()(condition);
 }

@@ -17,11 +17,11 @@ inline void note_futex_wake(long operation, const void* futex, const void* secon
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
     case FUTEX_WAKE_OP:
-      signal_waiters(second);
+      signal_waiters(second, HandOverKind::kFutex);
       [[fallthrough]];
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
-      signal_waiters(futex);
+      signal_waiters(futex, HandOverKind::kFutex);
   }
 }
 

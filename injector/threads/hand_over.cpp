@@ -19,25 +19,45 @@ Place place_of(trace::FileWriter& file, std::uintptr_t site) {
   return {module_path(file, module), site - 1 - module.load_bias};
 }
 
-void write_hand_overs(trace::FileWriter& file, const Taking& taking, const Releases::View& from, Lanes news) {
+// What a thread takes: of the lanes those in `lanes`; and what records say.
+struct News {
+  Lanes lanes = 0;
+  bool recorded = false;
+  std::uint64_t since_ticks = 0;  // of a condition: of records made from then on
+  std::uint32_t number = 0;       // of all others: of those with this number
+  explicit operator bool() const { return lanes || recorded; }
+};
+
+void write_hand_over(trace::FileWriter& file, Call call, const trace::payload::HandOver& payload,
+                     std::uint64_t ticks) {
+  trace::ThreadWriter::close(
+      file,
+      this_thread.writer.open_in(file, call, trace::Budget::kBulk, &payload,
+                                 trace::kContentBytes<trace::payload::HandOver>, ticks, 0),
+      ticks);
+}
+
+void write_hand_overs(trace::FileWriter& file, const Taking& taking, const Releases::View& from,
+                      const News& news) {
   Place place = place_of(file, taking.site);
   std::uint64_t ticks = now(file);
+  trace::payload::HandOver payload{};
+  payload.object = as_number(taking.object);
+  payload.module = place.module;
+  payload.site = place.offset;
+  payload.kind = static_cast<std::uint8_t>(taking.kind);
+  payload.flags = taking.flags;
   for (int lane = 0; lane < kLanes; ++lane) {
-    if (!(news & lane_mask(lane))) continue;
-    trace::payload::HandOver payload{};
-    payload.object = as_number(taking.object);
+    if (!(news.lanes & lane_mask(lane))) continue;
     payload.from_ticks = from.positions[lane];
     payload.from_thread = lane_value(from.threads, lane);
-    payload.module = place.module;
-    payload.site = place.offset;
-    payload.kind = static_cast<std::uint8_t>(taking.kind);
-    payload.flags = taking.flags;
-    trace::ThreadWriter::close(
-        file,
-        this_thread.writer.open_in(file, taking.call, trace::Budget::kBulk, &payload,
-                                   trace::kContentBytes<trace::payload::HandOver>, ticks, 0),
-        ticks);
+    write_hand_over(file, taking.call, payload, ticks);
   }
+  if (!news.recorded) return;
+  payload.from_ticks = news.since_ticks;
+  payload.from_thread = 0;
+  payload.number = news.number;
+  write_hand_over(file, taking.call, payload, ticks);
 }
 
 // The lanes of other threads that say something.
@@ -58,42 +78,76 @@ Lanes differing(Lanes a, Lanes b) {
   return lanes;
 }
 
+// What a thread remembers of an object: how many of its releases it has recorded, what it has last recorded
+// under a number, and, by where it took the object, the versions that it took and how many records of others
+// there were.
+constexpr std::uint64_t kAnywhere = 1, kOwnRecords = 2, kRecords = std::uint64_t{1} << 63;
+constexpr std::uint64_t released_under(std::uint32_t number) { return ~std::uint64_t{number}; }
+
 // Only of a mutex it matters where it was locked, and not of one that is locked again in a wait.
-constexpr std::uint64_t kAnywhere = 1;
 std::uint64_t place_key(const Taking& taking) {
   bool by_site = taking.kind == HandOverKind::kMutex && !(taking.flags & trace::kRelock);
   return by_site ? taking.site : kAnywhere;
 }
 
-// What this thread pushes out lives on in its own position if it had taken that before.
-bool lives_on(const Claim& claim, std::uint64_t key, std::uint16_t number) {
-  Taken taken = taken_so_far(key, number, kAnywhere);
-  Lanes versions = claim.releases->versions.load(std::memory_order_acquire);
-  return taken.known && lane_value(taken.versions ^ versions, claim.lane) == 0;
+// If a record of its own is forgotten here it counts as another's, and is taken once more.
+std::uint32_t recorded_by_others(const Releases& releases, std::uint64_t key, std::uint16_t own) {
+  std::uint32_t recorded = releases.recorded.load(std::memory_order_acquire);
+  return recorded - static_cast<std::uint32_t>(recall(key, own, kOwnRecords).word);
 }
 
-void publish_position(std::uint64_t key, bool always) {
+constexpr bool is_signal(HandOverKind kind) {
+  return kind == HandOverKind::kCondition || kind == HandOverKind::kFutex;
+}
+
+void count_lost() {
+  if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::hand_overs_lost);
+}
+
+// For a thread without a lane. False if it has said so already, or cannot.
+bool record_release(const void* object, HandOverKind kind, Releases& releases, std::uint64_t position) {
   ThreadState& thread = this_thread;
-  std::uint16_t number = thread.writer.known_number();
-  if (!number || inside_vendor_call()) return;
-  Claim claim = claim_releases(key, number);
-  if (!claim.releases || claim.object_lost || (claim.lane_lost && !lives_on(claim, key, number)))
-    if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::hand_overs_lost);
-  std::uint64_t position = always ? thread.position : position_for(key, claim.releases);
-  if (!claim.releases || !position) return;
-  publish(*claim.releases, claim.lane, position);
-  // A run of calls is one record with one end: what came before the release must not grow into what comes
-  // after.
-  end_run();
-  ++thread.releases;
+  std::uint32_t number = number_of(releases);
+  std::uint64_t key = key_of(object);
+  std::uint16_t own = thread.writer.known_number();
+  Memory released = recall(key, own, released_under(number));
+  if (released.known && released.word == position) return false;
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  if (!work) {  // a signal handler
+    count_lost();
+    return false;
+  }
+  trace::payload::Release payload{as_number(object), position, is_signal(kind) ? 0 : number,
+                                  static_cast<std::uint8_t>(kind)};
+  std::uint64_t ticks = trace::read_ticks(file->clock().kind);  // nothing that is handed over: no now()
+  trace::ThreadWriter::close(*file, thread.writer.open<Call::released>(*file, payload, ticks), ticks);
+  remember(key, own, released_under(number), position);
+  remember(key, own, kOwnRecords, recall(key, own, kOwnRecords).word + 1);
+  releases.recorded.fetch_add(1, std::memory_order_release);
+  return true;
 }
 
 }  // namespace
 
-void release_anew(std::uint64_t key) { publish_position(key, false); }
-
-void signal_waiters(const void* object) {
-  if (this_thread.position) publish_position(key_of(object), true);
+void release_anew(const void* object, HandOverKind kind) {
+  ThreadState& thread = this_thread;
+  std::uint16_t number = thread.writer.known_number();
+  if (!number || inside_vendor_call()) return;
+  std::uint64_t key = key_of(object);
+  Claim claim = claim_releases(key, number);
+  if (!claim.releases || claim.object_lost) count_lost();
+  if (!claim.releases) return;
+  std::uint64_t position = is_signal(kind) ? thread.position : position_for(key, claim.releases);
+  if (!position) return;
+  if (claim.lane >= 0)
+    publish(*claim.releases, claim.lane, position);
+  else if (!record_release(object, kind, *claim.releases, position))
+    return;
+  // A run of calls is one record with one end: what came before the release must not grow into what comes
+  // after.
+  end_run();
+  ++thread.releases;
 }
 
 void take_news(const Taking& taking, const JustTaken& already) {
@@ -101,14 +155,20 @@ void take_news(const Taking& taking, const JustTaken& already) {
   Releases* releases = find_releases(key);
   if (!releases || inside_vendor_call()) return;
   std::uint16_t own = this_thread.writer.known_number();
-  Taken before = taken_so_far(key, own, place_key(taking));
+  std::uint64_t place = place_key(taking);
+  Memory before = recall(key, own, place);
+  News news;
+  news.number = releases->number.load(std::memory_order_acquire);
+  std::uint32_t others_recorded = news.number ? recorded_by_others(*releases, key, own) : 0;
+  Memory records_before = news.number ? recall(key, own, place | kRecords) : Memory{0, true};
+  news.recorded = !records_before.known || records_before.word != others_recorded;
   int lane = own ? find_lane(releases->threads.load(std::memory_order_acquire), own) : -1;
   Lanes others = lane < 0 ? ~Lanes{0} : ~lane_mask(lane);
-  Lanes since = releases->versions.load(std::memory_order_acquire) ^ before.versions;
-  if (before.known && !(since & others)) return;
+  Lanes since = releases->versions.load(std::memory_order_acquire) ^ before.word;
+  if (before.known && !(since & others) && !news.recorded) return;
   Releases::View view = releases->view();
-  Lanes news = others_in(view, own, already);
-  if (before.known) news &= differing(view.versions, before.versions);
+  news.lanes = others_in(view, own, already);
+  if (before.known) news.lanes &= differing(view.versions, before.word);
   if (!news) return;
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
@@ -117,7 +177,9 @@ void take_news(const Taking& taking, const JustTaken& already) {
   std::uint64_t before_this = thread.position;
   bool goes_on = thread.echo_key == key && thread.echo_position == before_this;
   write_hand_overs(*file, taking, view, news);
-  note_taken(key, thread.writer.number(*file), place_key(taking), view.versions);
+  own = thread.writer.number(*file);
+  remember(key, own, place, view.versions);
+  if (news.recorded) remember(key, own, place | kRecords, others_recorded);
   if (!goes_on) thread.before_echo = before_this;
   thread.echo_key = key;
   thread.echo_position = thread.position;
@@ -125,31 +187,38 @@ void take_news(const Taking& taking, const JustTaken& already) {
 
 Waiting begin_waiting(const void* object) {
   std::uint64_t key = key_of(object);
-  const Releases* releases = find_releases(key);
-  if (!releases) return {key, 0, 0};
+  Releases* releases = find_releases(key);
+  trace::FileWriter* file = open_recorder();
+  std::uint64_t ticks = file ? trace::read_ticks(file->clock().kind) : 0;
+  if (!releases) return {key, 0, 0, 0, ticks};
+  begin_number(*releases);  // what is signalled from here on is recorded anew
   return {key, releases->threads.load(std::memory_order_acquire),
-          releases->versions.load(std::memory_order_acquire)};
+          releases->versions.load(std::memory_order_acquire),
+          releases->recorded.load(std::memory_order_acquire), ticks};
 }
 
 JustTaken woken(const Waiting& waiting, const Taking& taking) {
   const Releases* releases = find_releases(waiting.key);
   if (!releases || inside_vendor_call()) return {};
   Releases::View view = releases->view();
-  Lanes news = others_in(view, this_thread.writer.known_number(), {}) &
-               (differing(view.versions, waiting.versions) | differing(view.threads, waiting.threads));
+  News news{others_in(view, this_thread.writer.known_number(), {}) &
+            (differing(view.versions, waiting.versions) | differing(view.threads, waiting.threads))};
+  news.recorded = releases->number.load(std::memory_order_acquire) &&
+                  releases->recorded.load(std::memory_order_acquire) != waiting.recorded;
+  news.since_ticks = waiting.ticks;
   if (!news) return {};
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
   if (!work || waiting.key != key_of(taking.object)) return {};
   write_hand_overs(*file, taking, view, news);
   JustTaken taken;
-  taken.threads = view.threads & news;
+  taken.threads = view.threads & news.lanes;
   memcpy(taken.positions, view.positions, sizeof(taken.positions));
   return taken;
 }
 
 void give_up_mutex(const void* mutex) {
-  release(mutex);
+  release(mutex, HandOverKind::kMutex);
   const HeldMutex& held = held_mutex(mutex);
   if (held.mutex != mutex || inside_vendor_call()) return;
   trace::FileWriter* file = open_recorder();

@@ -1,5 +1,5 @@
-// Releases and what is taken from them. A release only leaves the thread's position behind; the record is
-// written by whoever takes it, and only if it says something new.
+// Releases and what is taken from them. A release only leaves the thread's position behind, where there is
+// room; the record is written by whoever takes it, and only if it says something new.
 #pragma once
 #include "injector/core/hook.h"
 #include "injector/python/range.h"
@@ -27,14 +27,13 @@ struct Taking {
 // mutex to and fro would tell each other for ever what they have just been told.
 inline std::uint64_t position_for(std::uint64_t key, const Releases* releases) {
   const ThreadState& thread = this_thread;
-  bool echo = thread.echo_key == key && thread.echo_position == thread.position && releases &&
-              !releases->crowded.load(std::memory_order_relaxed);
+  bool echo = thread.echo_key == key && thread.echo_position == thread.position && releases;
   return echo ? thread.before_echo : thread.position;
 }
 
-// Before the real unlock or post. Async-signal-safe.
-void release_anew(std::uint64_t key);
-inline void release(const void* object) {
+// Before the real unlock, post or arrival at a barrier. Async-signal-safe.
+void release_anew(const void* object, HandOverKind kind);
+inline void release(const void* object, HandOverKind kind) {
   const ThreadState& thread = this_thread;
   if (!thread.position) return;
   std::uint64_t key = key_of(object);
@@ -44,12 +43,14 @@ inline void release(const void* object) {
     if (lane >= 0 && known->positions[lane].load(std::memory_order_relaxed) == position_for(key, known))
       return;  // nothing was recorded since
   }
-  release_anew(key);
+  release_anew(object, kind);
 }
 
 // Before the real signal, broadcast or wake: counts each time, because only what is signalled during a wait
 // ends it.
-void signal_waiters(const void* object);
+inline void signal_waiters(const void* object, HandOverKind kind) {
+  if (this_thread.position) release_anew(object, kind);
+}
 
 // What this thread has just taken from others: it need not be told again.
 struct JustTaken {
@@ -91,6 +92,8 @@ struct Waiting {
   std::uint64_t key;
   Lanes threads;
   Lanes versions;
+  std::uint32_t recorded;
+  std::uint64_t ticks;
 };
 Waiting begin_waiting(const void* object);
 // It returned because it was woken.

@@ -68,7 +68,7 @@ DDPSCOPE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t cl
 }
 
 DDPSCOPE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) {
-  if (!python::is_interpreter(DDPSCOPE_CALL_SITE)) release(mutex);
+  if (!python::is_interpreter(DDPSCOPE_CALL_SITE)) release(mutex, HandOverKind::kMutex);
   return real_unlock.get()(mutex);
 }
 
@@ -95,6 +95,6 @@ DDPSCOPE_EXPORT int mtx_timedlock(mtx_t* mutex, const timespec* until) {
 }
 
 DDPSCOPE_EXPORT int mtx_unlock(mtx_t* mutex) {
-  release(mutex);
+  release(mutex, HandOverKind::kMutex);
   return real_c11_unlock.get()(mutex);
 }

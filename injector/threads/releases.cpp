@@ -11,21 +11,23 @@ namespace {
 constexpr unsigned kEpochShift = 48;
 constexpr std::uint64_t kInTransit = 1;  // no object has this address
 
-// Direct-mapped: what is pushed out is taken, and recorded, once more.
-struct alignas(16) TakenEntry {
-  std::atomic<std::uint64_t> tag{};
-  std::atomic<Lanes> versions{};
-};
-constexpr unsigned kTakenBits = 14;
-constinit TakenEntry taken_table[1u << kTakenBits]{};
+constinit std::atomic<std::uint32_t> last_number{};
 
-std::uint64_t tag_of(std::uint64_t key, std::uint16_t thread, std::uint64_t place) {
+// Direct-mapped: what is pushed out is taken, or released, and recorded once more.
+struct alignas(16) MemoryEntry {
+  std::atomic<std::uint64_t> tag{};
+  std::atomic<std::uint64_t> word{};
+};
+constexpr unsigned kMemoryBits = 14;
+constinit MemoryEntry memories[1u << kMemoryBits]{};
+
+std::uint64_t tag_of(std::uint64_t key, std::uint16_t thread, std::uint64_t purpose) {
   std::uint64_t tag =
-      (key ^ place * 0xD6E8FEB86659FD93u ^ thread * 0xA24BAED4963EE407u) * 0x9E3779B97F4A7C15u;
+      (key ^ purpose * 0xD6E8FEB86659FD93u ^ thread * 0xA24BAED4963EE407u) * 0x9E3779B97F4A7C15u;
   return (tag ^ tag >> 31) | 1;
 }
 
-TakenEntry& entry_of(std::uint64_t tag) { return taken_table[tag >> (64 - kTakenBits)]; }
+MemoryEntry& entry_of(std::uint64_t tag) { return memories[tag >> (64 - kMemoryBits)]; }
 
 bool belongs_to_now(std::uint64_t key) {
   return key > kInTransit && key >> kEpochShift == release_epoch >> kEpochShift;
@@ -55,52 +57,45 @@ Releases* take_place(std::uint64_t key, bool* lost) {
     return nullptr;
   *lost = belongs_to_now(old);
   place->threads.store(0, std::memory_order_relaxed);
-  place->crowded.store(0, std::memory_order_relaxed);
+  place->number.store(0, std::memory_order_relaxed);
   for (auto& position : place->positions) position.store(0, std::memory_order_relaxed);
   place->key.store(key, std::memory_order_release);
   return place;
 }
 
-int least_lane(const Releases& releases) {
-  int least = 0;
-  for (int i = 1; i < kLanes; ++i)
-    if (releases.positions[i].load(std::memory_order_relaxed) <
-        releases.positions[least].load(std::memory_order_relaxed))
-      least = i;
-  return least;
-}
-
-int take_lane(Releases& releases, std::uint16_t thread, bool* pushed_out) {
+int take_lane(Releases& releases, std::uint16_t thread) {
   Lanes threads = releases.threads.load(std::memory_order_relaxed);
-  for (int tries = 0; tries < 8; ++tries) {
+  for (;;) {
     int lane = find_lane(threads, thread);
     if (lane >= 0) return lane;
     lane = find_lane(threads, 0);
-    bool full = lane < 0;
-    if (full) lane = least_lane(releases);
-    Lanes next = (threads & ~lane_mask(lane)) | Lanes{thread} << 16 * lane;
-    if (!releases.threads.compare_exchange_weak(threads, next, std::memory_order_acq_rel)) continue;
-    if (full) {
-      *pushed_out = true;
-      releases.positions[lane].store(0, std::memory_order_relaxed);
-      releases.crowded.store(1, std::memory_order_relaxed);
-    }
-    return lane;
+    if (lane < 0) return -1;
+    Lanes next = threads | Lanes{thread} << 16 * lane;
+    if (releases.threads.compare_exchange_weak(threads, next, std::memory_order_acq_rel)) return lane;
   }
-  return -1;
 }
 
 }  // namespace
 
 Claim claim_releases(std::uint64_t key, std::uint16_t thread) {
-  Claim claim{find_releases(key), -1, false, false};
+  Claim claim{find_releases(key), -1, false};
   for (int tries = 0; !claim.releases && tries < 4; ++tries) {
     claim.releases = take_place(key, &claim.object_lost);
     if (!claim.releases) claim.releases = find_releases(key);  // another thread's, for the same object
   }
-  if (claim.releases) claim.lane = take_lane(*claim.releases, thread, &claim.lane_lost);
-  if (claim.lane < 0) claim.releases = nullptr;
+  if (claim.releases) claim.lane = take_lane(*claim.releases, thread);
   return claim;
+}
+
+void begin_number(Releases& releases) {
+  releases.number.store(last_number.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+std::uint32_t number_of(Releases& releases) {
+  std::uint32_t number = releases.number.load(std::memory_order_acquire);
+  if (number) return number;
+  std::uint32_t next = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
+  return releases.number.compare_exchange_strong(number, next, std::memory_order_acq_rel) ? next : number;
 }
 
 void forget_releases(const void* object) {
@@ -111,19 +106,20 @@ void forget_releases(const void* object) {
   }
 }
 
-Taken taken_so_far(std::uint64_t key, std::uint16_t thread, std::uint64_t place) {
-  std::uint64_t tag = tag_of(key, thread, place);
-  TakenEntry& entry = entry_of(tag);
+Memory recall(std::uint64_t key, std::uint16_t thread, std::uint64_t purpose) {
+  std::uint64_t tag = tag_of(key, thread, purpose);
+  MemoryEntry& entry = entry_of(tag);
   if (entry.tag.load(std::memory_order_acquire) != tag) return {0, false};
-  Lanes versions = entry.versions.load(std::memory_order_acquire);
-  return {versions, entry.tag.load(std::memory_order_relaxed) == tag};
+  std::uint64_t word = entry.word.load(std::memory_order_acquire);
+  if (entry.tag.load(std::memory_order_relaxed) != tag) return {0, false};
+  return {word, true};
 }
 
-void note_taken(std::uint64_t key, std::uint16_t thread, std::uint64_t place, Lanes versions) {
-  std::uint64_t tag = tag_of(key, thread, place);
-  TakenEntry& entry = entry_of(tag);
+void remember(std::uint64_t key, std::uint16_t thread, std::uint64_t purpose, std::uint64_t word) {
+  std::uint64_t tag = tag_of(key, thread, purpose);
+  MemoryEntry& entry = entry_of(tag);
   entry.tag.store(0, std::memory_order_relaxed);  // in between it is nobody's
-  entry.versions.store(versions, std::memory_order_release);
+  entry.word.store(word, std::memory_order_release);
   entry.tag.store(tag, std::memory_order_release);
 }
 

@@ -1,5 +1,7 @@
 // What threads of this process released and others may still take, by the address of the object: no lock, no
-// allocation, no system call, so that unlocks, signals and posts can be noted wherever they are made.
+// allocation, no system call, so that unlocks, signals and posts can be noted wherever they are made. An
+// object has room for the first few threads; those that come later say in records of their own what they
+// release.
 #pragma once
 #include <atomic>
 #include <bit>
@@ -26,13 +28,16 @@ static_assert(find_lane(0x0003'0000'0002'0001, 1) == 0 && find_lane(0x0003'0000'
               find_lane(0x0003'0000'0002'0001, 0) == 2 && find_lane(0x0003'0004'0002'0001, 0x0103) == -1);
 
 // The releases of one object: for each of some threads the last position of it that it has made known, in the
-// ticks of its records. Only the thread that a lane belongs to writes it.
+// ticks of its records. Only the thread that a lane belongs to writes it, and it keeps the lane: to take one
+// from a thread that is just releasing would take a lock.
 struct alignas(64) Releases {
   std::atomic<std::uint64_t> key{};
   std::atomic<Lanes> threads{};   // record thread numbers, 0: free
   std::atomic<Lanes> versions{};  // counted up with each release that says something new; never start anew
   std::atomic<std::uint64_t> positions[kLanes]{};
-  std::atomic<std::uint64_t> crowded{};  // a lane was taken from its thread: not all are here
+  std::atomic<std::uint32_t>
+      number{};  // of the records that say what threads without a lane release; see below
+  std::atomic<std::uint32_t> recorded{};  // how many there were; never starts anew
 
   // A look at all lanes. A position may be newer than its version, never older.
   struct View {
@@ -71,13 +76,11 @@ inline Releases* find_releases(std::uint64_t key) {
   return home->key.load(std::memory_order_acquire) == key ? home : nullptr;
 }
 
-// Room for this thread's releases of an object, taken from others where there is none.
+// Room for this thread's releases of an object.
 struct Claim {
   Releases* releases;  // nullptr: threads interfered
-  int lane;
-  bool object_lost;  // all that had been released of another object is forgotten
-  bool lane_lost;    // what another thread had released of this one is, and `releases->versions` still says
-                     // which
+  int lane;            // -1: others have them all
+  bool object_lost;    // all that had been released of another object is forgotten
 };
 Claim claim_releases(std::uint64_t key, std::uint16_t thread);
 
@@ -91,17 +94,23 @@ inline void publish(Releases& releases, int lane, std::uint64_t position) {
                                                     std::memory_order_relaxed));
 }
 
+// Which records of releases belong together; no other object of this process ever has this number. Of a lock
+// or a semaphore all that were made since it was first seen; of a condition those since the latest wait
+// began.
+std::uint32_t number_of(Releases& releases);
+void begin_number(Releases& releases);
+
 // The object is new, or gone.
 void forget_releases(const void* object);
 
-// What `thread` has taken of this object at this place: the versions at that time, in 0 for what it never
-// took (`known` false).
-struct Taken {
-  Lanes versions;
+// What a thread remembers of an object, by a purpose of its own; 0 if it is not known. It may be forgotten at
+// any time.
+struct Memory {
+  std::uint64_t word;
   bool known;
 };
-Taken taken_so_far(std::uint64_t key, std::uint16_t thread, std::uint64_t place);
-void note_taken(std::uint64_t key, std::uint16_t thread, std::uint64_t place, Lanes versions);
+Memory recall(std::uint64_t key, std::uint16_t thread, std::uint64_t purpose);
+void remember(std::uint64_t key, std::uint16_t thread, std::uint64_t purpose, std::uint64_t word);
 
 // In the child of fork(): nothing was released yet.
 void forget_all_releases();

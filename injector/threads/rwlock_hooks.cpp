@@ -84,7 +84,7 @@ DDPSCOPE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t
 }
 
 DDPSCOPE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
-  release(lock);
+  release(lock, HandOverKind::kReadWriteLock);
   return real_unlock.get()(lock);
 }
 

@@ -64,7 +64,7 @@ using namespace ddpscope::injector;
 
 DDPSCOPE_EXPORT int sem_post(sem_t* semaphore) {
   if (!is_shared(semaphore)) {
-    release(semaphore);
+    release(semaphore, HandOverKind::kSemaphore);
     return real<Call::sem_post>(&sem_post)(semaphore);
   }
   OpenRecord record;

@@ -24,6 +24,7 @@ constexpr struct {
     {"look", time_looks},
     {"lock", time_locks},
     {"shared-lock", time_shared_locks},
+    {"crowded-lock", time_crowded_locks},
     {"signal", time_signals},
     {"post", time_posts},
     {"wake", time_wakes},
@@ -48,7 +49,8 @@ int main(int argc, char** argv) {
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
   std::fputs(
       "error: usage: hooked_calls "
-      "differing|regular|read|write|send|event|semop|look|lock|shared-lock|signal|post|wake CALLS "
+      "differing|regular|read|write|send|event|semop|look|lock|shared-lock|crowded-lock|signal|post|wake "
+      "CALLS "
       "[FRAMES]\n",
       stderr);
   return 2;

@@ -45,6 +45,7 @@ SCENARIOS = [
     Scenario("name looked for in vain, no trace yet", "", "look"),
     Scenario("mutex locked and unlocked, 10 times", "≤ 250", "lock"),
     Scenario("the same, another thread had it", "", "shared-lock"),
+    Scenario("the same, six threads had it before", "≤ 250", "crowded-lock"),
     Scenario("signal without a waiter, 10 times", "", "signal"),
     Scenario("semaphore posted and taken, 10 times", "", "post"),
     Scenario("mutex, DDPSCOPE_DISABLE=1, 10 times", "≤ 100", "lock", disabled=True),

@@ -26,6 +26,7 @@ void time_looks(std::uint64_t calls);
 // one in turn.
 void time_locks(std::uint64_t calls);
 void time_shared_locks(std::uint64_t calls);
+void time_crowded_locks(std::uint64_t calls);
 void time_signals(std::uint64_t calls);
 void time_posts(std::uint64_t calls);
 void time_wakes(std::uint64_t calls);

@@ -57,6 +57,18 @@ void measure_lock(std::uint64_t calls, pthread_mutex_t* mutex) {
       });
 }
 
+void measure_after_others(int threads, std::uint64_t calls) {
+  ncclComm_t communicator = make_communicator();
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  for (int i = 0; i < threads; ++i)
+    std::thread([&] {
+      pthread_mutex_lock(&mutex);
+      record_something(communicator);
+      pthread_mutex_unlock(&mutex);
+    }).join();
+  measure_lock(calls, &mutex);
+}
+
 // Two threads that take turns by one condition variable.
 class PingPong {
  public:
@@ -113,16 +125,8 @@ void time_locks(std::uint64_t calls) {
   measure_lock(calls, &mutex);
 }
 
-void time_shared_locks(std::uint64_t calls) {
-  ncclComm_t communicator = make_communicator();
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  std::thread([&] {
-    pthread_mutex_lock(&mutex);
-    record_something(communicator);
-    pthread_mutex_unlock(&mutex);
-  }).join();
-  measure_lock(calls, &mutex);
-}
+void time_shared_locks(std::uint64_t calls) { measure_after_others(1, calls); }
+void time_crowded_locks(std::uint64_t calls) { measure_after_others(6, calls); }
 
 void time_signals(std::uint64_t calls) {
   record_something(make_communicator());

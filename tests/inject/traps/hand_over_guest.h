@@ -19,6 +19,7 @@
 #include <future>
 #include <latch>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -26,7 +27,7 @@
 namespace hand_over {
 
 using Stories = std::map<std::string, int (*)()>;
-extern const Stories kWaits, kTakes;
+extern const Stories kWaits, kTakes, kCrowds;
 
 inline void touch(const std::string& name) {
   int fd = open(name.c_str(), O_WRONLY | O_CREAT, 0600);

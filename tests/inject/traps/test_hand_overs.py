@@ -25,11 +25,21 @@ def nanoseconds(seconds):
 
 
 def hand_overs(trace, giver, taker, kind=None):
-    """What the thread of `taker` had taken of the thread of `giver` when it touched: that the other touch had ended."""
+    """What the thread of `taker` had taken of the thread of `giver` when it touched: that the other touch had ended. Of one
+    whose release is a record of its own: what took all such records."""
     before, after = touched(trace, giver), touched(trace, taker)
-    return [r for r in trace.records if "from_thread" in r and r.pid == after.pid and r.thread == after.thread
-            and int(r["from_thread"]) == before.thread and nanoseconds(r["from_ticks"]) >= before.end
-            and r.begin <= after.begin and r["kind"] == (kind or r["kind"])]
+    taken = [r for r in trace.records if "from_thread" in r and r.pid == after.pid and r.thread == after.thread
+             and r.begin <= after.begin and r["kind"] == (kind or r["kind"])]
+    releases = [r for r in trace.calls("released") if r.pid == before.pid and r.thread == before.thread
+                and nanoseconds(r["until_ticks"]) >= before.end]
+    return [r for r in taken if int(r["from_thread"]) == before.thread and nanoseconds(r["from_ticks"]) >= before.end
+            or any(takes_release(r, release) for release in releases)]
+
+
+def takes_release(taken, release):
+    told = (taken["object"], taken["number"], taken["kind"]) == tuple(release[field] for field in ("object", "number", "kind"))
+    in_time = taken["number"] != "0" or nanoseconds(taken["from_ticks"]) <= release.begin
+    return told and in_time and taken["from_thread"] == "0" and release.begin < taken.begin
 
 
 def joins(run):
@@ -172,6 +182,49 @@ def barriers_of_threads(run):
             taken = [r for r in trace.calls("pthread_barrier_wait") if r.thread == here.thread and r.begin <= here.begin
                      and int(r["from_thread"]) == at[other, 0].thread]
             assert all(nanoseconds(r["from_ticks"]) < at[other, round].end for r in taken), (who, round, other)
+
+
+CROWD = 8
+
+
+def crowds(run):
+    for story, giver, taker, kind in [("crowd-mutex", "locked", "main", "mutex"), ("crowd-semaphore", "posted", "main", "semaphore"),
+                                      ("crowd-rwlock", "read", "main", "rwlock"),
+                                      ("crowd-condition", "signalled", "woken", "condition")]:
+        trace = told(run, story)
+        assert "hand_overs_lost" not in trace.health, story
+        for i in range(CROWD):
+            assert hand_overs(trace, f"{giver}.{i}", taker, kind), (story, i)
+        if story == "crowd-mutex":
+            assert all(hand_overs(trace, f"locked.{i}", f"locked.{j}", kind) for j in range(CROWD) for i in range(j))
+
+
+def crowd_signalled_before(run):
+    trace = told(run, "crowd-condition")
+    assert not [i for i in range(CROWD) if hand_overs(trace, f"early.{i}", "woken", "condition")]
+
+
+def made_anew(run):
+    trace = told(run, "mutex-made-anew")
+    for j in range(CROWD):
+        assert all(hand_overs(trace, f"new.{i}", f"new.{j}", "mutex") for i in range(j)), j
+        assert not [i for i in range(CROWD) if hand_overs(trace, f"old.{i}", f"new.{j}", "mutex")], j
+    assert "hand_overs_lost" not in trace.health
+
+
+def crowd_at_barrier(run):
+    trace = told(run, "crowd-barrier")
+    assert "hand_overs_lost" not in trace.health
+    for who in range(CROWD):
+        for other in set(range(CROWD)) - {who}:
+            for round in range(1, 20, 6):
+                assert hand_overs(trace, f"{other}.{round - 1}", f"{who}.{round}", "barrier"), (who, other, round)
+
+
+def crowd_without_news(run):
+    trace = told(run, "crowd-without-news")
+    assert "hand_overs_lost" not in trace.health
+    assert len(trace.calls("released")) <= 2 * 32 and len([r for r in trace.records if "from_thread" in r]) <= 32 * 40
 
 
 def latches(run):
