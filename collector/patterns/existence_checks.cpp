@@ -27,15 +27,31 @@ bool makes_file(const FileEvent& event) {
   return event.made != files::kNoName && event.operation != Operation::kMakeDirectory;
 }
 
+// Names that come to be by renaming, and for which no thread waits. A look that finds one comes after the
+// renaming, as a synchronisation; who looks once is told by luck all the same.
+std::set<Name> find_published(const files::SharedNames& names, const ordering::HappensBefore& order) {
+  std::set<Name> published, awaited;
+  for (std::uint32_t i = 0; i < names.events.size(); ++i) {
+    const FileEvent& event = names.events[i];
+    if (makes_file(event) && (event.operation == Operation::kRename || event.operation == Operation::kLink))
+      published.insert(event.made);
+    if (files::is_look(event) && files::is_miss(event) && order.synchronises(i)) awaited.insert(event.name);
+  }
+  std::erase_if(published, [&](Name name) { return awaited.contains(name); });
+  return published;
+}
+
 }  // namespace
 
 ExistenceChecks::ExistenceChecks(const model::Job& job, const files::SharedNames& names,
                                  const ordering::HappensBefore& order)
     : names_(names), order_(order) {
   std::map<Name, std::set<std::int32_t>> missed, found;
+  std::set<Name> published = find_published(names, order);
   for (std::uint32_t i = 0; i < names.events.size(); ++i) {
     if (makes_file(event(i)) && is_judged(names, event(i).made)) makers_[event(i).made].push_back(i);
-    if (!asks(job, event(i)) || !is_judged(names, event(i).name) || order.synchronises(i)) continue;
+    if (!asks(job, event(i)) || !is_judged(names, event(i).name)) continue;
+    if (order.synchronises(i) && !published.contains(event(i).name)) continue;
     (files::is_miss(event(i)) ? missed : found)[event(i).name].insert(event(i).rank);
     asked_[event(i).name][event(i).rank].push_back(i);
   }
