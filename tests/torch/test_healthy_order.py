@@ -49,6 +49,15 @@ def test_subgroups(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.parametrize("look", ["main", "agreed", "own", "until"])
+def test_features_if_missing(tmp_path, seed, look):
+    rng = ddpscope.draw(seed, f"features/{look}")
+    ranks = rng.choice([2, 4])
+    job = Job("features_if_missing.py", ranks=ranks, launcher="loop", arguments=[
+        f"cache{rng.randrange(100)}", "--look", look, "--late", rng.choice([0, 0.5])])
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
+
+
 def test_checkpoint_thread_that_is_waited_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "thread")
     ranks, every = rng.choice([2, 3]), rng.randrange(2, 4)

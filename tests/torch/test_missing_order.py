@@ -54,6 +54,17 @@ def test_barrier_behind_a_check_that_ranks_answer_differently(tmp_path, seed):
     expect_race(trace, "speech_recipe.py", f"{out}/pieces.model", 0, "torch.save({\"pieces\"", [1], "torch.load(model)")
 
 
+def test_check_around_a_barrier(tmp_path, seed):
+    """The check is to blame, but of what Gloo runs no call is recorded: what follows from it is told."""
+    rng = ddpscope.draw(seed, "check-around")
+    ranks, out = rng.choice([2, 4]), f"cache{rng.randrange(100)}"
+    job = Job("features_if_missing.py", ranks=ranks, launcher="loop", arguments=[
+        out, "--look", "around", "--late", rng.choice(LATE)])
+    trace = run_recorded(job, tmp_path, code=1)  # who saw no need to wait finds no statistics
+    expect_race(trace, "features_if_missing.py", f"{out}/statistics.npz", 0, "np.savez(statistics",
+                range(1, ranks), "np.load(statistics)")
+
+
 def test_readers_that_take_no_lock(tmp_path, seed):
     rng = ddpscope.draw(seed, "no-lock")
     ranks = rng.choice([2, 3])
