@@ -235,6 +235,9 @@ void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outco
   if (races.unjudged_parts && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} pairs of accesses to files that several ranks write", races.unjudged_parts),
         "which bytes were read or written was not recorded");
+  if (races.unjudged_additions && kind.cause != RaceCause::kRemoved)
+    add(fmt::format("{} pairs of accesses to files to which several ranks add", races.unjudged_additions),
+        "whether a rank that reads what it has added to itself means what others add later shows in no call");
   if (races.mapped_files && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} files that ranks share as memory", races.mapped_files),
         "what is written through a mapping shows in no call");

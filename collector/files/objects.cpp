@@ -199,7 +199,8 @@ class Sorting {
       case Operation::kTruncate:
         return add_to_content(opened->second, AccessKind::kWrite, index);
       case Operation::kRead:
-        if (at.bytes) add_to_content(opened->second, AccessKind::kRead, index);
+        if (at.bytes || at.part)
+          add_to_content(opened->second, at.bytes ? AccessKind::kRead : AccessKind::kEnd, index);
         return;
       case Operation::kClose:  // stdio writes when it closes, at the latest
         if (flushes) add_to_content(opened->second, AccessKind::kWrite, index);

@@ -14,6 +14,7 @@ enum class AccessKind : std::uint8_t {
   kMiss,    // of a name: it was not there, and its process never came by it later
   kWrite,   // of a content: written, truncated, flushed by fclose
   kRead,    // of a content
+  kEnd,     // of a content: it was read to its end, which was there
   kMap,     // of a content: what is mapped is read at any time from then on
   kPut,     // of a name: data was left under it, whatever it meant before
   kList,    // of a name, a folder's: its entries were read
@@ -24,7 +25,7 @@ constexpr bool changes(AccessKind kind) { return kind == AccessKind::kMake || ki
 // What goes wrong, or is undone, if a change comes at another time.
 constexpr bool relies_on_change(AccessKind kind) {
   return kind == AccessKind::kOpen || kind == AccessKind::kMiss || kind == AccessKind::kRead ||
-         kind == AccessKind::kMap;
+         kind == AccessKind::kEnd || kind == AccessKind::kMap;
 }
 // Likewise if a removal does.
 constexpr bool relies_on_name(AccessKind kind) {

@@ -326,7 +326,7 @@ class Survey {
 
   // Runs are folded where each call begins at the last one's end.
   static void set_part(FileEvent& moved, std::uint64_t offset) {
-    if (offset > kWhole - moved.bytes) return;  // unknown
+    if (offset == kWhole || offset > kWhole - moved.bytes) return;  // unknown
     moved.from = offset;
     moved.to = offset + moved.bytes;
     moved.part = true;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "collector/ordering/file_edges.h"
+#include "collector/patterns/additions.h"
 #include "collector/patterns/fatal_failures.h"
 
 namespace ddpscope::patterns {
@@ -31,7 +32,7 @@ constexpr std::size_t kNeighbours = 1024;
 class Races {
  public:
   Races(const model::Job& job, const files::SharedNames& names, const ordering::HappensBefore& order)
-      : names_(names), order_(order), fatal_(job) {
+      : names_(names), order_(order), additions_(names, order), fatal_(job) {
     for (const FileEvent& event : names.events) {
       bool asks = event.operation == Operation::kStat || event.operation == Operation::kAccess;
       if (asks && !event.error) asked_[{event.event.process, event.name}].push_back(event.begin_ns);
@@ -51,6 +52,7 @@ class Races {
       if (files::changes(access.kind)) changes[thread].push_back(&access);
       if (access.kind == AccessKind::kRemove) removals[thread].push_back(&access);
     }
+    additions_.look_at(object);
     for (const Access& use : object.accesses) {
       std::set<ThreadId> changing;  // what a thread removes to make it anew is told once
       if (relies_on_change(use.kind) && !is_exempt(use))
@@ -104,6 +106,7 @@ class Races {
   bool conflict(const Access& change, const Access& use) const {
     const FileEvent& a = event(change.event);
     const FileEvent& b = event(use.event);
+    if (use.kind == AccessKind::kEnd) return additions_.concern(change, use);
     return a.from < b.to && b.from < a.to;
   }
 
@@ -149,6 +152,11 @@ class Races {
       ++found_.unjudged_parts;
       return false;
     }
+    if (additions_.among(change, use) && !additions_.waits_for_nobody(change, use)) {
+      bool told = use.kind == AccessKind::kRead && additions_.reads_to_end(use);  // by that end
+      found_.unjudged_additions += !told && is_open(change, use);
+      return false;
+    }
     return judge(object, change, use, found_.unjudged);
   }
 
@@ -169,6 +177,10 @@ class Races {
     race = race && !may_know;
     if (race) found_.races.push_back({&object, change, use, verdict});
     return race;
+  }
+
+  bool is_open(const Access& change, const Access& use) const {
+    return order_.between(span_of(event(change.event)), span_of(event(use.event))) != Verdict::kOrdered;
   }
 
   // Who locks the file that it reads and writes knows what it may do without (data bases look at the header).
@@ -226,6 +238,7 @@ class Races {
 
   const files::SharedNames& names_;
   const ordering::HappensBefore& order_;
+  Additions additions_;
   FatalFailures fatal_;
   FileRaces found_;
   std::map<std::pair<std::uint32_t, Name>, std::vector<std::int64_t>>

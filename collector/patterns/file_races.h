@@ -26,10 +26,11 @@ struct Unjudged {
 
 struct FileRaces {
   std::vector<FileRace> races;
-  Unjudged unjudged;               // a change and a use
-  Unjudged unjudged_removals;      // a removal and a use
-  std::size_t unjudged_parts = 0;  // of which it is not known whether they touch the same bytes
-  std::size_t mapped_files = 0;    // that are written through mappings: nobody sees when
+  Unjudged unjudged;                   // a change and a use
+  Unjudged unjudged_removals;          // a removal and a use
+  std::size_t unjudged_parts = 0;      // of which it is not known whether they touch the same bytes
+  std::size_t unjudged_additions = 0;  // of which it is not known whether the reader means what was added
+  std::size_t mapped_files = 0;        // that are written through mappings: nobody sees when
 };
 
 // Threads whose accesses will be asked about.

@@ -3,7 +3,6 @@
 
 #include <linux/close_range.h>
 
-#include "injector/files/descriptors.h"
 #include "injector/files/io.h"
 #include "injector/files/meet.h"
 #include "injector/files/stamp.h"
@@ -69,6 +68,13 @@ void end_close(const trace::OpenRecord& record, int result) {
   if (!payload) return;
   if (result != 0) payload->error = errno;
   end(record);
+}
+
+Opening* appending_opening(int fd) {
+  Descriptor d = descriptor(fd);
+  if (d.kind != DescriptorKind::kFile) return nullptr;
+  Opening& opening = openings[d.index];
+  return opening.append ? &opening : nullptr;
 }
 
 void note_duplicate(Call call, int fd, int made) {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "injector/core/hook.h"
+#include "injector/files/descriptors.h"
 #include "injector/files/lock_call.h"
 
 namespace ddpscope::injector {
@@ -15,6 +16,9 @@ namespace ddpscope::injector {
 trace::OpenRecord begin_close(Call call, int fd);
 trace::OpenRecord begin_close_range(Call call, unsigned first, unsigned last, int flags);
 void end_close(const trace::OpenRecord& record, int result);
+
+// Whose position is about to move, if it matters: see Moves.
+Opening* appending_opening(int fd);
 
 void note_duplicate(Call call, int fd, int made);
 void note_seek(Call call, int fd, std::uint64_t position);
@@ -52,7 +56,10 @@ inline int recorded_duplicate(int fd, RealCall real_call) {
 template <Call call, class RealCall>
 inline off_t recorded_seek(int fd, RealCall real_call) {
   static_assert(kIsFileIo<call>);
+  Opening* appending = appending_opening(fd);
+  if (appending) appending->moves.begin();
   off_t position = real_call();
+  if (appending) appending->moves.end();
   if (position >= 0) note_seek(call, fd, static_cast<std::uint64_t>(position));
   return position;
 }

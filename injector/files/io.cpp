@@ -5,8 +5,10 @@
 #include "injector/files/digests.h"
 #include "injector/files/meet.h"
 #include "injector/files/stamp.h"
+#include "injector/processes/generation.h"
 #include "injector/streams/exchange_call.h"
 #include "injector/streams/stream_io.h"
+#include "trace/write/raw_syscall.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -15,9 +17,10 @@ Run& run_of(Opening& opening, Direction direction) {
   return direction == Direction::kWrite ? opening.writes : opening.reads;
 }
 
-// A flush makes visible what the run has written: it belongs to it.
+// A flush makes visible what the run has written: it belongs to it. What is appended may go on where the run
+// ended: it shows afterwards.
 bool continues(const trace::FileWriter& file, const Run& run, const Io& io, Call call) {
-  return run.started && run.next == io.at && run.stamp == stamp() && run.record &&
+  return run.started && (io.appends || run.next == io.at) && run.stamp == stamp() && run.record &&
          run.record.epoch == file.epoch() &&
          (run.record.record->call == static_cast<std::uint16_t>(call) || call == Call::fflush);
 }
@@ -44,33 +47,79 @@ void add_item_of(trace::FileWriter& file, const Opening& opening, const Run& run
   this_thread.writer.add_item(file, item);
 }
 
-trace::OpenRecord open_record(trace::FileWriter& file, const IoRequest& request, const Io& io) {
+trace::OpenRecord open_record(trace::FileWriter& file, const IoRequest& request, const Io& io,
+                              std::uint64_t ticks) {
   trace::payload::FileIo payload{};
   payload.file = io.opening->file;
   payload.fd = request.fd;
   payload.offset = payload.next = io.at;
   trace::Budget budget = io.direction == Direction::kWrite ? trace::Budget::kKept : trace::Budget::kBulk;
-  return open_file_record(file, request.call, budget, payload, now(file));
+  return open_file_record(file, request.call, budget, payload, ticks);
+}
+
+// What streams of stdio are given is written later, and in other pieces; so may be what is formatted.
+bool writes_at_once(Call call) {
+  return call == Call::write || call == Call::writev || call == Call::pwritev2 || call == Call::pwritev64v2;
+}
+
+void resume_run(trace::FileWriter& file, const Run& run, Io* io) {
+  std::uint64_t end = run.record.record->end;
+  io->record = this_thread.writer.resume(file, run.record);
+  if (!io->record) return;  // another thread's
+  io->end_before = end;
+  io->began = io->appends ? now(file) : 0;
+  io->next_before = run.next;
+  io->at_end_before = run.at_end;
 }
 
 void begin_file_io(const IoRequest& request, Opening& opening, trace::FileWriter& file, Io* io) {
   io->opening = &opening;
+  io->fd = request.fd;
   io->moves = request.offset == kHere;
+  io->appends = opening.append && io->direction == Direction::kWrite;
+  io->tells = io->appends && io->moves && writes_at_once(request.call);
+  io->numbered = opening.append && io->moves;
+  if (io->numbered) io->move = opening.moves.begin();
   io->at = io->moves ? opening.position.load(std::memory_order_relaxed) : request.offset;
-  if (opening.append && io->direction == Direction::kWrite) io->at = kUnknownOffset;
+  if (io->appends) io->at = kUnknownOffset;
   if (!opening.kept) return;
   Turn turn(opening.taken);
   Run& run = run_of(opening, io->direction);
-  if (turn && continues(file, run, *io, request.call))
-    io->record = this_thread.writer.resume(file, run.record);
-  if (!io->record) io->record = open_record(file, request, *io);
+  if (turn && continues(file, run, *io, request.call)) resume_run(file, run, io);
+  if (!io->record) io->record = open_record(file, request, *io, now(file));
 }
 
 std::uint64_t after(std::uint64_t at, std::uint64_t bytes) {
   return at == kUnknownOffset ? kUnknownOffset : at + bytes;
 }
 
-void extend_run(const Io& io, std::uint64_t next) {
+// So many records an opening, of what is appended and does not follow the earlier write; then one for all.
+constexpr std::uint32_t kMostGaps = 10'000;
+
+// Where the bytes that were appended begin. The kernel says so to who alone has the description: a child, or
+// another thread, may have written through it since.
+std::uint64_t landed(const Io& io, std::uint64_t bytes) {
+  Opening& opening = *io.opening;
+  auto own = [&] { return opening.moves.is_alone(io.move) && opening.given == descriptors_given(); };
+  if (!io.tells || !io.record || opening.gaps >= kMostGaps || !own()) return kUnknownOffset;
+  long end = trace::raw_syscall(SYS_lseek, io.fd, 0, SEEK_CUR);
+  if (end < static_cast<long>(bytes) || !own()) return kUnknownOffset;
+  return static_cast<std::uint64_t>(end) - bytes;
+}
+
+// It does not belong to the run after all, whose record is as it was; it gets one of its own.
+void part_from_run(Io& io) {
+  trace::FileWriter* file = open_recorder();
+  OwnWork work(file);
+  auto* earlier = work ? results_in<trace::payload::FileIo>(io.record) : nullptr;
+  if (!earlier) return;
+  auto call = static_cast<Call>(io.record.record->call);
+  IoRequest request{call, call, io.direction, io.fd, io.at};
+  trace::ThreadWriter::close(*file, io.record, io.end_before);
+  io.record = open_record(*file, request, io, io.began ? io.began : now(*file));
+}
+
+void extend_run(const Io& io, std::uint64_t next, bool at_end) {
   Turn turn(io.opening->taken);
   if (!turn) return;
   Run& run = run_of(*io.opening, io.direction);
@@ -85,20 +134,34 @@ void extend_run(const Io& io, std::uint64_t next) {
   run.next = next;
   run.stamp = stamp();
   run.started = true;
+  run.at_end = at_end;
 }
 
-void end_file_io(const Io& io, ssize_t result) {
+void record_result(const Io& io, ssize_t result, std::uint64_t bytes, std::uint64_t next) {
+  auto* payload = results_in<trace::payload::FileIo>(io.record);
+  if (!payload) return;
+  if (io.appends && !payload->count) payload->offset = io.at;
+  ++payload->count;
+  payload->bytes += bytes;
+  if (bytes || !io.appends) payload->next = next;
+  if (result < 0) payload->error = errno;
+  end(io.record);
+}
+
+// Reads that find the end of the file are a run of their own: who reads on from there later has come back for
+// more.
+void end_file_io(Io io, ssize_t result) {
   std::uint64_t bytes = result > 0 ? static_cast<std::uint64_t>(result) : 0;
+  bool at_end = io.direction == Direction::kRead && result == 0;
+  if (io.appends && bytes) io.at = landed(io, bytes);
+  if (io.numbered) io.opening->moves.end();
+  bool gap = io.end_before && io.appends && bytes && io.at != io.next_before;
+  if (gap) ++io.opening->gaps;
+  if (gap || (io.end_before && at_end != io.at_end_before)) part_from_run(io);
   std::uint64_t next = after(io.at, bytes);
-  if (auto* payload = results_in<trace::payload::FileIo>(io.record)) {
-    ++payload->count;
-    payload->bytes += bytes;
-    payload->next = next;
-    if (result < 0) payload->error = errno;
-    end(io.record);
-  }
+  record_result(io, result, bytes, next);
   if (io.moves && bytes) io.opening->position.store(next, std::memory_order_relaxed);
-  if (bytes) extend_run(io, next);
+  if (bytes || at_end) extend_run(io, next, at_end);
 }
 
 bool is_event(Descriptor d) { return d.kind == DescriptorKind::kEvent || d.kind == DescriptorKind::kNotices; }

@@ -31,13 +31,23 @@ struct IoRequest {
 
 // One read or write in progress.
 struct Io {
+  int fd;
   trace::OpenRecord record;
   Opening* opening;  // a file's
   StreamEnd* end;    // a socket's or pipe's
   bool event;        // an event's
   Direction direction;
-  bool moves;  // the descriptor's position
+  bool moves;     // the descriptor's position
+  bool appends;   // at the end of the file, wherever that will be: `at` is not known
+  bool tells;     // the position afterwards is where this write ended, if nobody else moved it
+  bool numbered;  // `move` is set
+  Moves::Move move;
   std::uint64_t at;
+  // If the record is an earlier one: when that ended and (writes) this began, in ticks; what the run had come
+  // to.
+  std::uint64_t end_before, began;
+  std::uint64_t next_before;
+  bool at_end_before;
 };
 
 // Most descriptors of most processes: nothing to do but the call.
@@ -56,11 +66,12 @@ void digest_written(const Io& io, const iovec* parts, int count, ssize_t written
 // The last descriptor of an opening is about to go.
 void finish_io(Opening& opening);
 
+// A read that asks for nothing gets nothing, and has not found the end of the file.
 template <Call call, Call stream_call, class RealCall>
-inline ssize_t recorded_read(int fd, std::uint64_t offset, RealCall real_call) {
+inline ssize_t recorded_read(int fd, std::uint64_t offset, RealCall real_call, bool asks = true) {
   static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileIo>);
   static_assert(std::is_same_v<PayloadOf<stream_call>, trace::payload::StreamIo>);
-  if (passes_by(descriptor(fd))) return real_call();
+  if (!asks || passes_by(descriptor(fd))) return real_call();
   Io io = begin_io({call, stream_call, Direction::kRead, fd, offset});
   ssize_t result = real_call();
   end_io(io, result);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "injector/files/paths.h"
+#include "injector/processes/generation.h"
 #include "injector/streams/exchange_call.h"
 #include "injector/streams/stream_io.h"
 #include "trace/write/raw_syscall.h"
@@ -55,6 +56,7 @@ Descriptor meet_file(trace::FileWriter& file, int fd, const struct stat& state) 
   long flags = raw_syscall(SYS_fcntl, fd, F_GETFL);
   Opening* opening = add_opening(file, fd, state, static_cast<int>(flags));
   if (!opening) return descriptor(fd);
+  --opening->given;  // who opened it may have it, too
   long position = raw_syscall(SYS_lseek, fd, 0, SEEK_CUR);
   opening->position = position < 0 ? kUnknownOffset : static_cast<std::uint64_t>(position);
   announce(file, fd, *opening, static_cast<int>(flags));
@@ -134,6 +136,9 @@ Opening* add_opening(trace::FileWriter& file, int fd, const struct stat& state, 
   opening.taken = false;
   opening.writable = (flags & O_ACCMODE) != O_RDONLY;
   opening.append = flags & O_APPEND;
+  opening.given = descriptors_given();
+  opening.moves.forget();
+  opening.gaps = 0;
   opening.digester = 0;
   opening.device = state.st_dev;
   opening.inode = state.st_ino;

@@ -9,6 +9,29 @@ namespace ddpscope::injector {
 
 constexpr std::uint64_t kUnknownOffset = ~std::uint64_t{0};
 
+// What moves a description's position, one after the other or several at a time. A write at the end of the
+// file tells nobody where that was: the position tells it afterwards, if nothing else has moved it meanwhile.
+class Moves {
+ public:
+  struct Move {
+    std::uint32_t number;
+    bool alone;  // all earlier ones have ended
+  };
+  Move begin() {
+    std::uint32_t ended = ended_.load(std::memory_order_acquire);
+    std::uint32_t number = begun_.fetch_add(1, std::memory_order_acq_rel);
+    return {number, ended == number};
+  }
+  bool is_alone(const Move& move) const {
+    return move.alone && begun_.load(std::memory_order_acquire) == move.number + 1;
+  }
+  void end() { ended_.fetch_add(1, std::memory_order_release); }
+  void forget() { begun_ = ended_ = 0; }
+
+ private:
+  std::atomic<std::uint32_t> begun_{}, ended_{};
+};
+
 // Reads, or writes, that follow one another without a gap.
 struct Run {
   trace::OpenRecord record{};
@@ -16,6 +39,7 @@ struct Run {
   std::uint64_t next{};   // offset after the last byte
   std::uint32_t stamp{};  // what else its thread had recorded, see io.h
   bool started{};
+  bool at_end{};  // reads that found the end of the file
 };
 
 // A race of the guest (I/O on a descriptor that another thread closes) costs a wrong record and nothing else:
@@ -25,6 +49,7 @@ struct Opening {
   std::atomic<bool> taken{};                // by the thread that reads or changes the runs
   bool writable{};
   bool append{};
+  std::uint32_t given{};     // descriptors_given() when it was opened: later, others may have it, too
   bool kept{};               // its FileOpen record is in the trace; else `file` is a path hash for items
   std::uint32_t file{};      // its number in the trace of `epoch`
   std::uint32_t epoch{};     // of the trace writer: another one means that a fork lies between
@@ -32,6 +57,8 @@ struct Opening {
   std::uint64_t device{};
   std::uint64_t inode{};
   std::atomic<std::uint64_t> position{};  // where a read or write without an offset goes
+  Moves moves{};                          // of the position, if it appends
+  std::uint32_t gaps{};                   // appended, but not where the earlier write had ended
   Run reads{};
   Run writes{};
 };

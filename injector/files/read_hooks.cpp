@@ -8,7 +8,7 @@ using namespace ddpscope::injector;
 
 DDPSCOPE_EXPORT ssize_t read(int fd, void* buffer, size_t bytes) {
   return recorded_read<Call::read, Call::socket_read>(
-      fd, kHere, [&] { return real<Call::read>(&read)(fd, buffer, bytes); });
+      fd, kHere, [&] { return real<Call::read>(&read)(fd, buffer, bytes); }, bytes != 0);
 }
 
 DDPSCOPE_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
@@ -18,12 +18,13 @@ DDPSCOPE_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
 
 DDPSCOPE_EXPORT ssize_t pread(int fd, void* buffer, size_t bytes, off_t offset) {
   return recorded_read<Call::pread, Call::socket_read>(
-      fd, place(offset), [&] { return real<Call::pread>(&pread)(fd, buffer, bytes, offset); });
+      fd, place(offset), [&] { return real<Call::pread>(&pread)(fd, buffer, bytes, offset); }, bytes != 0);
 }
 
 DDPSCOPE_EXPORT ssize_t pread64(int fd, void* buffer, size_t bytes, off64_t offset) {
   return recorded_read<Call::pread64, Call::socket_read>(
-      fd, place(offset), [&] { return real<Call::pread64>(&pread64)(fd, buffer, bytes, offset); });
+      fd, place(offset), [&] { return real<Call::pread64>(&pread64)(fd, buffer, bytes, offset); },
+      bytes != 0);
 }
 
 DDPSCOPE_EXPORT ssize_t preadv(int fd, const iovec* parts, int count, off_t offset) {
@@ -58,17 +59,17 @@ extern "C" ssize_t __pread64_chk(int, void*, size_t, off64_t, size_t);
 
 DDPSCOPE_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t bytes, size_t room) {
   return recorded_read<Call::__read_chk, Call::socket_read>(
-      fd, kHere, [&] { return real<Call::__read_chk>(&__read_chk)(fd, buffer, bytes, room); });
+      fd, kHere, [&] { return real<Call::__read_chk>(&__read_chk)(fd, buffer, bytes, room); }, bytes != 0);
 }
 
 DDPSCOPE_EXPORT ssize_t __pread_chk(int fd, void* buffer, size_t bytes, off_t offset, size_t room) {
-  return recorded_read<Call::__pread_chk, Call::socket_read>(fd, place(offset), [&] {
-    return real<Call::__pread_chk>(&__pread_chk)(fd, buffer, bytes, offset, room);
-  });
+  return recorded_read<Call::__pread_chk, Call::socket_read>(
+      fd, place(offset),
+      [&] { return real<Call::__pread_chk>(&__pread_chk)(fd, buffer, bytes, offset, room); }, bytes != 0);
 }
 
 DDPSCOPE_EXPORT ssize_t __pread64_chk(int fd, void* buffer, size_t bytes, off64_t offset, size_t room) {
-  return recorded_read<Call::__pread64_chk, Call::socket_read>(fd, place(offset), [&] {
-    return real<Call::__pread64_chk>(&__pread64_chk)(fd, buffer, bytes, offset, room);
-  });
+  return recorded_read<Call::__pread64_chk, Call::socket_read>(
+      fd, place(offset),
+      [&] { return real<Call::__pread64_chk>(&__pread64_chk)(fd, buffer, bytes, offset, room); }, bytes != 0);
 }

@@ -9,25 +9,27 @@ using namespace ddpscope::injector;
 
 DDPSCOPE_EXPORT size_t fread(void* buffer, size_t size, size_t count, FILE* stream) {
   return recorded_stream_read<Call::fread>(
-      stream, size, [&] { return real<Call::fread>(&fread)(buffer, size, count, stream); });
+      stream, size, count, [&] { return real<Call::fread>(&fread)(buffer, size, count, stream); });
 }
 
 DDPSCOPE_EXPORT size_t fread_unlocked(void* buffer, size_t size, size_t count, FILE* stream) {
-  return recorded_stream_read<Call::fread_unlocked>(
-      stream, size, [&] { return real<Call::fread_unlocked>(&fread_unlocked)(buffer, size, count, stream); });
+  return recorded_stream_read<Call::fread_unlocked>(stream, size, count, [&] {
+    return real<Call::fread_unlocked>(&fread_unlocked)(buffer, size, count, stream);
+  });
 }
 
 extern "C" size_t __fread_chk(void*, size_t, size_t, size_t, FILE*);
 extern "C" size_t __fread_unlocked_chk(void*, size_t, size_t, size_t, FILE*);
 
 DDPSCOPE_EXPORT size_t __fread_chk(void* buffer, size_t room, size_t size, size_t count, FILE* stream) {
-  return recorded_stream_read<Call::__fread_chk>(
-      stream, size, [&] { return real<Call::__fread_chk>(&__fread_chk)(buffer, room, size, count, stream); });
+  return recorded_stream_read<Call::__fread_chk>(stream, size, count, [&] {
+    return real<Call::__fread_chk>(&__fread_chk)(buffer, room, size, count, stream);
+  });
 }
 
 DDPSCOPE_EXPORT size_t __fread_unlocked_chk(void* buffer, size_t room, size_t size, size_t count,
                                             FILE* stream) {
-  return recorded_stream_read<Call::__fread_unlocked_chk>(stream, size, [&] {
+  return recorded_stream_read<Call::__fread_unlocked_chk>(stream, size, count, [&] {
     return real<Call::__fread_unlocked_chk>(&__fread_unlocked_chk)(buffer, room, size, count, stream);
   });
 }

@@ -44,7 +44,10 @@ std::uint64_t position_of(FILE* stream);
 template <Call call, class RealCall>
 inline int recorded_stream_seek(FILE* stream, RealCall real_call) {
   static_assert(kIsFileIo<call>);
+  Opening* appending = appending_opening(descriptor_of(stream));
+  if (appending) appending->moves.begin();
   int result = real_call();
+  if (appending) appending->moves.end();
   if (result == 0 && descriptor(descriptor_of(stream)).kind == DescriptorKind::kFile)
     note_seek(call, descriptor_of(stream), position_of(stream));
   return result;
@@ -52,12 +55,15 @@ inline int recorded_stream_seek(FILE* stream, RealCall real_call) {
 
 // Items of `size` bytes: what counts is whole items.
 template <Call call, class RealCall>
-inline size_t recorded_stream_read(FILE* stream, size_t size, RealCall real_call) {
+inline size_t recorded_stream_read(FILE* stream, size_t size, size_t count, RealCall real_call) {
   size_t items = 0;
-  recorded_read<call, Call::socket_fread>(descriptor_of(stream), kHere, [&] {
-    items = real_call();
-    return static_cast<ssize_t>(items * size);
-  });
+  recorded_read<call, Call::socket_fread>(
+      descriptor_of(stream), kHere,
+      [&] {
+        items = real_call();
+        return static_cast<ssize_t>(items * size);
+      },
+      size && count);
   return items;
 }
 

@@ -7,6 +7,10 @@
 namespace ddpscope::injector {
 namespace {
 
+std::uint64_t place_of(off_t offset, int flags) {
+  return flags & RWF_APPEND ? kUnknownOffset : place_or_here(offset);
+}
+
 iovec part(const void* buffer, size_t bytes) { return {const_cast<void*>(buffer), bytes}; }
 
 }  // namespace
@@ -50,16 +54,17 @@ DDPSCOPE_EXPORT ssize_t pwritev64(int fd, const iovec* parts, int count, off64_t
   });
 }
 
-// With offset -1 these two write at the descriptor's own position.
+// With offset -1 these two write at the descriptor's own position, or at the end of the file, if they are
+// told so.
 
 DDPSCOPE_EXPORT ssize_t pwritev2(int fd, const iovec* parts, int count, off_t offset, int flags) {
-  return recorded_write<Call::pwritev2, Call::socket_writev>(fd, place_or_here(offset), parts, count, [&] {
+  return recorded_write<Call::pwritev2, Call::socket_writev>(fd, place_of(offset, flags), parts, count, [&] {
     return real<Call::pwritev2>(&pwritev2)(fd, parts, count, offset, flags);
   });
 }
 
 DDPSCOPE_EXPORT ssize_t pwritev64v2(int fd, const iovec* parts, int count, off64_t offset, int flags) {
-  return recorded_write<Call::pwritev64v2, Call::socket_writev>(fd, place_or_here(offset), parts, count, [&] {
-    return real<Call::pwritev64v2>(&pwritev64v2)(fd, parts, count, offset, flags);
-  });
+  return recorded_write<Call::pwritev64v2, Call::socket_writev>(
+      fd, place_of(offset, flags), parts, count,
+      [&] { return real<Call::pwritev64v2>(&pwritev64v2)(fd, parts, count, offset, flags); });
 }

@@ -11,6 +11,7 @@ extern "C" {
 // For the jump below, before parent and child return with the same thread-local storage.
 __thread int ddpscope_vforked;
 __attribute__((visibility("hidden"))) void* ddpscope_real_vfork;
+__attribute__((visibility("hidden"))) std::uint32_t ddpscope_given;
 __attribute__((visibility("hidden"))) void ddpscope_find_vfork() {
   ddpscope_real_vfork = dlsym(RTLD_NEXT, "vfork");
 }
@@ -30,6 +31,7 @@ vfork:
   call ddpscope_find_vfork
   addq $8, %rsp
 1:
+  lock addl $1, ddpscope_given(%rip)
   movq ddpscope_vforked@gottpoff(%rip), %rax
   movl $1, %fs:(%rax)
   jmp *ddpscope_real_vfork(%rip)
@@ -46,7 +48,7 @@ int process_id;  // of the process that the memory belongs to
 __attribute__((constructor(101))) void load() {
   process_id = static_cast<int>(trace::raw_syscall(SYS_getpid));
   ddpscope_find_vfork();
-  pthread_atfork(nullptr, nullptr, note_fork);
+  pthread_atfork(note_descriptors_given, nullptr, note_fork);
 }
 
 }  // namespace
@@ -57,6 +59,10 @@ void note_fork() {
   ++generation;
   process_id = static_cast<int>(trace::raw_syscall(SYS_getpid));
 }
+
+std::uint32_t descriptors_given() { return __atomic_load_n(&ddpscope_given, __ATOMIC_ACQUIRE); }
+
+void note_descriptors_given() { __atomic_fetch_add(&ddpscope_given, 1, __ATOMIC_ACQ_REL); }
 
 bool runs_as_vfork_child() {
   if (trace::raw_syscall(SYS_getpid) != process_id) return true;

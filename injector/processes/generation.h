@@ -9,6 +9,11 @@ namespace ddpscope::injector {
 std::uint32_t fork_generation();
 void note_fork();  // in the child
 
+// How often this process may have given open descriptors to another: children made, descriptors sent. Goes on
+// before they are given.
+std::uint32_t descriptors_given();
+void note_descriptors_given();
+
 // Set in parent and child when this thread calls vfork().
 extern "C" __attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread int ddpscope_vforked;
 bool runs_as_vfork_child();

@@ -71,6 +71,7 @@ __attribute__((constructor(101))) void watch_end() {
 
 trace::OpenRecord begin_process(Call call, const char* program, std::uint32_t flags) {
   if (in_vfork_child()) return {};
+  note_descriptors_given();
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
   return work ? open_process(*file, call, program, 0, flags) : trace::OpenRecord{};

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "injector/files/descriptors.h"
+#include "injector/processes/generation.h"
 #include "injector/streams/store_call.h"
 #include "injector/streams/stream_io.h"
 
@@ -19,6 +20,12 @@ void forget_passed_descriptors(msghdr* message) {
       forget_descriptor(fd);
     }
   }
+}
+
+// Descriptors may go along.
+void note_sent(const msghdr* message) {
+  if (reinterpret_cast<std::uintptr_t>(message) >= trace::kPageBytes && message->msg_controllen)
+    note_descriptors_given();
 }
 
 ssize_t receive_message(int fd, msghdr* message, int flags, ssize_t (*real_call)(int, msghdr*, int)) {
@@ -60,11 +67,13 @@ DDPSCOPE_EXPORT ssize_t sendto(int fd, const void* data, size_t bytes, int flags
 }
 
 DDPSCOPE_EXPORT ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  note_sent(message);
   return recorded_socket_io<Call::sendmsg, kOut>(
       fd, flags, [&] { return real<Call::sendmsg>(&sendmsg)(fd, message, flags); });
 }
 
 DDPSCOPE_EXPORT int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
+  for (unsigned i = 0; i < count; ++i) note_sent(&messages[i].msg_hdr);
   return recorded_messages<Call::sendmmsg, kOut>(
       fd, messages, flags, [&] { return real<Call::sendmmsg>(&sendmmsg)(fd, messages, count, flags); });
 }

@@ -96,6 +96,60 @@ void append() {
   close(fd);
 }
 
+// Two openings of one file, and several descriptors of one of them.
+void appended_by_turns() {
+  int one = open("turns", O_CREAT | O_WRONLY | O_APPEND, 0644), other = open("turns", O_WRONLY);
+  fcntl(other, F_SETFL, O_APPEND);
+  iovec parts[2] = {{const_cast<char*>("d"), 1}, {const_cast<char*>("ee"), 2}};
+  (void)!write(one, "aaa", 3), (void)!write(other, "bb", 2), (void)!write(one, "c", 1);
+  say("writev", writev(dup(one), parts, 2));
+  say("at", lseek(one, 0, SEEK_CUR));
+  (void)!write(other, "ff", 2);
+}
+
+void* append_many(void* fd) {
+  for (int i = 0; i < 2000; ++i) (void)!write(*static_cast<int*>(fd), "0123456789", 3 + i % 5);
+  return nullptr;
+}
+void appended_by_threads() {
+  int fd = open("shared", O_CREAT | O_WRONLY | O_APPEND, 0644);
+  (void)!write(fd, "first", 5);
+  pthread_t threads[2];
+  for (pthread_t& thread : threads) pthread_create(&thread, nullptr, append_many, &fd);
+  for (pthread_t& thread : threads) pthread_join(thread, nullptr);
+  (void)!write(fd, "last", 4);
+  say("bytes", lseek(fd, 0, SEEK_END));
+}
+
+// What a child has of its parent's, a write at its own end, what stdio holds back: nobody knows where it is.
+void appended_somewhere() {
+  int fd = open("family", O_CREAT | O_WRONLY | O_APPEND, 0644);
+  (void)!write(fd, "a", 1);
+  if (pid_t child = fork()) {
+    waitpid(child, nullptr, 0);
+  } else {
+    (void)!write(fd, "bb", 2);
+    _exit(0);
+  }
+  (void)!write(fd, "ccc", 3);
+  iovec part{const_cast<char*>("dd"), 2};
+  int told = create("told");
+  say("pwritev2", pwritev2(told, &part, 1, 0, RWF_APPEND));
+  FILE* stream = fopen("held", "a");
+  fwrite("eeee", 1, 4, stream), fclose(stream);
+}
+
+// The end is found, and found again, and then there is more; who asks for nothing finds no end.
+void read_to_the_end() {
+  fill("grows", 6);
+  char back[8];
+  int fd = open("grows", O_RDONLY), more = open("grows", O_WRONLY | O_APPEND);
+  (void)!read(fd, back, 0), (void)!read(fd, back, 4), (void)!read(fd, back, 0), (void)!read(fd, back, 4);
+  for (int i = 0; i < 3; ++i) (void)!read(fd, back, 4);
+  (void)!write(more, "yy", 2);
+  say("more", read(fd, back, 4));
+}
+
 void vectors() {
   int fd = create("vector");
   iovec parts[2] = {{const_cast<char*>("abc"), 3}, {const_cast<char*>("defgh"), 5}};
@@ -285,6 +339,10 @@ constexpr Trap kTraps[] = {{"mode_argument", mode_argument},
                            {"duplicates", duplicates},
                            {"reused_number", reused_number},
                            {"append", append},
+                           {"appended_by_turns", appended_by_turns},
+                           {"appended_by_threads", appended_by_threads},
+                           {"appended_somewhere", appended_somewhere},
+                           {"read_to_the_end", read_to_the_end},
                            {"vectors", vectors},
                            {"streams", streams},
                            {"names", names},

@@ -50,6 +50,33 @@ def append(records):
         total(named(records, "appended"), "write") == 3
 
 
+def ranges(records, path):
+    return [(w["offset"], w["bytes"], w["next"]) for w in calls(named(records, path), "write", "writev", "pwritev2", "fwrite")]
+
+
+def appended_by_turns(records):
+    return ranges(records, "turns") == [(0, 3, 3), (3, 2, 5), (5, 1, 6), (6, 3, 9), (9, 2, 11)]
+
+
+def appended_by_threads(records):
+    """What is said of it is right: no two have the same bytes. Not all is known where the two come at once."""
+    every = ranges(records, "shared")
+    known = sorted((begin, end) for begin, _, end in every if begin >= 0)
+    return sum(size for _, size, _ in every) == 20009 and known[0] == (0, 5) and known[-1] == (20005, 20009) and \
+        all(one[1] <= other[0] for one, other in zip(known, known[1:]))
+
+
+def appended_somewhere(records):
+    return sorted(ranges(records, "family")) == [(-1, 3, -1), (0, 1, 1)] and \
+        ranges(records, "held") == [(-1, 4, -1)] and \
+        ranges(records, "told") == [(-1, 2, -1)] and any(r.call == "write" and (r["offset"], r["bytes"]) == (-1, 2) for r in records)
+
+
+def read_to_the_end(records):
+    reads = calls(named(records, "grows"), "read")
+    return [(r["offset"], r["bytes"], r["count"]) for r in reads] == [(0, 6, 2), (6, 0, 3), (6, 2, 1)]
+
+
 def vectors(records):
     one = named(records, "vector")
     return [(r.call, r["offset"], r["bytes"]) for r in calls(one, "writev", "pwritev2", "preadv")] == \
@@ -257,6 +284,10 @@ TRAPS = [
     ("files_guest", folded_writes, ["write"]), ("files_guest", duplicates, ["dup"]),
     ("files_guest", duplicates, ["dup2"]), ("files_guest", duplicates, ["fcntl"]),
     ("files_guest", reused_number, ["open"]), ("files_guest", append, ["open"]),
+    ("files_guest", appended_by_turns, ["write"]), ("files_guest", appended_by_turns, ["writev"]),
+    ("files_guest", appended_by_turns, ["fcntl"]), ("files_guest", appended_by_threads, ["write"]),
+    ("files_guest", appended_somewhere, ["fwrite"]), ("files_guest", appended_somewhere, ["pwritev2"]),
+    ("files_guest", read_to_the_end, ["read"]),
     ("files_guest", vectors, ["writev"]), ("files_guest", vectors, ["pwritev2"]), ("files_guest", vectors, ["preadv"]),
     ("files_guest", streams, ["fwrite"]), ("files_guest", streams, ["fopen64"]), ("files_guest", streams, ["fread"]),
     ("files_guest", names, ["chdir"]), ("files_guest", names, ["renameat"]), ("files_guest", names, ["unlinkat"]),

@@ -131,4 +131,4 @@ def test_log_of_all_ranks(tmp_path, seed):
     rng = ddpscope.draw(seed, "log")
     ranks = rng.choice([2, 4])
     job = Job("shared_log.py", ranks=ranks, launcher="loop", arguments=["all.jsonl", "--steps", rng.randrange(4, 9)])
-    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES)  # where what is appended ends up
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES)
