@@ -144,12 +144,14 @@ bool lists(Operation operation) {
   return operation == Operation::kOpenDirectory || operation == Operation::kReadDirectory;
 }
 
-void mark_makers(SharedNames& names) {
+void mark_makers(SharedNames& names, const std::vector<MadeOutside>& outside) {
   std::unordered_set<Name> exists;
+  auto next = outside.begin();
   Bearers bearers(names);
   for (std::uint32_t i = 0; i < names.events.size(); ++i) {
     FileEvent& event = names.events[i];
     if (!concerns_name(event.operation)) continue;
+    for (; next != outside.end() && next->at_ns <= event.begin_ns; ++next) exists.insert(next->name);
     event.made = made_by(event);
     event.maker = bearers.maker_of(event);
     bool exclusive = event.flags & O_EXCL || event.operation == Operation::kLink;

@@ -76,7 +76,7 @@ class Survey {
     choose();
     if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end()) {
       collect_all();
-      mark_makers(out_);
+      mark_makers(out_, made_outside());
     }
     return std::move(out_);
   }
@@ -112,6 +112,27 @@ class Survey {
     auto earlier = [](const FileEvent& a, const FileEvent& b) { return a.begin_ns < b.begin_ns; };
     if (!std::is_sorted(out_.events.begin(), out_.events.end(), earlier))
       std::stable_sort(out_.events.begin(), out_.events.end(), earlier);
+  }
+
+  std::vector<MadeOutside> made_outside() {
+    std::vector<MadeOutside> made;
+    for (std::uint32_t process = 0; process < job_.processes.size(); ++process) {
+      const model::Process& own = job_.processes[process];
+      if (own.rank >= 0) continue;
+      model::for_each_in_time(own.file, {Operation::kOpen},
+                              [&](model::EventPlace place, const Record& record) {
+                                if (trace::find_call(record.call)->payload != trace::PayloadKind::kFileOpen)
+                                  return;
+                                auto call = trace::payload_of<payload::FileOpen>(record);
+                                if (call.error || !(call.flags & O_CREAT)) return;
+                                auto name = by_place_.find(places_.of(process, own.file.string(call.path)));
+                                if (name == by_place_.end() || !counts(name->second)) return;
+                                made.push_back({job_.end_ns({process, place}), name->second});
+                              });
+    }
+    std::sort(made.begin(), made.end(),
+              [](const MadeOutside& a, const MadeOutside& b) { return a.at_ns < b.at_ns; });
+    return made;
   }
 
   // String ids are few, records many.
