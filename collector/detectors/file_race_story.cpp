@@ -238,6 +238,11 @@ void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outco
   if (races.unjudged_additions && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} pairs of accesses to files to which several ranks add", races.unjudged_additions),
         "whether a rank that reads what it has added to itself means what others add later shows in no call");
+  if (races.unjudged_tries && kind.cause != RaceCause::kRemoved)
+    add(fmt::format(
+            "{} pairs of the writing of a file and its reading by who opened it in vain until it was there",
+            races.unjudged_tries),
+        "whether the reader would have tried again, had the file not been whole, shows in no call");
   if (races.mapped_files && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} files that ranks share as memory", races.mapped_files),
         "what is written through a mapping shows in no call");

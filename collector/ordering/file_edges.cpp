@@ -252,6 +252,7 @@ std::vector<bool> add_file_edges(const model::Job& job, const files::SharedNames
   add_listing_edges(job, names, graph);
   add_asking_edges(job, names, graph);
   add_rereading_edges(job, names, graph, synchronises);
+  add_following_edges(job, names, graph, synchronises);
   return synchronises;
 }
 

@@ -1,5 +1,5 @@
 // Waiting by looking again and again: listing a folder until something shows, reading a file until it says
-// so, asking for its state until it is another one.
+// so or on when there is more, asking for its state until it is another one.
 #pragma once
 #include <vector>
 
@@ -14,6 +14,8 @@ namespace ddpscope::ordering {
 void add_listing_edges(const model::Job& job, const files::SharedNames& names, Graph& graph);
 void add_asking_edges(const model::Job& job, const files::SharedNames& names, Graph& graph);
 void add_rereading_edges(const model::Job& job, const files::SharedNames& names, Graph& graph,
+                         std::vector<bool>& synchronises);
+void add_following_edges(const model::Job& job, const files::SharedNames& names, Graph& graph,
                          std::vector<bool>& synchronises);
 
 }  // namespace ddpscope::ordering

@@ -34,6 +34,7 @@ class Races {
   Races(const model::Job& job, const files::SharedNames& names, const ordering::HappensBefore& order)
       : names_(names), order_(order), additions_(names, order), fatal_(job) {
     for (const FileEvent& event : names.events) {
+      note_try(event);
       bool asks = event.operation == Operation::kStat || event.operation == Operation::kAccess;
       if (asks && !event.error) asked_[{event.event.process, event.name}].push_back(event.begin_ns);
       if (event.made != files::kNoName)
@@ -61,6 +62,18 @@ class Races {
       if (relies_on_name(use.kind))
         for (const auto& [thread, own] : removals)
           if (is_other_rank(own, use) && !changing.contains(thread)) compare_removals(object, own, use);
+    }
+  }
+
+  // An opening that had failed before, again and again.
+  void note_try(const FileEvent& event) {
+    if (event.operation != Operation::kOpen) return;
+    std::uint32_t& misses = misses_[{span_of(event).thread, event.name}];
+    if (files::is_miss(event)) {
+      misses += event.attempts;
+    } else if (!event.error) {
+      if (misses >= ordering::kPolls) tried_.insert({event.event.process, event.opening});
+      misses = 0;
     }
   }
 
@@ -152,6 +165,10 @@ class Races {
       ++found_.unjudged_parts;
       return false;
     }
+    if (may_try_again(object, change, use)) {
+      found_.unjudged_tries += is_open(change, use);
+      return false;
+    }
     if (additions_.among(change, use) && !additions_.waits_for_nobody(change, use)) {
       bool told = use.kind == AccessKind::kRead && additions_.reads_to_end(use);  // by that end
       found_.unjudged_additions += !told && is_open(change, use);
@@ -177,6 +194,16 @@ class Races {
     race = race && !may_know;
     if (race) found_.races.push_back({&object, change, use, verdict});
     return race;
+  }
+
+  // Who opens a file until it is there, and reads it by that, may do so until it is whole. Who reads while it
+  // is being written, and does not come back, does not.
+  bool may_try_again(const Object& object, const Access& change, const Access& use) const {
+    const FileEvent& read = event(use.event);
+    if (!object.content || !tried_.contains({read.event.process, read.opening})) return false;
+    return std::none_of(object.accesses.begin(), object.accesses.end(), [&](const Access& access) {
+      return access.opening == change.opening && event(access.event).end_ns > read.begin_ns;
+    });
   }
 
   bool is_open(const Access& change, const Access& use) const {
@@ -244,6 +271,8 @@ class Races {
   std::map<std::pair<std::uint32_t, Name>, std::vector<std::int64_t>>
       asked_;                                                    // by process: when it was there
   std::map<std::pair<std::uint32_t, Name>, std::int64_t> made_;  // by process: first time
+  std::map<std::pair<ThreadId, Name>, std::uint32_t> misses_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  // processes and openings
 };
 
 }  // namespace

@@ -30,7 +30,8 @@ struct FileRaces {
   Unjudged unjudged_removals;          // a removal and a use
   std::size_t unjudged_parts = 0;      // of which it is not known whether they touch the same bytes
   std::size_t unjudged_additions = 0;  // of which it is not known whether the reader means what was added
-  std::size_t mapped_files = 0;        // that are written through mappings: nobody sees when
+  std::size_t unjudged_tries = 0;  // of a reader that waited by opening: it may be ready to read again, too
+  std::size_t mapped_files = 0;    // that are written through mappings: nobody sees when
 };
 
 // Threads whose accesses will be asked about.

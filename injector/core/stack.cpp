@@ -145,9 +145,10 @@ std::uint32_t intern_native(trace::FileWriter& file, const Addresses& addresses)
 
 std::uintptr_t call_site() { return outermost_own_frame()->return_address; }
 
+std::uint32_t python_place(trace::FileWriter& file) { return python::is_present ? python_stack(file) : 0; }
+
 std::uint32_t current_stack(trace::FileWriter& file) {
-  if (python::is_present)
-    if (std::uint32_t python = python_stack(file)) return python;
+  if (std::uint32_t python = python_place(file)) return python;
   const Frame* frame = outermost_own_frame();
   // Code without frame pointers: the call site is all of the stack.
   if (this_thread.native_site == frame->return_address) return this_thread.native_stack;

@@ -15,6 +15,10 @@ std::uint32_t current_stack(trace::FileWriter& file);
 // was built for release), but in microseconds. For rare calls.
 std::uint32_t unwound_stack(trace::FileWriter& file);
 
+// The Python frames alone: cheap enough for calls that may come from several places of a program. 0: no
+// Python.
+std::uint32_t python_place(trace::FileWriter& file);
+
 // Where the guest called the hook that is running.
 std::uintptr_t call_site();
 

@@ -21,9 +21,10 @@ trace::payload::FileOpen payload_of(const OpenInProgress& open) {
 
 void open_new_record(trace::FileWriter& file, OpenInProgress& open) {
   auto payload = payload_of(open);
-  // Who writes is always told; who reads, at the first time that a path is read from there.
+  // Who writes is always told; who reads, at the first time that a path is read from there. To native code
+  // all lines of a Python program are one place.
   bool told = is_write_open(open.request.flags) || is_first(file, open.request.call, open.path_hash);
-  std::uint32_t stack = told ? unwound_stack(file) : 0;
+  std::uint32_t stack = told ? unwound_stack(file) : python_place(file);
   open.attempt.record =
       open_file_record(file, open.request.call, trace::Budget::kKept, payload, open.attempt.began, stack);
 }

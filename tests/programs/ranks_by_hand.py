@@ -2,7 +2,6 @@
 
 usage: ranks_by_hand.py HOW [--forget]: see WAYS
 """
-import json
 import os
 import signal
 import socket
@@ -11,7 +10,9 @@ import sys
 import time
 from multiprocessing import shared_memory
 
+import readings
 from exchanges import LIBC, Anonymous, Attached, Event, PosixQueue, Queue, Semaphores, called
+from readings import Marker
 
 
 class Pipe:
@@ -184,26 +185,6 @@ class Signal:
         signal.sigwait([signal.SIGUSR1])
 
 
-class Marker:
-    """Rank 0 makes a file that rank 1 looks for until it is there."""
-
-    written = awaited = "ready"
-
-    def arguments(self):
-        return ["marker"]
-
-    @classmethod
-    def tell(cls, _):
-        os.makedirs(os.path.dirname(cls.written) or ".", exist_ok=True)
-        with open(cls.written, "w"):
-            pass
-
-    @classmethod
-    def wait(cls, _):
-        while not os.path.exists(cls.awaited):
-            time.sleep(0.02)
-
-
 class Notice(Marker):
     """Rank 1 is told of changes in a folder."""
 
@@ -304,48 +285,7 @@ class Time(Marker):
             time.sleep(0.02)
 
 
-class Log(Marker):
-    """Rank 0 goes on writing a log, which rank 1 reads to its end, and on when there is more."""
-
-    def __init__(self):
-        super().tell(None)
-
-    @classmethod
-    def meet(cls, rank, _):
-        if rank == 0:
-            cls.log = open("ready", "w", buffering=1)
-            cls.log.write("begins\n")
-
-    @classmethod
-    def tell(cls, _):
-        cls.log.write("data is there\n")
-
-    @staticmethod
-    def wait(_):
-        with open("ready") as log:
-            while "data is there" not in log.readline():
-                time.sleep(0.02)
-
-
-class Retry(Marker):
-    """Rank 1 tries again while a file is not there, or not whole."""
-
-    @staticmethod
-    def tell(_):
-        with open("ready", "w") as file:
-            json.dump({"data": "is there"}, file)
-
-    @staticmethod
-    def wait(_):
-        while True:
-            try:
-                with open("ready") as file:
-                    return json.load(file)
-            except (FileNotFoundError, ValueError):
-                time.sleep(0.02)
-
-
-WAYS = {"log": Log, "retry": Retry, "first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
+WAYS = {**readings.WAYS, "first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
         "attached": Attached, "posix_queue": PosixQueue,
         "event": Event, "anonymous": Anonymous, "notice": Notice,
         "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,

@@ -1,0 +1,133 @@
+"""Ways of ranks_by_hand.py to wait by means of files, and to read them without waiting."""
+import json
+import os
+import time
+
+
+def wait_until_there(path):
+    while not os.path.exists(path):
+        time.sleep(0.02)
+
+
+class Marker:
+    """Rank 0 makes a file that rank 1 looks for until it is there."""
+
+    written = awaited = "ready"
+
+    def arguments(self):
+        return ["marker"]
+
+    @classmethod
+    def tell(cls, _):
+        os.makedirs(os.path.dirname(cls.written) or ".", exist_ok=True)
+        with open(cls.written, "w"):
+            pass
+
+    @classmethod
+    def wait(cls, _):
+        wait_until_there(cls.awaited)
+
+
+class Log(Marker):
+    """Rank 0 goes on writing a log, which rank 1 reads to its end, and on when there is more."""
+
+    def __init__(self):
+        super().tell(None)
+
+    @classmethod
+    def meet(cls, rank, _):
+        if rank == 0:
+            cls.log = open("ready", "w", buffering=1)
+            cls.log.write("begins\n")
+
+    @classmethod
+    def tell(cls, _):
+        cls.log.write("data is there\n")
+
+    @staticmethod
+    def wait(_):
+        with open("ready") as log:
+            while "data is there" not in log.readline():
+                time.sleep(0.02)
+
+
+class Added(Log):
+    """Both add to it, and rank 1 opens it anew each time, to go on where it ended."""
+
+    @classmethod
+    def meet(cls, rank, _):
+        cls.tell("begins")
+
+    @staticmethod
+    def tell(_):
+        with open("ready", "a") as log:
+            log.write(f"rank {os.environ['RANK']}\n")
+
+    @staticmethod
+    def wait(_):
+        until, text = 0, ""
+        while text.count("rank 0") < 2:
+            time.sleep(0.02)
+            with open("ready") as log:
+                log.seek(until)
+                text += log.read()
+                until = log.tell()
+
+
+class Retry(Marker):
+    """Rank 1 tries again while a file is not there, or not whole."""
+
+    @staticmethod
+    def tell(_):
+        with open("ready", "w") as file:
+            json.dump({"data": "is there"}, file)
+
+    @staticmethod
+    def wait(_):
+        while True:
+            try:
+                with open("ready") as file:
+                    return json.load(file)
+            except (FileNotFoundError, ValueError):
+                time.sleep(0.02)
+
+
+class Torn(Retry):
+    """For some time it is there, but not whole."""
+
+    @staticmethod
+    def tell(_):
+        with open("ready", "w") as file:
+            file.write('{"data": ')
+            file.flush()
+            time.sleep(0.2)
+            file.write('"is there"}')
+
+
+class Once(Torn):
+    """Rank 1 tries again until it is there, and takes what there is of it."""
+
+    @staticmethod
+    def wait(_):
+        while True:
+            try:
+                with open("ready") as file:
+                    return file.read()
+            except FileNotFoundError:
+                time.sleep(0.02)
+
+
+class Twice(Torn):
+    """Rank 1 waits until it is there, and reads it at two lines, the second time late."""
+
+    @staticmethod
+    def wait(_):
+        wait_until_there("ready")
+        with open("ready") as file:
+            size = len(file.read())
+        time.sleep(0.4)
+        with open("ready") as file:
+            assert len(file.read()) >= size
+
+
+WAYS = {"log": Log, "added": Added, "retry": Retry, "torn": Torn, "once": Once, "twice": Twice}
