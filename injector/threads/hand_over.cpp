@@ -54,7 +54,7 @@ void write_hand_overs(trace::FileWriter& file, const Taking& taking, const Relea
     write_hand_over(file, taking.call, payload, ticks);
   }
   if (!news.recorded) return;
-  payload.from_ticks = news.since_ticks;
+  payload.from_ticks = news.number ? ticks : news.since_ticks;
   payload.from_thread = 0;
   payload.number = news.number;
   write_hand_over(file, taking.call, payload, ticks);
