@@ -169,12 +169,14 @@ class Races {
       found_.unjudged_tries += is_open(change, use);
       return false;
     }
-    if (additions_.among(change, use) && !additions_.waits_for_nobody(change, use)) {
+    bool adds = additions_.among(change, use);
+    if (adds && !additions_.waits_for_nobody(change, use)) {
       bool told = use.kind == AccessKind::kRead && additions_.reads_to_end(use);  // by that end
       found_.unjudged_additions += !told && is_open(change, use);
       return false;
     }
-    return judge(object, change, use, found_.unjudged);
+    // It may read to the end for its own lines only, which shows in no call.
+    return judge(object, change, use, found_.unjudged, adds ? Verdict::kLikely : Verdict::kUnordered);
   }
 
   bool is_removal_race(const Object& object, const Access& removal, const Access& use) {
@@ -185,14 +187,16 @@ class Races {
     return judge(object, removal, use, found_.unjudged_removals);
   }
 
-  bool judge(const Object& object, const Access& change, const Access& use, Unjudged& unjudged) {
+  bool judge(const Object& object, const Access& change, const Access& use, Unjudged& unjudged,
+             Verdict at_most = Verdict::kUnordered) {
     Verdict verdict = order_.between(span_of(event(change.event)), span_of(event(use.event)));
     bool race = verdict == Verdict::kUnordered || verdict == Verdict::kLikely;
     bool may_know = race && object.content && locks(change) && locks(use);
     if ((verdict == Verdict::kUnjudged || may_know) && unjudged.pairs++ == 0)
       unjudged.example = FileRace{&object, change, use, Verdict::kUnjudged};
     race = race && !may_know;
-    if (race) found_.races.push_back({&object, change, use, verdict});
+    if (race)
+      found_.races.push_back({&object, change, use, verdict == Verdict::kUnordered ? at_most : verdict});
     return race;
   }
 

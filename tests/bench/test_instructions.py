@@ -22,7 +22,7 @@ LIMITS = {
     "semop": 450,
     "name looked for in vain, no trace yet": 2980,
     "mutex locked and unlocked, 10 times": 1830,
-    "the same, another thread had it": 3660,
+    "the same, another thread had it": 3490,
     "the same, six threads had it before": 6550,
     "signal without a waiter, 10 times": 1890,
     "semaphore posted and taken, 10 times": 1990,
