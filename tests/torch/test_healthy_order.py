@@ -49,6 +49,14 @@ def test_subgroups(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+def test_probed_storage(tmp_path, seed):
+    rng = ddpscope.draw(seed, "probed-storage")
+    ranks = rng.choice([2, 4])
+    job = Job("probed_storage.py", ranks=ranks, launcher="loop", arguments=[
+        f"shared{rng.randrange(100)}", "--samples", rng.randrange(10_000, 200_000), "--late", rng.choice([0, 0.3])])
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
+
+
 @pytest.mark.parametrize("look", ["main", "agreed", "own", "until"])
 def test_features_if_missing(tmp_path, seed, look):
     rng = ddpscope.draw(seed, f"features/{look}")

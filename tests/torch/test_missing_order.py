@@ -111,6 +111,15 @@ def test_thread_that_nobody_waits_for(tmp_path, seed):
                 'restored = torch.load')
 
 
+def test_data_that_is_slept_for(tmp_path, seed):
+    rng = ddpscope.draw(seed, "slept-for")
+    ranks, root = rng.choice([2, 3]), f"shared{rng.randrange(100)}"
+    job = Job("probed_storage.py", ranks=ranks, launcher="loop", arguments=[
+        root, "--wait", "sleep", "--late", rng.choice([0, 0.3])])
+    expect_race(run_recorded(job, tmp_path), "probed_storage.py", f"{root}/cache/tokens/train.txt", 0, "table.write_text",
+                range(1, ranks), "letters = table.read_text()")
+
+
 def test_name_that_is_broadcast_too_early(tmp_path, seed):
     rng = ddpscope.draw(seed, "broadcast-early")
     ranks, out = rng.choice([2, 3]), f"save{rng.randrange(100)}"
