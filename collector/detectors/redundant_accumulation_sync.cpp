@@ -200,14 +200,17 @@ void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& o
   std::map<std::uint32_t, Sharing> by_communicator;
   std::map<std::string, std::vector<std::int32_t>> doubts;  // ranks
   bool reduced = false, optimized = false;
-  patterns::for_each_rank_steps(facts.job, facts.collectives, [&](RankSteps&& rank) {
+  patterns::for_each_rank_steps(facts.job, facts.collectives, [&](RankSteps& rank) {
     optimized = optimized || rank.optimizer_seen;
     reduced = reduced || std::any_of(rank.entries.begin(), rank.entries.end(),
                                      [](const StepEntry& entry) { return entry.kind == Kind::kReduction; });
     std::int32_t number = rank.rank;
     Habit habit = read_habit(facts, std::move(rank));
     if (const std::string* doubt = habit.doubt()) doubts[*doubt].push_back(number);
-    if (!habit.persistent()) return;
+    if (!habit.persistent()) {
+      rank = std::move(habit.rank);
+      return;
+    }
     std::uint32_t communicator = call_of(facts, habit, habit.redundant.front().entries.front()).communicator;
     std::uint64_t steps = habit.redundant.size();
     Sharing& sharing = by_communicator.try_emplace(communicator, Sharing{std::move(habit), {}}).first->second;

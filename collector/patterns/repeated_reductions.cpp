@@ -33,6 +33,7 @@ class StepReader {
   bool on_purpose(const Step& step) const;
   std::map<std::uint32_t, Entries> by_communicator(const Step& step) const;
   RepeatedSet read_communicator(const Step& step, const Entries& all) const;
+  std::vector<ReductionClass> repeated_classes(const Entries& all) const;
   RepeatedSet split(const Step& step, const Entries& entries, std::size_t size) const;
   bool input_between(const RepeatedSet& sets, std::size_t set) const;
   bool same_buffers(const RepeatedSet& sets) const;
@@ -94,18 +95,26 @@ RepeatedSet StepReader::split(const Step& step, const Entries& entries, std::siz
   return sets;
 }
 
+// Without their buffers, those that are made more than once in some buffer; ascending. Steps are many, and
+// their reductions few: sorting them takes no memory for each.
+std::vector<ReductionClass> StepReader::repeated_classes(const Entries& all) const {
+  std::vector<ReductionClass> made, repeated;
+  made.reserve(all.size());
+  for (std::uint32_t entry : all) made.push_back(class_of(call(entry)));
+  std::sort(made.begin(), made.end());
+  for (std::size_t i = 1; i < made.size(); ++i)
+    if (made[i] == made[i - 1]) repeated.push_back(in_any_buffer(made[i]));
+  return repeated;
+}
+
 // Calls that are made once are metrics or, if nothing else is made, in buffers that change. With an input for
 // each set buffers may take turns; without, only equal buffers tell a set from a part of one.
 RepeatedSet StepReader::read_communicator(const Step& step, const Entries& all) const {
-  std::map<ReductionClass, std::size_t> times, most;  // most: of those that differ in their buffers only
-  for (std::uint32_t entry : all) {
-    ReductionClass made = class_of(call(entry));
-    std::size_t& most_times = most[in_any_buffer(made)];
-    most_times = std::max(most_times, ++times[made]);
-  }
+  std::vector<ReductionClass> repeated = repeated_classes(all);
   Entries entries;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(entries),
-               [&](std::uint32_t entry) { return most[in_any_buffer(class_of(call(entry)))] > 1; });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(entries), [&](std::uint32_t entry) {
+    return std::binary_search(repeated.begin(), repeated.end(), in_any_buffer(class_of(call(entry))));
+  });
   bool own_buffers = entries.empty();
   if (own_buffers) entries = all;
   RepeatedSet doubtful;

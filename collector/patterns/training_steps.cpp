@@ -36,12 +36,19 @@ bool is_optimizer_kernel(std::string_view name) {
 
 class Finder {
  public:
-  Finder(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process)
+  Finder(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
+         RankSteps room)
       : job_(job),
         collectives_(collectives),
         file_(job.processes[process].file),
         process_(process),
-        next_call_(collectives.first_of_process[process]) {}
+        next_call_(collectives.first_of_process[process]),
+        result_(std::move(room)) {
+    result_.optimizer_seen = false;
+    result_.entries.clear();
+    result_.kernels.clear();
+    result_.steps.clear();
+  }
 
   RankSteps find();
 
@@ -221,8 +228,9 @@ bool OptimizerKernels::has(std::uint32_t name) {
   return known->second;
 }
 
-RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process) {
-  return Finder(job, collectives, process).find();
+RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
+                     RankSteps room) {
+  return Finder(job, collectives, process, std::move(room)).find();
 }
 
 }  // namespace ddpscope::patterns

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collector/matching/collectives.h"
@@ -60,13 +61,20 @@ struct RankSteps {
 // A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:
 // losses, norms and metrics are smaller). An optimizer is known by its kernel's name. Steps whose launches
 // the ring has overwritten are left out.
-RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process);
+// `room`: steps that are not needed any more, for their memory.
+RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
+                     RankSteps room = {});
 
-// Calls visit(RankSteps&&) for one rank after the other: its steps are as long as its trace.
+// Calls visit(RankSteps&) for one rank after the other: its steps are as long as its trace. They may be moved
+// away.
 template <class Visit>
 void for_each_rank_steps(const model::Job& job, const matching::Collectives& collectives, Visit&& visit) {
-  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
-    if (job.processes[process].role == model::Role::kRank) visit(find_steps(job, collectives, process));
+  RankSteps steps;
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
+    if (job.processes[process].role != model::Role::kRank) continue;
+    steps = find_steps(job, collectives, process, std::move(steps));
+    visit(steps);
+  }
 }
 
 // See above.
