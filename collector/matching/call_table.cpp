@@ -34,9 +34,11 @@ std::size_t CallTable::Hash::operator()(const CallForm& form) const {
 }
 
 CollectiveCall CallTable::operator[](std::uint32_t number) const {
-  const OfProcess& own = processes_[process_of_[number]];
-  return {
-      form(number), {own.process, own.numbers.place(records_[number])}, begin_ns(number), enqueue_ns(number)};
+  std::uint32_t process = process_of_[number];
+  return {form(number),
+          {process, numbers_[process].place(records_[number])},
+          begin_ns(number),
+          enqueue_ns(number)};
 }
 
 void CallTable::reserve(std::size_t calls) {
@@ -46,8 +48,8 @@ void CallTable::reserve(std::size_t calls) {
   enqueued_.reserve(calls);
 }
 
-void CallTable::begin_process(std::uint32_t process, const trace::TraceFile& file) {
-  processes_.push_back({process, RecordNumbers(file)});
+void CallTable::begin_process(const trace::TraceFile& file) {
+  numbers_.emplace_back(file);
   known_.clear();
 }
 
@@ -55,10 +57,10 @@ void CallTable::push_back(const CollectiveCall& call) {
   auto [found, fresh] = known_.emplace(call, static_cast<std::uint32_t>(forms_.size()));
   if (fresh) forms_.push_back(call);
   form_of_.push_back(found->second);
-  records_.push_back(processes_.back().numbers.number(call.event.place));
+  records_.push_back(numbers_.back().number(call.event.place));
   begins_.push_back(call.begin_ns);
   enqueued_.push_back(call.enqueue_ns, call.begin_ns);
-  process_of_.push_back(static_cast<std::uint32_t>(processes_.size() - 1));
+  process_of_.push_back(static_cast<std::uint32_t>(numbers_.size() - 1));
 }
 
 }  // namespace ddpscope::matching

@@ -66,33 +66,28 @@ class CallTable {
   const CallForm& form(std::uint32_t number) const { return forms_[form_of_[number]]; }
   const Signature& signature(std::uint32_t number) const { return form(number).signature; }
   bool is_at(std::uint32_t number, model::EventPlace place) const {  // of its process
-    return processes_[process_of_[number]].numbers.number(place) == records_[number];
+    return numbers_[process_of_[number]].number(place) == records_[number];
   }
   std::int64_t begin_ns(std::uint32_t number) const { return begins_[number]; }
   std::int64_t enqueue_ns(std::uint32_t number) const { return enqueued_.at(number, begins_[number]); }
 
   void reserve(std::size_t calls);
-  void begin_process(std::uint32_t process, const trace::TraceFile& file);
-  void push_back(const CollectiveCall& call);  // of the process that was begun last
+  void begin_process(const trace::TraceFile& file);  // the next one
+  void push_back(const CollectiveCall& call);        // of the process that was begun last
   void set_enqueue_ns(std::uint32_t number, std::int64_t ns) { enqueued_.set(number, ns, begins_[number]); }
 
  private:
   struct Hash {
     std::size_t operator()(const CallForm& form) const;
   };
-  struct OfProcess {
-    std::uint32_t process;
-    RecordNumbers numbers;
-  };
-
   trace::Table<CallForm> forms_;
   std::unordered_map<CallForm, std::uint32_t, Hash> known_;  // forms of the process at hand
   trace::Table<std::uint32_t> form_of_;                      // by call, as all that follow
   trace::Table<std::uint32_t> records_;                      // by their numbers
   Times begins_;
   TimesAfter enqueued_;
-  RepeatedValues<std::uint32_t> process_of_;  // into processes_
-  std::vector<OfProcess> processes_;
+  RepeatedValues<std::uint32_t> process_of_;
+  std::vector<RecordNumbers> numbers_;  // by process
 };
 
 }  // namespace ddpscope::matching

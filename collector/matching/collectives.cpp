@@ -69,7 +69,7 @@ class Builder {
     result_.calls.reserve(calls);
     for (process_ = 0; process_ < job_.processes.size(); ++process_) {
       result_.first_of_process.push_back(result_.calls.size());
-      result_.calls.begin_process(process_, job_.processes[process_].file);
+      result_.calls.begin_process(job_.processes[process_].file);
       add_process();
     }
     result_.first_of_process.push_back(result_.calls.size());

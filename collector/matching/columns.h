@@ -25,6 +25,7 @@ class Runs {
     begun_ += begins;
     ++size_;
   }
+  bool begins(std::uint32_t row) const { return words_[row / 64].begins >> row % 64 & 1; }
   // From 0; the first row has to begin a run.
   std::uint32_t of(std::uint32_t row) const {
     const Word& word = words_[row / 64];

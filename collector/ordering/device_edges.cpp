@@ -23,18 +23,17 @@ struct CallNodes {
 // Of the collectives that are needed.
 class NodesOfCalls {
  public:
-  explicit NodesOfCalls(std::vector<bool> needed) : needed_(std::move(needed)) {
-    for (bool each : needed_) numbers_.push_back(each);
+  explicit NodesOfCalls(const std::vector<bool>& needed) {
+    for (bool each : needed) numbers_.push_back(each);
     nodes_.resize(numbers_.runs());
   }
 
-  bool has(std::uint32_t call) const { return needed_[call]; }
+  bool has(std::uint32_t call) const { return numbers_.begins(call); }
   CallNodes& operator[](std::uint32_t call) { return nodes_[numbers_.of(call)]; }
   const CallNodes& operator[](std::uint32_t call) const { return nodes_[numbers_.of(call)]; }
 
  private:
-  std::vector<bool> needed_;  // by call
-  matching::Runs numbers_;    // a run begins with each that is needed
+  matching::Runs numbers_;  // of calls: a run begins with each that is needed
   trace::Table<CallNodes> nodes_;
 };
 

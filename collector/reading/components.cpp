@@ -166,7 +166,8 @@ void link_parents(std::vector<Process>& processes) {
 void complete_environments(std::vector<Process>& processes) {
   for (Process& process : processes) {
     if (!process.cut_short) continue;
-    // A parent may be cut short itself. As many steps as there are processes: a damaged file may name a circle.
+    // A parent may be cut short itself. As many steps as there are processes: a damaged file may name a
+    // circle.
     std::int32_t parent = process.parent;
     for (std::size_t steps = 0; parent >= 0 && steps < processes.size(); ++steps) {
       const Process& elder = processes[static_cast<std::size_t>(parent)];

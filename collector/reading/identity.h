@@ -10,8 +10,8 @@ namespace ddpscope::reading {
 // Links each process to the one that made it, by host, pid and start time.
 void link_parents(std::vector<model::Process>& processes);
 
-// A process that was cut short takes from its parent what its environment lacks: the parent of a forked loader
-// worker has the same. Parents have to be linked.
+// A process that was cut short takes from its parent what its environment lacks: the parent of a forked
+// loader worker has the same. Parents have to be linked.
 void complete_environments(std::vector<model::Process>& processes);
 
 // Component of each process. Processes belong together that share a TORCHELASTIC_RUN_ID, SLURM_JOB_ID,
