@@ -11,6 +11,7 @@ SEEN = ["pipe", "pair", "socket", "renamed", "first", "shell", "cache", "link", 
 UNSEEN = ["queue", "posix_queue", "semaphores", "attached", "anonymous", "event", "notice", "datagram", "memory", "signal",
           "stranger", "told", "time", "log", "added"]  # may be order, or not
 BORNE = ["retry", "torn"]  # who reads too early reads again
+ACCUSED = ["size", "end"]  # may be order, and is accused: what asks for it is not recorded, or not followed
 BUGS = ["once", "twice"]  # who reads too early goes on with that
 
 
@@ -37,6 +38,13 @@ def test_may_be_order(tmp_path, how, seed):
 @pytest.mark.parametrize("how", BORNE)
 def test_is_borne(tmp_path, how, seed):
     assert record(tmp_path, how)["findings"] == []
+
+
+@pytest.mark.xfail(reason="a healthy job is accused: docs/ordering.md, what the model cannot see", strict=True)
+@pytest.mark.parametrize("how", ACCUSED)
+def test_is_not_seen(tmp_path, how, seed):
+    found = record(tmp_path, how)["findings"]
+    assert not any(f["slug"] == "missing-barrier" for f in found)
 
 
 @pytest.mark.parametrize("how", BUGS)
