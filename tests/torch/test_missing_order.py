@@ -60,7 +60,8 @@ def test_check_around_a_barrier(tmp_path, seed):
     ranks, out = rng.choice([2, 4]), f"cache{rng.randrange(100)}"
     job = Job("features_if_missing.py", ranks=ranks, launcher="loop", arguments=[
         out, "--look", "around", "--late", rng.choice(LATE)])
-    trace = run_recorded(job, tmp_path, code=1)  # who saw no need to wait finds no statistics
+    # Who saw no need to wait finds no statistics, or is one collective ahead until Gloo gives up.
+    trace = run_recorded(job, tmp_path, code=1)
     expect_race(trace, "features_if_missing.py", f"{out}/statistics.npz", 0, "np.savez(statistics",
                 range(1, ranks), "np.load(statistics)")
 

@@ -1,5 +1,6 @@
 """Features are computed once and found on every later run: who looks for them, and who waits for whom."""
 import argparse
+import datetime
 import os
 import time
 
@@ -14,7 +15,9 @@ parser.add_argument("--look", choices=["around", "main", "agreed", "own", "until
 parser.add_argument("--late", type=float, default=0, help="seconds that the last rank takes longer")
 args = parser.parse_args()
 
-dist.init_process_group("gloo")
+# The default is half an hour. Who goes around the barrier is one collective ahead of the others: if it still finds all its
+# files, everybody waits here for somebody until this is over.
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=40))
 rank, world = dist.get_rank(), dist.get_world_size()
 os.makedirs(args.out, exist_ok=True)
 dist.barrier()
