@@ -250,6 +250,11 @@ void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outco
 
 }  // namespace
 
+std::vector<findings::Evidence> evidence_of(const Facts& facts, const FileRace& race) {
+  return {tell(facts, race.change, tell_change(facts, race.change)),
+          tell(facts, race.use, tell_use(facts, race.use, patterns::removes(race)))};
+}
+
 void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
   for (const RaceBug& bug : find_race_bugs(facts, kind.cause)) {
     findings::Finding finding = tell_race(facts, bug);

@@ -12,6 +12,9 @@ struct RaceKind {
   const char* advice;
 };
 
+// The two accesses.
+std::vector<findings::Evidence> evidence_of(const Facts& facts, const patterns::FileRace& race);
+
 // A finding for each bug of this kind, and what could not be judged.
 void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome);
 

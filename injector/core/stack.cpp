@@ -147,6 +147,10 @@ std::uintptr_t call_site() { return outermost_own_frame()->return_address; }
 
 std::uint32_t python_place(trace::FileWriter& file) { return python::is_present ? python_stack(file) : 0; }
 
+std::uint32_t own_python_place(trace::FileWriter& file) {
+  return python::is_present ? own_python_stack(file) : 0;
+}
+
 std::uint32_t current_stack(trace::FileWriter& file) {
   if (std::uint32_t python = python_place(file)) return python;
   const Frame* frame = outermost_own_frame();

@@ -19,6 +19,9 @@ std::uint32_t unwound_stack(trace::FileWriter& file);
 // Python.
 std::uint32_t python_place(trace::FileWriter& file);
 
+// Likewise, and not those of a thread that waits for this one: for calls that a library's own threads make.
+std::uint32_t own_python_place(trace::FileWriter& file);
+
 // Where the guest called the hook that is running.
 std::uintptr_t call_site();
 

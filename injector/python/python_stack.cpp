@@ -81,20 +81,35 @@ std::uint32_t stack_of_waiting_main(trace::FileWriter& file) {
   return thread.awaited_stack = id_of(file, walk);
 }
 
-}  // namespace
-
-std::uint32_t python_stack(trace::FileWriter& file) {
+// The state of this thread, if its frames can be read; 0 otherwise.
+Address trusted_state(trace::FileWriter& file) {
   Address state = this_thread_state();
   if (!state) return 0;
   Trust given = trust(state);
   if (given == Trust::kRefused) file.count(trace::Health::python_stack_off);
-  if (given != Trust::kGiven) return 0;
-  Address frame = own_innermost(state);
-  if (is_main_thread(file)) __atomic_store_n(&main_state, state, __ATOMIC_RELAXED);
-  if (!frame) return stack_of_waiting_main(file);
+  return given == Trust::kGiven ? state : 0;
+}
+
+std::uint32_t stack_from(trace::FileWriter& file, Address frame) {
   Walk walk;
   walk_own_frames(frame, &walk);
   return id_of(file, walk);
+}
+
+}  // namespace
+
+std::uint32_t python_stack(trace::FileWriter& file) {
+  Address state = trusted_state(file);
+  if (!state) return 0;
+  Address frame = own_innermost(state);
+  if (is_main_thread(file)) __atomic_store_n(&main_state, state, __ATOMIC_RELAXED);
+  return frame ? stack_from(file, frame) : stack_of_waiting_main(file);
+}
+
+std::uint32_t own_python_stack(trace::FileWriter& file) {
+  Address state = trusted_state(file);
+  Address frame = state ? own_innermost(state) : 0;
+  return frame ? stack_from(file, frame) : 0;
 }
 
 }  // namespace ddpscope::injector

@@ -10,4 +10,8 @@ namespace ddpscope::injector {
 // not known (counted as python_stack_off). Must be called inside OwnWork.
 std::uint32_t python_stack(trace::FileWriter& file);
 
+// The same, but 0 for a thread without frames of its own: those of the thread that it works for cost a system
+// call.
+std::uint32_t own_python_stack(trace::FileWriter& file);
+
 }  // namespace ddpscope::injector

@@ -28,19 +28,25 @@ struct News {
   explicit operator bool() const { return lanes || recorded; }
 };
 
+struct Moment {
+  std::uint64_t ticks;
+  std::uint32_t stack;
+};
+
 void write_hand_over(trace::FileWriter& file, Call call, const trace::payload::HandOver& payload,
-                     std::uint64_t ticks) {
+                     Moment moment) {
   trace::ThreadWriter::close(
       file,
       this_thread.writer.open_in(file, call, trace::Budget::kBulk, &payload,
-                                 trace::kContentBytes<trace::payload::HandOver>, ticks, 0),
-      ticks);
+                                 trace::kContentBytes<trace::payload::HandOver>, moment.ticks, moment.stack),
+      moment.ticks);
 }
 
 void write_hand_overs(trace::FileWriter& file, const Taking& taking, const Releases::View& from,
                       const News& news) {
   Place place = place_of(file, taking.site);
-  std::uint64_t ticks = now(file);
+  std::uint32_t stack = own_python_place(file);  // before the clock is read
+  Moment moment{now(file), stack};
   trace::payload::HandOver payload{};
   payload.object = as_number(taking.object);
   payload.module = place.module;
@@ -51,13 +57,13 @@ void write_hand_overs(trace::FileWriter& file, const Taking& taking, const Relea
     if (!(news.lanes & lane_mask(lane))) continue;
     payload.from_ticks = from.positions[lane];
     payload.from_thread = lane_value(from.threads, lane);
-    write_hand_over(file, taking.call, payload, ticks);
+    write_hand_over(file, taking.call, payload, moment);
   }
   if (!news.recorded) return;
-  payload.from_ticks = news.number ? ticks : news.since_ticks;
+  payload.from_ticks = news.number ? moment.ticks : news.since_ticks;
   payload.from_thread = 0;
   payload.number = news.number;
-  write_hand_over(file, taking.call, payload, ticks);
+  write_hand_over(file, taking.call, payload, moment);
 }
 
 // The lanes of other threads that say something.

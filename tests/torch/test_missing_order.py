@@ -55,15 +55,24 @@ def test_barrier_behind_a_check_that_ranks_answer_differently(tmp_path, seed):
 
 
 def test_check_around_a_barrier(tmp_path, seed):
-    """The check is to blame, but of what Gloo runs no call is recorded: what follows from it is told."""
+    """Who finds the features leaves out a barrier and reads the statistics too early: the check is to blame."""
     rng = ddpscope.draw(seed, "check-around")
     ranks, out = rng.choice([2, 4]), f"cache{rng.randrange(100)}"
     job = Job("features_if_missing.py", ranks=ranks, launcher="loop", arguments=[
         out, "--look", "around", "--late", rng.choice(LATE)])
     # Who saw no need to wait finds no statistics, or is one collective ahead until Gloo gives up.
     trace = run_recorded(job, tmp_path, code=1)
-    expect_race(trace, "features_if_missing.py", f"{out}/statistics.npz", 0, "np.savez(statistics",
-                range(1, ranks), "np.load(statistics)")
+    finding = ddpscope.only_finding(trace, "divergent-existence-check")
+    assert finding["severity"] == "error" and finding["consequences"] == ["missing-barrier"]
+    assert {0, ranks - 1} <= set(finding["ranks"])
+    script = SCRIPTS / "features_if_missing.py"
+    look = ddpscope.line_of(script, "elif not os.path.exists(path):")
+    assert f"rank 0 finds no {tmp_path}/recorded/{out}/features.npy at {script}:{look} features" in finding["title"]
+    shown = ddpscope.frames(finding, 0)
+    for text in ("dist.barrier()  # of those that look in vain", "np.savez(statistics"):
+        assert any(f"{script.name}:{ddpscope.line_of(script, text)} " in frame for frame in shown), text
+    early = ddpscope.line_of(script, "np.load(statistics)")
+    assert any(f"{script.name}:{early} " in frame for rank in finding["ranks"] for frame in ddpscope.frames(finding, rank))
 
 
 def test_readers_that_take_no_lock(tmp_path, seed):

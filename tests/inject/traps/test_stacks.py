@@ -56,7 +56,7 @@ def autograd(folder, injector):
 
 TABLE = {
     names: [(STACK, "  walk_own_frames(frame, &walk);", "")],
-    autograd: [(STACK, "if (!frame) return stack_of_waiting_main(file);", "if (!frame) return 0;")],
+    autograd: [(STACK, "frame ? stack_from(file, frame) : stack_of_waiting_main(file);", "frame ? stack_from(file, frame) : 0;")],
 }
 
 

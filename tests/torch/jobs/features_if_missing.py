@@ -55,7 +55,7 @@ def features():
     elif not os.path.exists(path):
         if rank == 0:
             compute(path)
-        dist.barrier()
+        dist.barrier()  # of those that look in vain
     return path
 
 
@@ -65,6 +65,7 @@ path = features()
 statistics = f"{args.out}/statistics.npz"
 if rank == 0:
     x = np.load(path)
+    time.sleep(0.3)  # it is a long computation: who does not wait comes too early
     np.savez(statistics, mean=x.mean(axis=0))
 dist.barrier()
 mean = np.load(statistics)["mean"]

@@ -1,0 +1,209 @@
+// Looks for the check before a parting, and in its function for the call that only one side makes.
+#include "collector/detectors/divergent_checks.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "collector/detectors/file_race_bugs.h"
+#include "collector/detectors/story.h"
+#include "collector/ordering/file_edges.h"
+#include "collector/patterns/peer_news.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using files::FileEvent;
+using patterns::DivergentCheck;
+using patterns::FileRace;
+
+patterns::Stretches stretches_of(const Parting& parting) {
+  patterns::Stretches stretches{parting.place.from_ns, {}};
+  for (const auto& [rank, call] : parting.calls)
+    stretches.to_ns[rank] = call ? call->begin_ns : ordering::kNever;
+  return stretches;
+}
+
+std::vector<std::string> program_frames(const model::Job& job, model::EventRef event) {
+  std::vector<std::string> frames = stack_of(job, event);
+  std::erase_if(frames, findings::is_library_frame);
+  return frames;
+}
+
+// "FILE FUNCTION" of "FILE:LINE FUNCTION".
+std::string function_of(const std::string& frame) {
+  std::size_t blank = frame.find(' '), colon = frame.rfind(':', blank);
+  if (blank == std::string::npos || colon == std::string::npos) return frame;
+  return frame.substr(0, colon) + frame.substr(blank);
+}
+
+// The innermost function that two calls have in common: its place in either stack, the end of both without
+// one.
+std::pair<std::size_t, std::size_t> meet(const std::vector<std::string>& a,
+                                         const std::vector<std::string>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < b.size(); ++j)
+      if (function_of(a[i]) == function_of(b[j])) return {i, j};
+  return {a.size(), b.size()};
+}
+
+// The call on either side that stands behind the look, if any does. A function that looks and makes the file
+// where it is missing guards nothing but that: what its caller does besides is another matter.
+Guard guard_of(const Facts& facts, const Parting& parting, const DivergentCheck& check) {
+  constexpr std::size_t kNear = 2;  // frames
+  auto frames_of_look = [&](patterns::Look look) {
+    return program_frames(facts.job, facts.names.events[look].event);
+  };
+  const FileEvent& made = facts.names.events[check.made];
+  std::size_t making =
+      meet(frames_of_look(check.missed.at(made.rank)), program_frames(facts.job, made.event)).first;
+  for (const auto* side : {&check.missed, &check.found})
+    for (auto [rank, look] : *side) {
+      const auto& call = parting.calls.at(rank);
+      if (!call) continue;
+      auto looking = frames_of_look(look);
+      auto calling = program_frames(facts.job, call->event);
+      auto [here, there] = meet(looking, calling);
+      if (here < std::min(kNear, looking.size()) && here <= making)
+        return {rank, looking[here], calling[there]};
+    }
+  return {};
+}
+
+// Of several the last that is made: nearest to where the ranks part.
+std::optional<DivergentStory> explain(const Facts& facts, const patterns::ExistenceChecks& checks,
+                                      const Parting& parting) {
+  std::optional<DivergentStory> story;
+  for (DivergentCheck& check : checks.find(stretches_of(parting), parting.odd)) {
+    Guard guard = guard_of(facts, parting, check);
+    if (guard.rank < 0 || (story && check.made < story->check.made)) continue;
+    story = DivergentStory{parting, std::move(check), std::move(guard), {}, {}};
+  }
+  return story;
+}
+
+// Where no call of a collective is recorded: a rank makes a file that it did not find, then, in the function
+// that looked, waits for its peers; one that found the file comes to no wait there before it reads something
+// too early.
+class Races {
+ public:
+  Races(const Facts& facts, const patterns::ExistenceChecks& checks)
+      : facts_(facts), checks_(checks), news_(facts.job, facts.order) {}
+
+  // Of each two ranks one race: what they part over leads to all of them.
+  void see(const RaceBug& bug) {
+    std::set<std::pair<std::int32_t, std::int32_t>> seen;
+    for (const FileRace* race : bug.races)
+      if (seen.emplace(event_of(facts_, race->change).rank, event_of(facts_, race->use).rank).second)
+        see(bug, *race);
+  }
+
+  std::vector<DivergentStory> take_stories() { return std::move(stories_); }
+
+ private:
+  void see(const RaceBug& bug, const FileRace& race) {
+    const FileEvent& change = event_of(facts_, race.change);
+    const FileEvent& use = event_of(facts_, race.use);
+    patterns::Stretches stretches{0, {{change.rank, change.end_ns + 1}, {use.rank, use.end_ns}}};
+    for (DivergentCheck& check : checks_.find(stretches, {use.rank}))
+      if (auto story = explain(race, std::move(check))) {
+        story->names = bug.names;
+        add(race, std::move(*story));
+      }
+  }
+
+  const FileEvent& event(std::uint32_t index) const { return facts_.names.events[index]; }
+
+  NextCall wait(const patterns::Taken& taken) const {
+    return {taken.event, taken.begin_ns, "a call that waits for other ranks", "wait",
+            "here it was told that another rank had come"};
+  }
+
+  // Whether the rank that found the file is told anything at this place before it uses what comes too early.
+  bool also_waits(ordering::ThreadId thread, std::int64_t from_ns, std::int64_t to_ns,
+                  const std::string& place) {
+    const auto& taken = news_.taken_by(thread);
+    return std::any_of(taken.begin(), taken.end(), [&](const patterns::Taken& one) {
+      if (one.begin_ns < from_ns || one.begin_ns > to_ns) return false;
+      auto frames = program_frames(facts_.job, one.event);
+      return std::find(frames.begin(), frames.end(), place) != frames.end();
+    });
+  }
+
+  std::optional<DivergentStory> explain(const FileRace& race, DivergentCheck check) {
+    const FileEvent& made = event(check.made);
+    auto [finder, look] = *check.found.begin();
+    const FileEvent& found = event(look);
+    const FileEvent& access =
+        event_of(facts_, event_of(facts_, race.use).rank == finder ? race.use : race.change);
+    ordering::ThreadId maker_thread = ordering::span_of(made).thread,
+                       finder_thread = ordering::span_of(found).thread;
+    auto waits = news_.first_told(maker_thread, made.end_ns, finder_thread, found.end_ns);
+    if (!waits) return std::nullopt;
+    auto other = news_.first_told(finder_thread, found.end_ns, maker_thread, made.end_ns);
+    Parting parting;
+    parting.calls[made.rank] = wait(*waits);
+    parting.calls[finder] = other ? std::optional(wait(*other)) : std::nullopt;
+    Guard guard = guard_of(facts_, parting, check);
+    if (guard.rank != made.rank || also_waits(finder_thread, found.end_ns, access.end_ns, guard.call_place))
+      return std::nullopt;
+    parting.place = {{}, event(check.missed.at(made.rank)).begin_ns, facts_.job.duration_ns, true};
+    return DivergentStory{std::move(parting), std::move(check), std::move(guard), {&race}, {}};
+  }
+
+  // Ranks that part at one check, and all that follows from it.
+  void add(const FileRace& race, DivergentStory story) {
+    auto same = std::find_if(stories_.begin(), stories_.end(), [&](const DivergentStory& known) {
+      return known.check.made == story.check.made && known.guard.call_place == story.guard.call_place;
+    });
+    if (same == stories_.end()) return stories_.push_back(std::move(story));
+    same->check.missed.merge(story.check.missed);
+    same->check.found.merge(story.check.found);
+    same->parting.calls.merge(story.parting.calls);
+    same->names.merge(story.names);
+    same->races.push_back(&race);
+  }
+
+  const Facts& facts_;
+  const patterns::ExistenceChecks& checks_;
+  patterns::PeerNews news_;
+  std::vector<DivergentStory> stories_;
+};
+
+bool in_place_of(const findings::Place& place, const findings::Place& other) {
+  bool overlap = place.from_ns < other.to_ns && other.from_ns < place.to_ns;
+  return overlap && std::find_first_of(place.ranks.begin(), place.ranks.end(), other.ranks.begin(),
+                                       other.ranks.end()) != place.ranks.end();
+}
+
+bool follows_from(const std::vector<DivergentStory>& stories, const findings::Place& place) {
+  return std::any_of(stories.begin(), stories.end(),
+                     [&](const DivergentStory& story) { return in_place_of(place, story.parting.place); });
+}
+
+void complete_place(DivergentStory& story) {
+  for (const auto& [rank, call] : story.parting.calls) story.parting.place.ranks.push_back(rank);
+}
+
+}  // namespace
+
+std::vector<DivergentStory> find_divergent_checks(const Facts& facts) {
+  std::vector<Parting> partings = find_partings(facts);
+  if (partings.empty() && facts.file_races.races.empty()) return {};
+  patterns::ExistenceChecks checks(facts.job, facts.names, facts.order);
+  std::vector<DivergentStory> stories;
+  for (const Parting& parting : partings)
+    if (!follows_from(stories, parting.place))
+      if (auto story = explain(facts, checks, parting)) stories.push_back(std::move(*story));
+  Races other(facts, checks);
+  for (const RaceBug& bug : find_race_bugs(facts, RaceCause::kForgotten)) other.see(bug);
+  for (DivergentStory& story : other.take_stories()) {
+    complete_place(story);
+    if (!follows_from(stories, story.parting.place)) stories.push_back(std::move(story));
+  }
+  return stories;
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,34 @@
+// Ranks that part because they looked for a file and saw different things.
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collector/detectors/partings.h"
+#include "collector/patterns/existence_checks.h"
+
+namespace ddpscope::detectors {
+
+// The function that looks, itself or by one of its own that does only that, also makes the file and the call:
+// its frames in the two stacks.
+struct Guard {
+  std::int32_t rank = -1;  // that makes the call; -1: the check guards none
+  std::string look_place, call_place;
+};
+
+// The check by which they part, and the call that one side makes because of its answer.
+struct DivergentStory {
+  Parting parting;
+  patterns::DivergentCheck check;
+  Guard guard;
+  // What follows, where that is what shows that the ranks parted.
+  std::vector<const patterns::FileRace*> races;
+  std::set<files::Name> names;  // of all files that are read too early because of it
+};
+
+// What collectives of NCCL show, then what only races on files do: of what Gloo or MPI runs no call is
+// recorded, but where in the program a rank was told that another one had come.
+std::vector<DivergentStory> find_divergent_checks(const Facts& facts);
+
+}  // namespace ddpscope::detectors
