@@ -137,12 +137,12 @@ class Survey {
 
   // String ids are few, records many.
   Name name_of(std::uint32_t process, std::uint32_t path) {
-    auto [known, fresh] = names_[process].emplace(path, kNoName);
+    auto [known, fresh] = names_[process].try_emplace(path, kNoName);
     if (!fresh) return known->second;
     std::string_view text = job_.processes[process].file.string(path);
     if (is_no_file(text)) return kNoName;
     std::string place = places_.of(process, text);
-    auto [name, made] = by_place_.emplace(place, static_cast<Name>(out_.places.size()));
+    auto [name, made] = by_place_.try_emplace(place, static_cast<Name>(out_.places.size()));
     if (made) {
       out_.places.push_back(std::move(place));
       out_.paths.emplace_back(text);

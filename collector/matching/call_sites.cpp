@@ -27,11 +27,11 @@ std::vector<std::uint64_t> frames_of(const trace::TraceFile& file, std::uint32_t
 
 std::uint32_t CallSites::number(std::uint32_t process, std::uint32_t stack) {
   if (stack == 0) return 0;
-  auto [known, fresh] = known_[process].emplace(stack, 0);
+  auto [known, fresh] = known_[process].try_emplace(stack, 0);
   if (!fresh) return known->second;
   std::vector<std::uint64_t> frames = frames_of(job_.processes[process].file, stack);
   if (frames.empty()) return 0;
-  auto [place, is_new] = by_frames_.emplace(frames, count());
+  auto [place, is_new] = by_frames_.try_emplace(frames, count());
   if (is_new) frames_.push_back(std::move(frames));
   return known->second = place->second;
 }

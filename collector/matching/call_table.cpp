@@ -54,7 +54,7 @@ void CallTable::begin_process(const trace::TraceFile& file) {
 }
 
 void CallTable::push_back(const CollectiveCall& call) {
-  auto [found, fresh] = known_.emplace(call, static_cast<std::uint32_t>(forms_.size()));
+  auto [found, fresh] = known_.try_emplace(call, static_cast<std::uint32_t>(forms_.size()));
   if (fresh) forms_.push_back(call);
   form_of_.push_back(found->second);
   records_.push_back(numbers_.back().number(call.event.place));

@@ -8,7 +8,7 @@ namespace ddpscope::ordering {
 
 Graph::Thread& Graph::find(ThreadId thread) {
   if (last_found_ < threads_.size() && threads_[last_found_].id == thread) return threads_[last_found_];
-  auto [found, fresh] = numbers_.emplace(thread, static_cast<std::uint32_t>(threads_.size()));
+  auto [found, fresh] = numbers_.try_emplace(thread, static_cast<std::uint32_t>(threads_.size()));
   if (fresh) threads_.push_back({.id = thread, .nodes = {}});
   last_found_ = found->second;
   return threads_[last_found_];

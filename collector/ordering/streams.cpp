@@ -22,7 +22,7 @@ StreamNumber Streams::find(std::uint64_t handle, std::uint8_t device, std::uint1
   std::pair<std::uint64_t, std::uint32_t> key{legacy ? kLegacyHandle : handle, 0};
   if (legacy) key.second = device;
   if (handle == kPerThreadHandle) key.second = (std::uint32_t{device} << 16) | thread;
-  auto [found, fresh] = by_handle_.emplace(key, count());
+  auto [found, fresh] = by_handle_.try_emplace(key, count());
   if (fresh) streams_.push_back({device, legacy, true, {}});
   return found->second;
 }

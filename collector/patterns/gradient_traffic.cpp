@@ -83,16 +83,30 @@ OfCommunicators groups_that_reduce(const Collectives& collectives) {
   return groups;
 }
 
-void leave_out_activations(const model::Job& job, const Collectives& collectives, OfCommunicators& groups) {
-  if (groups.empty()) return;
+std::map<std::uint32_t, MicroBatches> count_micro_batches(const model::Job& job,
+                                                          const Collectives& collectives,
+                                                          const OfCommunicators& groups, std::size_t steps) {
   std::map<std::uint32_t, MicroBatches> sums;
-  for_each_rank_steps(job, collectives, [&](const RankSteps& rank) {
-    for (const auto& [communicator, group] : groups) {
-      MicroBatches own = count_micro_batches(collectives, rank, communicator);
-      sums[communicator].all += own.all;
-      sums[communicator].in_forward += own.in_forward;
-    }
-  });
+  for_each_rank_steps(
+      job, collectives,
+      [&](const RankSteps& rank) {
+        for (const auto& [communicator, group] : groups) {
+          MicroBatches own = count_micro_batches(collectives, rank, communicator);
+          sums[communicator].all += own.all;
+          sums[communicator].in_forward += own.in_forward;
+        }
+      },
+      steps);
+  return sums;
+}
+
+// What a communicator carries does not change: a part of a long training tells, if all are used in it.
+void leave_out_activations(const model::Job& job, const Collectives& collectives, OfCommunicators& groups) {
+  constexpr std::size_t kEnoughSteps = 1000;
+  if (groups.empty()) return;
+  auto sums = count_micro_batches(job, collectives, groups, kEnoughSteps);
+  if (std::any_of(sums.begin(), sums.end(), [](const auto& sum) { return sum.second.all == 0; }))
+    sums = count_micro_batches(job, collectives, groups, kAllSteps);
   for (const auto& [communicator, sum] : sums)
     if (sum.in_forward * 2 > sum.all) groups.erase(communicator);
 }

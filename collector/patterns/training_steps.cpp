@@ -50,7 +50,7 @@ class Finder {
     result_.steps.clear();
   }
 
-  RankSteps find();
+  RankSteps find(std::size_t most);
 
  private:
   void take(EventPlace place, const Record& record);
@@ -201,14 +201,14 @@ constexpr trace::OperationSet kKernels{Operation::kLaunch, Operation::kGraphLaun
 constexpr trace::OperationSet kStepping =
     kEntries | kKernels | trace::OperationSet{Operation::kEventRecord, Operation::kStreamWaitEvent};
 
-RankSteps Finder::find() {
+RankSteps Finder::find(std::size_t most) {
   result_.rank = job_.processes[process_].rank;
   result_.process = process_;
   step_.begin_ns = complete_from();
   result_.entries.reserve(file_.count(kEntries));
   result_.kernels.reserve(file_.count(kKernels));
-  model::for_each_in_time(file_, kStepping,
-                          [&](EventPlace place, const Record& record) { take(place, record); });
+  for (model::TimeOrder order(file_, kStepping); !order.done() && result_.steps.size() < most; order.next())
+    if (order.record().call) take(order.place(), order.record());
   if (in_optimizer_) end_step();
   return std::move(result_);
 }
@@ -223,14 +223,14 @@ bool is_reduction(const matching::Signature& signature) {
 }
 
 bool OptimizerKernels::has(std::uint32_t name) {
-  auto [known, fresh] = known_.emplace(name, false);
+  auto [known, fresh] = known_.try_emplace(name, false);
   if (fresh) known->second = is_optimizer_kernel(file_.string(name));
   return known->second;
 }
 
 RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
-                     RankSteps room) {
-  return Finder(job, collectives, process, std::move(room)).find();
+                     RankSteps room, std::size_t most) {
+  return Finder(job, collectives, process, std::move(room)).find(most);
 }
 
 }  // namespace ddpscope::patterns

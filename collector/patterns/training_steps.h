@@ -2,6 +2,7 @@
 // launched, gradients reduced, the optimizer run.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -61,18 +62,20 @@ struct RankSteps {
 // A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:
 // losses, norms and metrics are smaller). An optimizer is known by its kernel's name. Steps whose launches
 // the ring has overwritten are left out.
-// `room`: steps that are not needed any more, for their memory.
+// `room`: steps that are not needed any more, for their memory. `most`: of steps that are wanted, the first.
+constexpr std::size_t kAllSteps = std::numeric_limits<std::size_t>::max();
 RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
-                     RankSteps room = {});
+                     RankSteps room = {}, std::size_t most = kAllSteps);
 
 // Calls visit(RankSteps&) for one rank after the other: its steps are as long as its trace. They may be moved
 // away.
 template <class Visit>
-void for_each_rank_steps(const model::Job& job, const matching::Collectives& collectives, Visit&& visit) {
+void for_each_rank_steps(const model::Job& job, const matching::Collectives& collectives, Visit&& visit,
+                         std::size_t most = kAllSteps) {
   RankSteps steps;
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     if (job.processes[process].role != model::Role::kRank) continue;
-    steps = find_steps(job, collectives, process, std::move(steps));
+    steps = find_steps(job, collectives, process, std::move(steps), most);
     visit(steps);
   }
 }
