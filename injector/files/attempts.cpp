@@ -29,8 +29,9 @@ Attempt join_attempts(trace::FileWriter& file, Call call, std::uint64_t name_has
   if (known.key != attempt.key || known.stamp != stamp() || !known.record ||
       known.record.epoch != file.epoch())
     return attempt;
-  attempt.end_before = known.record.record->end;
+  std::uint64_t end = known.record.record->end;
   attempt.record = this_thread.writer.resume(file, known.record);
+  if (attempt.record) attempt.end_before = end;  // else the record has been moved out of its chunk
   return attempt;
 }
 

@@ -207,6 +207,16 @@ void polling() {
   say("statx", syscall(SYS_statx, AT_FDCWD, "marker", 0, STATX_ALL, calloc(1, 512)));
 }
 
+// Until looks at so many other names that each is a record have filled a chunk, which is then moved to its
+// place in the file.
+void polling_for_long() {
+  fill("weight", 1);
+  struct stat state;
+  auto look_elsewhere = [&](int i) { stat(std::to_string(i % 100).c_str(), &state); };
+  for (int i = 0; i < 9000; ++i) stat("marker", &state), look_elsewhere(i);
+  for (int i = 0; i < 9000; ++i) open("marker", O_RDONLY), look_elsewhere(i);
+}
+
 extern "C" int __xstat(int, const char*, struct stat*);
 void old_stat() {
   fill("weight", 1);
@@ -347,6 +357,7 @@ constexpr Trap kTraps[] = {{"mode_argument", mode_argument},
                            {"streams", streams},
                            {"names", names},
                            {"polling", polling},
+                           {"polling_for_long", polling_for_long},
                            {"old_stat", old_stat},
                            {"listing", listing},
                            {"transfers", transfers},
