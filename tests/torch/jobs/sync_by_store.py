@@ -40,9 +40,16 @@ def beat(arguments, rank, world):
             store.set(f"beat/{rank}", str(time.time()))
             store.get(f"beat/{rank}")
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=run, daemon=True)  # a rank that fails ends
     thread.start()
     return stop, thread
+
+
+def meet(store, world):
+    """Ranks import for as long as they do: what is slept for is counted from here."""
+    if store.add("here", 1) == world:
+        store.set("all here", "yes")
+    store.wait(["all here"])
 
 
 def save(path, value):
@@ -56,6 +63,7 @@ def main():
     os.makedirs(arguments.folder, exist_ok=True)
     if arguments.beat:
         stop, thread = beat(arguments, rank, world)
+    meet(store, world)
     total = 0.0
     for number in range(arguments.rounds):
         data = os.path.join(arguments.folder, f"data{number}.pt")
