@@ -85,6 +85,7 @@ void Training::run_epoch(int64_t epoch) {
     if (arguments_.evaluate_every > 0 && step_ % arguments_.evaluate_every == 0) evaluate();
     if (arguments_.checkpoint_every > 0 && step_ % arguments_.checkpoint_every == 0) save();
   }
+  if (arguments_.faults.on(Twin::kLocalSgd)) average_parameters();
   report_epoch(epoch, loss / static_cast<double>(step));
   if (arguments_.evaluate_every == 0) evaluate();
   if (arguments_.checkpoint_every == 0) save();
@@ -104,6 +105,7 @@ double Training::run_step(Loader& loader) {
   ++step_;
   for (Learner& learner : learners_) learner.optimizer.step(step_, compute_.get());
   const double loss = read_loss();
+  if (arguments_.faults.on(Twin::kLocalSgd) && step_ % 4 == 0) average_parameters();
   if (subgroup_) exchange_in_subgroup(loss);
   // The first step also pays for what is set up lazily.
   if (step_ > 1) step_time_ += std::chrono::steady_clock::now() - start, ++timed_steps_;
@@ -111,12 +113,30 @@ double Training::run_step(Loader& loader) {
 }
 
 void Training::run_micro_batch(const int32_t* tokens, int index) {
-  // Gradients add up over the micro-batches; one reduction, after the last, is enough.
-  const bool reduce = index + 1 == arguments_.accumulate || arguments_.faults.on(Fault::kRedundantSyncAll);
   double* loss = losses_.data();
   for (Learner& learner : learners_) {
-    learner.backward(tokens, 1.0 / arguments_.accumulate, loss++, step_ + 1, reduce, compute_.get());
+    learner.backward(tokens, 1.0 / arguments_.accumulate, loss++, step_ + 1, reduces_with(index),
+                     compute_.get());
   }
+}
+
+// Gradients add up over the micro-batches; one reduction, with the last, is enough.
+bool Training::reduces_with(int micro_batch) const {
+  const Faults& faults = arguments_.faults;
+  if (faults.on(Fault::kRedundantSyncAll)) return true;
+  if (faults.on(Fault::kMissingSyncBypassed) || faults.on(Twin::kLocalSgd)) return false;
+  if (faults.on(Fault::kMissingSyncFirst)) return micro_batch == 0;
+  return micro_batch + 1 == arguments_.accumulate;
+}
+
+// Local SGD: each rank trains alone for a few steps, then all go on from the average.
+void Training::average_parameters() {
+  group_.watchdog().at(fmt::format("the average of parameters after step {}", step_));
+  for (Learner& learner : learners_) {
+    const DeviceBuffer<float>& values = learner.model.values();
+    group_.all_reduce(values.data(), values.size(), ncclFloat32, ncclAvg);
+  }
+  group_.synchronize();
 }
 
 const int32_t* Training::next_batch(Loader& loader) {

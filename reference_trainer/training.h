@@ -31,6 +31,8 @@ class Training {
   // Returns this rank's mean loss.
   double run_step(Loader& loader);
   void run_micro_batch(const int32_t* tokens, int index);
+  bool reduces_with(int micro_batch) const;
+  void average_parameters();
   const int32_t* next_batch(Loader& loader);
   double read_loss();
   void report_epoch(int64_t epoch, double mean_loss);

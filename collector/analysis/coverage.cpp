@@ -95,7 +95,7 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
                             std::vector<Coverage>& coverage) {
   if (job.ranks().size() < 2 || !collectives.communicators.empty()) return;
   std::vector<std::string> slugs = collective_slugs();
-  slugs.emplace_back("redundant-accumulation-sync");
+  for (const char* slug : {"redundant-accumulation-sync", "missing-gradient-sync"}) slugs.emplace_back(slug);
   coverage.push_back(
       {"collectives",
        "no NCCL communicator was recorded: the ranks talk by other means (Gloo, MPI) or through a "

@@ -53,5 +53,6 @@ void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& ou
 void detect_checkpoint_race(const Facts& facts, findings::Outcome& outcome);
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome);
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome);
+void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

@@ -225,7 +225,7 @@ void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& o
   if (reduced && !optimized)
     outcome.coverage.push_back({"optimizer steps",
                                 "gradients are reduced, but no kernel has the name of an optimizer's update",
-                                {kSlug}});
+                                {kSlug, "missing-gradient-sync"}});
 }
 
 }  // namespace ddpscope::detectors

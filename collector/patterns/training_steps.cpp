@@ -48,6 +48,7 @@ class Finder {
     result_.entries.clear();
     result_.kernels.clear();
     result_.steps.clear();
+    result_.unreduced.clear();
   }
 
   RankSteps find(std::size_t most);
@@ -61,6 +62,7 @@ class Finder {
   void take_collective(EventPlace place, std::int64_t at_ns);
   void take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_ns,
                   std::uint32_t call = matching::kNone);
+  void begin_optimizer();
   void end_step();
   std::uint32_t call_at(EventPlace place, std::int64_t at_ns);
   std::int64_t complete_from() const;
@@ -105,15 +107,22 @@ std::int64_t Finder::complete_from() const {
 // reduction in between.
 void Finder::end_step() {
   step_.end_entry = static_cast<std::uint32_t>(result_.entries.size());
-  if (reduced_) result_.steps.push_back(step_);
+  (reduced_ ? result_.steps : result_.unreduced).push_back(step_);
   step_ = {step_.end_ns, 0, step_.end_entry, 0};
   reduced_ = in_optimizer_ = false;
+}
+
+void Finder::begin_optimizer() {
+  result_.optimizer_seen = in_optimizer_ = true;
+  step_.last_launches = launches_;
+  step_.first_kernel = first_kernel_;
+  step_.end_kernel = static_cast<std::uint32_t>(result_.kernels.size());
 }
 
 void Finder::take_launch(const Record& record, std::int64_t at_ns) {
   auto launch = trace::payload_of<payload::Launch>(record);
   if (optimizer_.has(launch.name)) {
-    result_.optimizer_seen = in_optimizer_ = true;
+    if (!in_optimizer_) begin_optimizer();
     step_.end_ns = at_ns;
     launches_ = 0;
     first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
@@ -180,6 +189,7 @@ void Finder::take(EventPlace place, const Record& record) {
       return take_launch(record, at_ns);
     case Operation::kGraphLaunch: {
       auto graph = trace::payload_of<payload::DeviceOrder>(record);
+      step_.captured = true;
       return take_kernel(graph.stream, {graph.event, graph.count, 0});
     }
     case Operation::kCopy:
@@ -207,7 +217,8 @@ RankSteps Finder::find(std::size_t most) {
   step_.begin_ns = complete_from();
   result_.entries.reserve(file_.count(kEntries));
   result_.kernels.reserve(file_.count(kKernels));
-  for (model::TimeOrder order(file_, kStepping); !order.done() && result_.steps.size() < most; order.next())
+  for (model::TimeOrder order(file_, kStepping);
+       !order.done() && result_.steps.size() + result_.unreduced.size() < most; order.next())
     if (order.record().call) take(order.place(), order.record());
   if (in_optimizer_) end_step();
   return std::move(result_);

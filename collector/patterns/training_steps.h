@@ -24,6 +24,10 @@ struct Step {
   std::int64_t begin_ns;                 // the previous optimizer's last launch
   std::int64_t end_ns;                   // this optimizer's last launch
   std::uint32_t first_entry, end_entry;  // into RankSteps::entries
+  // Between the last entry and this optimizer's first launch.
+  std::uint64_t last_launches = 0;
+  std::uint32_t first_kernel = 0, end_kernel = 0;  // into RankSteps::kernels
+  bool captured = false;                           // graphs were launched: what they hold shows in no call
 };
 
 // Launches in a row of one kernel; a captured graph counts as a kernel.
@@ -56,7 +60,8 @@ struct RankSteps {
   bool optimizer_seen = false;
   trace::Table<StepEntry> entries;  // in the order in which they were issued
   trace::Table<KernelRun> kernels;  // likewise, without the optimizer's
-  std::vector<Step> steps;          // complete ones
+  std::vector<Step> steps;          // complete ones, in which gradients were reduced
+  std::vector<Step> unreduced;      // likewise, in which they were not
 };
 
 // A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:

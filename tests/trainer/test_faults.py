@@ -76,6 +76,13 @@ def test_redundant_reductions_change_nothing_but_the_cost(tmp_path):
     assert faulty.parameters != healthy.parameters, "rounding tells that it was reduced elsewhere"
 
 
+@pytest.mark.parametrize("variant", ["bypassed-ddp", "first-micro-batch"])
+def test_ranks_drift_apart_without_reductions(tmp_path, variant):
+    job = train(tmp_path, "--fault", f"missing-gradient-sync/{variant}", "--accumulate", 2, *QUICK)
+    assert job.code == 1
+    assert sorted(job.errors) == [f"error: rank {rank}: the ranks' parameters differ" for rank in (0, 1)]
+
+
 @pytest.mark.parametrize("variant", ["count", "dtype", "redop", "operation"])
 @pytest.mark.parametrize("faulty", [0, 1])
 def test_mismatched_reduction(tmp_path, variant, faulty):

@@ -1,0 +1,206 @@
+// Steps with one set of reductions, and those with none.
+#include "collector/patterns/gradient_syncs.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "collector/model/nccl_types.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+using matching::CallForm;
+using matching::Collectives;
+using matching::kNone;
+using trace::Operation;
+using Kind = StepEntry::Kind;
+
+constexpr std::uint64_t kLeastBytes = 1024;   // of a call: metrics are smaller
+constexpr double kNearlyAll = 0.9;            // of the kernels of a micro-batch
+constexpr std::uint64_t kLeastValues = 1024;  // of a model
+constexpr std::size_t kLeastUpdates = 3;      // fewer try something out
+constexpr std::size_t kWithin = 1000;         // steps, in which Local SGD averages at least once
+constexpr std::size_t kSeldom = 10;           // steps over those that reduce something: metrics
+
+using Kernels = std::unordered_map<std::uint64_t, std::uint64_t>;  // launches of each
+
+class EarlySyncs {
+ public:
+  EarlySyncs(const Collectives& collectives, const RankSteps& rank)
+      : collectives_(collectives), rank_(rank) {}
+
+  std::optional<EarlySync> read(const Step& step) const {
+    if (step.captured) return std::nullopt;
+    std::uint32_t first = step.end_entry, last = step.end_entry;
+    for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i) {
+      if (bytes_of(i) < kLeastBytes) continue;
+      if (first == step.end_entry) first = i;
+      last = i;
+    }
+    if (last == step.end_entry) return std::nullopt;
+    std::uint32_t input = input_behind(step, last);
+    if (input == step.end_entry || !is_whole_micro_batch(step, first, input)) return std::nullopt;
+    return EarlySync{&step, first, input};
+  }
+
+ private:
+  std::uint64_t bytes_of(std::uint32_t entry) const {
+    if (rank_.entries[entry].kind != Kind::kReduction) return 0;
+    return matching::bytes_of(collectives_.calls.signature(rank_.entries[entry].call));
+  }
+
+  std::uint32_t input_behind(const Step& step, std::uint32_t entry) const {
+    while (++entry < step.end_entry)
+      if (rank_.entries[entry].kind == Kind::kInput) return entry;
+    return step.end_entry;
+  }
+
+  void count(std::uint32_t first_kernel, std::uint32_t end_kernel, Kernels& kernels) const {
+    for (std::uint32_t k = first_kernel; k < end_kernel; ++k)
+      kernels[rank_.kernels[k].kernel] += rank_.kernels[k].count;
+  }
+
+  // Kernels launched before the entries from `begin` on, up to `end`.
+  Kernels before(std::uint32_t begin, std::uint32_t end) const {
+    Kernels kernels;
+    for (std::uint32_t i = begin; i < end; ++i)
+      count(rank_.entries[i].first_kernel, rank_.entries[i].end_kernel, kernels);
+    return kernels;
+  }
+
+  // Behind the last input before `reduction`, or the optimizer: where its micro-batch begins.
+  std::uint32_t begin_of_micro_batch(const Step& step, std::uint32_t reduction) const {
+    std::uint32_t begin = reduction;
+    while (begin > step.first_entry && rank_.entries[begin - 1].kind != Kind::kInput) --begin;
+    return begin;
+  }
+
+  bool is_whole_micro_batch(const Step& step, std::uint32_t reduction, std::uint32_t input) const {
+    Kernels wanted = before(begin_of_micro_batch(step, reduction), reduction + 1);
+    Kernels made = before(input + 1, step.end_entry);
+    count(step.first_kernel, step.end_kernel, made);
+    std::uint64_t all = 0, again = 0;
+    for (auto [kernel, times] : wanted) {
+      all += times;
+      auto known = made.find(kernel);
+      again += known == made.end() ? 0 : std::min(times, known->second);
+    }
+    return all > 0 && static_cast<double>(again) >= kNearlyAll * static_cast<double>(all);
+  }
+
+  const Collectives& collectives_;
+  const RankSteps& rank_;
+};
+
+class Unsynced {
+ public:
+  Unsynced(const Collectives& collectives, const RankSteps& rank) : collectives_(collectives), rank_(rank) {
+    for (const auto* steps : {&rank.steps, &rank.unreduced})
+      for (const Step& step : *steps) updates_.push_back(step.end_ns);
+    std::sort(updates_.begin(), updates_.end());
+  }
+
+  // Metrics are reduced now and then; in several steps running, gradients are.
+  bool reduces_gradients() const {
+    constexpr std::size_t kRunning = 3;
+    const auto& steps = rank_.steps;
+    if (rank_.unreduced.size() < kSeldom * steps.size()) return true;
+    for (std::size_t i = kRunning - 1; i < steps.size(); ++i)
+      if (steps[i].begin_ns == steps[i - 1].end_ns && steps[i - 1].begin_ns == steps[i - 2].end_ns)
+        return true;
+    return false;
+  }
+
+  std::optional<Unsynchronised> find() {
+    if (rank_.unreduced.size() < kLeastUpdates || reduces_gradients()) return std::nullopt;
+    Unsynchronised result{};
+    if (!find_handed_out(result)) return std::nullopt;
+    std::size_t longest = longest_without_exchange();
+    if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
+    result.updates = longest;
+    std::size_t captured = 0, by_host = 0;
+    for (const Step& step : rank_.unreduced) {
+      captured += step.captured;
+      by_host += reads_back(step);
+    }
+    result.captured = 2 * captured > rank_.unreduced.size();
+    result.by_host = 2 * by_host > rank_.unreduced.size();
+    return result;
+  }
+
+ private:
+  template <class Visit>
+  void for_each_call(Visit&& visit) const {
+    for (std::uint32_t call = collectives_.first_of_process[rank_.process];
+         call < collectives_.first_of_process[rank_.process + 1]; ++call) {
+      const CallForm& form = collectives_.calls.form(call);
+      if (model::is_float(form.signature.datatype)) visit(call, form);
+    }
+  }
+
+  bool find_handed_out(Unsynchronised& result) {
+    std::map<std::uint32_t, std::uint64_t> values;  // by communicator
+    std::map<std::uint32_t, std::uint32_t> largest;
+    for_each_call([&](std::uint32_t call, const CallForm& form) {
+      if (form.signature.operation != Operation::kBroadcast || form.communicator == kNone) return;
+      if (collectives_.communicators[form.communicator].size < 2) return;
+      if (collectives_.calls.begin_ns(call) >= updates_.front()) return;
+      values[form.communicator] += form.signature.count;
+      auto [known, fresh] = largest.try_emplace(form.communicator, call);
+      if (form.signature.count > collectives_.calls.signature(known->second).count) known->second = call;
+    });
+    for (auto [communicator, count] : values) {
+      if (count < kLeastValues || count < handed_out_) continue;
+      handed_out_ = count;
+      result.communicator = communicator;
+      result.broadcast = largest.at(communicator);
+    }
+    return handed_out_ > 0;
+  }
+
+  // Updates in a row. 0 for a job that exchanges something and is too short to tell how often it would.
+  std::size_t longest_without_exchange() const {
+    std::uint64_t least = std::min(kLeastValues, handed_out_ / 2);
+    std::size_t longest = 0, last = 0;
+    bool exchanges = false;
+    for_each_call([&](std::uint32_t call, const CallForm& form) {
+      std::int64_t ns = collectives_.calls.begin_ns(call);
+      if (form.signature.count < least || ns < updates_.front()) return;
+      auto before =
+          static_cast<std::size_t>(std::upper_bound(updates_.begin(), updates_.end(), ns) - updates_.begin());
+      longest = std::max(longest, before - last);
+      last = before;
+      exchanges = true;
+    });
+    if (exchanges && updates_.size() < kWithin) return 0;
+    return std::max(longest, updates_.size() - last);
+  }
+
+  bool reads_back(const Step& step) const {
+    for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i)
+      if (rank_.entries[i].kind == Kind::kReadBack) return true;
+    return false;
+  }
+
+  const Collectives& collectives_;
+  const RankSteps& rank_;
+  std::vector<std::int64_t> updates_;  // of the optimizer
+  std::uint64_t handed_out_ = 0;       // values
+};
+
+}  // namespace
+
+std::vector<EarlySync> find_early_syncs(const Collectives& collectives, const RankSteps& rank) {
+  EarlySyncs reader(collectives, rank);
+  std::vector<EarlySync> found;
+  for (const Step& step : rank.steps)
+    if (auto early = reader.read(step)) found.push_back(*early);
+  return found;
+}
+
+std::optional<Unsynchronised> find_unsynchronised(const Collectives& collectives, const RankSteps& rank) {
+  return Unsynced(collectives, rank).find();
+}
+
+}  // namespace ddpscope::patterns
