@@ -91,8 +91,10 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   ordering::HappensBefore order(job, collectives, device_order, names,
                                 threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
-  detectors::Facts facts{job,           collectives, divergences, device_order, barriers, rounds,
-                         data_parallel, places,      written,     names,        order,    races};
+  patterns::LazyReductionHabits reduction_habits(job, collectives);
+  detectors::Facts facts{job,    collectives,   divergences,     device_order, barriers,
+                         rounds, data_parallel, places,          written,      names,
+                         order,  races,         reduction_habits};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   tell_lost(job, analysis.errors);

@@ -13,6 +13,7 @@
 #include "collector/ordering/device_order.h"
 #include "collector/patterns/file_races.h"
 #include "collector/patterns/gradient_traffic.h"
+#include "collector/patterns/reduction_habits.h"
 #include "collector/patterns/rounds.h"
 #include "collector/patterns/training_steps.h"
 
@@ -32,6 +33,7 @@ struct Facts {
   const files::SharedNames& names;
   const ordering::HappensBefore& order;  // knows the threads that touch files of several ranks
   const patterns::FileRaces& file_races;
+  const patterns::LazyReductionHabits& reduction_habits;
 };
 
 struct Detector {

@@ -10,51 +10,17 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
-#include "collector/patterns/gradient_syncs.h"
+#include "collector/patterns/reduction_habits.h"
 
 namespace ddpscope::detectors {
 namespace {
 
-using patterns::EarlySync;
-using patterns::RankSteps;
+using patterns::EarlyHabit;
 using patterns::Unsynchronised;
+using patterns::UnsynchronisedRank;
 
 constexpr const char* kSlug = "missing-gradient-sync";
-constexpr std::size_t kLearning = 2;        // DDP arranges its buckets anew after the first iteration
-constexpr std::size_t kLeastSteps = 3;      // to be a habit
 constexpr std::size_t kManyUpdates = 1000;  // after which nobody takes it for Local SGD
-
-// What a rank does too early, in most of its steps.
-struct EarlyHabit {
-  std::int32_t rank;
-  std::uint32_t communicator, call;  // of the example: what reduces
-  model::EventRef input;             // of the micro-batch behind it
-  std::size_t steps;
-  std::int64_t first_ns, last_ns;
-};
-
-std::optional<EarlyHabit> find_early_habit(const Facts& facts, const RankSteps& rank) {
-  if (rank.steps.size() <= kLearning) return std::nullopt;
-  auto early = patterns::find_early_syncs(facts.collectives, rank);
-  std::erase_if(early, [&](const EarlySync& sync) { return sync.step < &rank.steps[kLearning]; });
-  std::size_t judged = rank.steps.size() - kLearning;
-  if (early.size() < kLeastSteps || 2 * early.size() < judged) return std::nullopt;
-  const EarlySync& example = early[early.size() / 2];
-  std::uint32_t call = rank.entries[example.reduction].call;
-  return EarlyHabit{rank.rank,
-                    facts.collectives.calls.form(call).communicator,
-                    call,
-                    {rank.process, rank.entries[example.input].place},
-                    early.size(),
-                    early.front().step->begin_ns,
-                    early.back().step->end_ns};
-}
-
-struct UnsyncedRank {
-  std::int32_t rank;
-  Unsynchronised what;
-  std::int64_t first_ns, last_ns;  // of its updates
-};
 
 template <class Ranks>
 std::vector<std::int32_t> numbers_of(const Ranks& all) {
@@ -96,8 +62,9 @@ void tell_early(const Facts& facts, const std::vector<EarlyHabit>& sharing, find
   outcome.findings.push_back(std::move(finding));
 }
 
-void tell_unsynced(const Facts& facts, const std::vector<UnsyncedRank>& all, findings::Outcome& outcome) {
-  const UnsyncedRank& example = all.front();
+void tell_unsynced(const Facts& facts, const std::vector<UnsynchronisedRank>& all,
+                   findings::Outcome& outcome) {
+  const UnsynchronisedRank& example = all.front();
   matching::CollectiveCall call = facts.collectives.calls[example.what.broadcast];
   findings::Finding finding = begin_finding(numbers_of(all), example.first_ns, example.last_ns);
   finding.count = example.what.updates;
@@ -118,19 +85,20 @@ void tell_unsynced(const Facts& facts, const std::vector<UnsyncedRank>& all, fin
 }
 
 // A rank that stops to train alone, or trains something of its own beside, is no data-parallel group.
-bool all_members(const Facts& facts, std::uint32_t communicator, const std::vector<UnsyncedRank>& all) {
+bool all_members(const Facts& facts, std::uint32_t communicator, const std::vector<UnsynchronisedRank>& all) {
   const auto& members = facts.collectives.communicators[communicator].members;
   return std::all_of(members.begin(), members.end(), [&](const matching::Member& member) {
     return std::any_of(all.begin(), all.end(),
-                       [&](const UnsyncedRank& one) { return one.rank == member.rank; });
+                       [&](const UnsynchronisedRank& one) { return one.rank == member.rank; });
   });
 }
 
-void judge_unsynced(const Facts& facts, std::uint32_t communicator, const std::vector<UnsyncedRank>& all,
-                    findings::Outcome& outcome) {
+void judge_unsynced(const Facts& facts, std::uint32_t communicator,
+                    const std::vector<UnsynchronisedRank>& all, findings::Outcome& outcome) {
   if (all.size() < 2 || !all_members(facts, communicator, all)) return;
   auto any = [&](auto member) {
-    return std::any_of(all.begin(), all.end(), [&](const UnsyncedRank& one) { return one.what.*member; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const UnsynchronisedRank& one) { return one.what.*member; });
   };
   auto doubt = [&](const char* why) {
     outcome.coverage.push_back({"gradient reductions of " + list_ranks(numbers_of(all)), why, {kSlug}});
@@ -145,16 +113,9 @@ void judge_unsynced(const Facts& facts, std::uint32_t communicator, const std::v
 }  // namespace
 
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome) {
-  std::map<std::uint32_t, std::vector<EarlyHabit>> early;       // by communicator
-  std::map<std::uint32_t, std::vector<UnsyncedRank>> unsynced;  // likewise
-  patterns::for_each_rank_steps(facts.job, facts.collectives, [&](const RankSteps& rank) {
-    if (auto habit = find_early_habit(facts, rank)) early[habit->communicator].push_back(*habit);
-    if (auto what = patterns::find_unsynchronised(facts.collectives, rank))
-      unsynced[what->communicator].push_back(
-          {rank.rank, *what, rank.unreduced.front().begin_ns, rank.unreduced.back().end_ns});
-  });
-  for (const auto& [communicator, sharing] : early) tell_early(facts, sharing, outcome);
-  for (const auto& [communicator, all] : unsynced) judge_unsynced(facts, communicator, all, outcome);
+  const patterns::ReductionHabits& habits = facts.reduction_habits.get();
+  for (const auto& [communicator, sharing] : habits.early) tell_early(facts, sharing, outcome);
+  for (const auto& [communicator, all] : habits.never) judge_unsynced(facts, communicator, all, outcome);
 }
 
 }  // namespace ddpscope::detectors
