@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace payload = trace::payload;
 
 constexpr trace::OperationSet kOrdering =
     trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
-    trace::OperationSet{Operation::kCopy};
+    trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd};
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
 constexpr std::uint8_t kDeviceToDevice = 3;
 
@@ -45,6 +46,8 @@ class Replay {
   void enqueue(std::uint32_t number);
   void apply(const HostCall& host_call);
   void apply_copy(const HostCall& host_call);
+  void apply_end(const HostCall& host_call);
+
   const Job& job_;
   const matching::Collectives& collectives_;
   std::uint32_t process_;
@@ -52,7 +55,9 @@ class Replay {
   model::TimeOrder host_calls_;
   trace::Table<std::uint32_t> enqueued_;  // collectives, by enqueue_ns
   Streams streams_;
-  Cover cover_;  // room that is used again
+  std::map<std::uint32_t, Cover>
+      of_communicators_;  // by number in the process: what its collectives come after
+  Cover cover_;           // room that is used again
 };
 
 // cudaMemcpy and its synchronous kin return when the copy is done; others only enqueue it.
@@ -96,11 +101,14 @@ void Replay::enqueue(std::uint32_t number) {
   StreamNumber stream = streams_.find(call.stream, call.device, call.thread);
   streams_.cover_of(stream, cover_);
   events_.enqueued(number, stream, cover_);
-  streams_.enqueue_collective(stream);
+  Cover& own = of_communicators_[collectives_.member_of(call).number];
+  if (own.size() <= stream) own.resize(stream + 1);
+  own[stream] = streams_.enqueue_collective(stream);
 }
 
 void Replay::apply(const HostCall& host_call) {
   if (host_call.operation == Operation::kCopy) return apply_copy(host_call);
+  if (host_call.operation == Operation::kCommunicatorEnd) return apply_end(host_call);
   const Record& record = *host_call.record;
   auto call = trace::payload_of<payload::DeviceOrder>(record);
   bool done = record.end != 0 && call.result == 0;
@@ -135,6 +143,15 @@ void Replay::apply_copy(const HostCall& host_call) {
   StreamNumber stream = streams_.find(copy.stream, copy.device, record.thread);
   streams_.cover_of(stream, cover_);
   events_.waited(host_call, cover_, done);
+}
+
+// Finalizing a communicator waits for its operations, unless it is a non-blocking one; to destroy one that
+// was not finalized does both. Source: NCCL's documentation of ncclCommFinalize and ncclCommDestroy.
+void Replay::apply_end(const HostCall& host_call) {
+  auto call = trace::payload_of<payload::CommunicatorCall>(*host_call.record);
+  auto known = of_communicators_.find(call.communicator);
+  bool done = host_call.record->end != 0 && call.status == 0 && call.result == 0;
+  if (known != of_communicators_.end()) events_.waited(host_call, known->second, done);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "collector/ordering/process_edges.h"
 #include "collector/ordering/shared_memory.h"
 #include "collector/ordering/stream_edges.h"
+#include "collector/ordering/stream_functions.h"
 #include "collector/ordering/thread_edges.h"
 
 namespace ddpscope::ordering {
@@ -31,6 +32,7 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     one_actor_ = add_unseen_hand_overs(job, judged, graph_);
     unseen_talk_ = UnseenTalk(job, graph_, runs, one_actor_);
     shared_memory_ = find_shared_memory(job);
+    stream_functions_ = find_stream_function_threads(job, judged);
   }
   for (ThreadId thread : judged) graph_.mention(thread);
   graph_.finish();
@@ -64,6 +66,7 @@ Verdict HappensBefore::between(const Span& a, const Span& b) const {
   if (ordered(Trust::kSeen)) return Verdict::kOrdered;
   bool a_first = a.begin_ns <= b.begin_ns;
   if (!known_in_full(a_first ? a : b)) return Verdict::kUnjudged;
+  if (stream_functions_.contains(a.thread) || stream_functions_.contains(b.thread)) return Verdict::kUnjudged;
   if (ordered(Trust::kAssumed)) return Verdict::kLikely;
   bool may_be =
       share_memory(a, b) || ordered(Trust::kUnseen) || unseen_talk_.between(a_first ? a : b, a_first ? b : a);

@@ -53,6 +53,7 @@ class HappensBefore {
   std::vector<bool> synchronises_;
   std::shared_ptr<const Clocks> clocks_[3];  // by trust; one for those that differ in no edge
   std::set<std::uint32_t> one_actor_;        // processes in which no hand-over was recorded
+  std::set<ThreadId> stream_functions_;      // threads that run what was enqueued to streams
   UnseenTalk unseen_talk_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> shared_memory_;  // processes, the smaller index first
   bool kept_lost_ = false;     // what makes edges is missing, and nobody knows when it was
