@@ -24,7 +24,8 @@ class Aliases {
   }
   void find(Name name, std::int32_t rank, std::uint64_t device, std::uint64_t inode);
 
-  // Names by which different ranks make and find one file, each once or more. By name in `places`.
+  // Names by which different ranks make and find one file: pairs, one after the other, each once or more. By
+  // name in `places`.
   std::vector<Name> names(const std::vector<std::string>& places);
 
  private:

@@ -43,7 +43,8 @@ class Bearers {
 
   // What made the file that this look finds, if under another name.
   std::uint32_t maker_of(const FileEvent& look) const {
-    if (!is_look(look) || look.error || !look.inode) return kNoEvent;
+    bool finds = is_look(look) || look.by_descriptor;
+    if (!finds || look.error || !look.inode) return kNoEvent;
     Inode inode = inode_at(names_.places[look.name], look.device, look.inode);
     auto bearer = bearers_.find(inode);
     auto own = inodes_.find(look.name);
@@ -55,8 +56,9 @@ class Bearers {
     FileEvent& event = names_.events[index];
     if (event.error) return;
     if (event.operation == Operation::kRename) return rename(index);
-    if (event.operation == Operation::kUnlink) return forget(event.name);
-    bool anew = event.made != kNoName && event.fresh && event.operation != Operation::kMakeDirectory;
+    if (event.operation == Operation::kUnlink || event.operation == Operation::kRemoveDirectory)
+      return forget(event.name);
+    bool anew = event.made != kNoName && event.fresh;
     if (anew && event.inode)
       give(event.made, inode_at(names_.places[event.made], event.device, event.inode), index);
     bool links = event.operation == Operation::kLink;
@@ -123,8 +125,8 @@ class Bearers {
 }  // namespace
 
 bool is_look(const FileEvent& event) {
-  return event.operation == Operation::kOpen || event.operation == Operation::kStat ||
-         event.operation == Operation::kAccess;
+  bool asks = event.operation == Operation::kStat || event.operation == Operation::kAccess;
+  return event.operation == Operation::kOpen || (asks && !event.by_descriptor);
 }
 
 bool is_miss(const FileEvent& event) {

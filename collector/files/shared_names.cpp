@@ -10,9 +10,12 @@
 #include <unordered_map>
 
 #include "collector/files/aliases.h"
+#include "collector/files/awaited_folders.h"
+#include "collector/files/families.h"
 #include "collector/files/ignored.h"
 #include "collector/files/name_history.h"
 #include "collector/files/places.h"
+#include "collector/files/record_kinds.h"
 #include "collector/model/job_order.h"
 
 namespace ddpscope::files {
@@ -23,52 +26,18 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-bool changes_name(Operation operation) {
-  return operation >= Operation::kRename && operation <= Operation::kRemoveDirectory;
-}
-
-bool looks_up(Operation operation) {
-  return operation == Operation::kStat || operation == Operation::kAccess;
-}
-
-constexpr trace::OperationSet kNameFiles =
-    trace::OperationSet::range(Operation::kRename, Operation::kReadDirectory) |
-    trace::OperationSet{Operation::kOpen, Operation::kTruncate, Operation::kLock};
-constexpr trace::OperationSet kUseFiles =
-    kNameFiles | trace::OperationSet::range(Operation::kOpen, Operation::kReadDirectory);
-
 // Room for events is made in advance, most of which takes no memory until it is used; not without limit, for
 // few of the records may concern files that count.
 constexpr std::uint64_t kReserved = 1 << 24;
 
-bool makes_symbolic_link(const Record& record) {
-  auto call = static_cast<trace::Call>(record.call);
-  return call == trace::Call::symlink || call == trace::Call::symlinkat;
-}
-
-bool moves_bytes(Operation operation) {
-  return operation == Operation::kRead || operation == Operation::kWrite ||
-         operation == Operation::kTruncate || operation == Operation::kMap || operation == Operation::kClose;
-}
-
-// Names that a rename makes one: the same file, or one in the same folder, before and after.
-class Families {
- public:
-  void add() { parent_.push_back(static_cast<Name>(parent_.size())); }
-  Name find(Name name) {
-    while (parent_[name] != name) name = parent_[name] = parent_[parent_[name]];
-    return name;
-  }
-  void join(Name a, Name b) { parent_[find(b)] = find(a); }
-
- private:
-  std::vector<Name> parent_;
-};
-
 class Survey {
  public:
   explicit Survey(const Job& job)
-      : job_(job), places_(job), names_(job.processes.size()), openings_(job.processes.size()) {}
+      : job_(job),
+        places_(job),
+        names_(job.processes.size()),
+        openings_(job.processes.size()),
+        opened_(job.processes.size()) {}
 
   SharedNames take() {
     survey();
@@ -82,11 +51,6 @@ class Survey {
   }
 
  private:
-  struct Touched {
-    std::int32_t rank = -1;
-    bool several = false, changed = false;
-  };
-
   void survey() {
     for (std::uint32_t process = 0; process < job_.processes.size(); ++process) {
       if (job_.processes[process].rank < 0) continue;
@@ -154,13 +118,7 @@ class Survey {
   }
 
   void touch(Name name, std::int32_t rank, bool changed) {
-    if (name != kNoName) touch(touched_[name], rank, changed);
-  }
-
-  static void touch(Touched& touched, std::int32_t rank, bool changed) {
-    touched.several = touched.several || (touched.rank >= 0 && touched.rank != rank);
-    touched.rank = rank;
-    touched.changed = touched.changed || changed;
+    if (name != kNoName) touched_[name].add(rank, changed);
   }
 
   void touch(std::uint32_t process, const Record& record, Operation operation) {
@@ -186,11 +144,16 @@ class Survey {
   void touch_name(std::uint32_t process, const Record& record, Operation operation) {
     std::int32_t rank = job_.processes[process].rank;
     auto call = trace::payload_of<payload::FileName>(record);
-    bool changes = (changes_name(operation) || operation == Operation::kTruncate) && !call.error;
+    bool changes = (changes_name(operation) || changes_state(operation)) && !call.error;
     Name name = first_name_of(process, record);
     touch(name, rank, changes);
-    if (lists(operation) && name != kNoName) touch(listed_[name], rank, false);
-    if (looks_up(operation) && !call.error) aliases_.find(name, rank, call.device, call.inode);
+    if (lists(operation)) folders_.list(name, rank);
+    if (lists(operation) && call.target) folders_.list(name, name_of(process, call.target), rank);
+    if (looks_up(operation) && !call.error) {
+      folders_.ask(name, rank, call.count);
+      aliases_.find(name, rank, call.device, call.inode);
+    }
+    if (operation == Operation::kMakeDirectory && changes) aliases_.make(name, rank, call.device, call.inode);
     if (!call.target || !changes) return;
     Name target = name_of(process, call.target);
     touch(target, rank, true);
@@ -240,10 +203,14 @@ class Survey {
       chosen_[name] = family.several && family.changed;
     }
     choose_by_renames();
+    std::vector<Name> aliases = aliases_.names(out_.places);
+    for (std::size_t i = 0; i + 1 < aliases.size(); i += 2) folders_.ask_as(aliases[i + 1], aliases[i]);
+    aside_.resize(chosen_.size());
     if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end())
-      for (const auto& [folder, listers] : listed_) choose_awaited(folder, listers);
+      folders_.for_each([&](Name folder, const Touched& by) { choose_awaited(folder, by); });
+    for (const auto& [link, folder] : folders_.led()) chosen_[link] = chosen_[link] || chosen_[folder];
     out_.judged = chosen_;
-    choose_aliases();
+    choose_aliases(aliases);
   }
 
   void choose_by_renames() {
@@ -252,8 +219,7 @@ class Survey {
   }
 
   // They tell who waits for what. Data is compared by the names that ranks share.
-  void choose_aliases() {
-    std::vector<Name> aliases = aliases_.names(out_.places);
+  void choose_aliases(const std::vector<Name>& aliases) {
     for (Name name : aliases) chosen_[name] = true;
     if (!aliases.empty()) choose_by_renames();
     for (Name link : links_) chosen_[link] = chosen_[link] || folds(link);
@@ -261,14 +227,16 @@ class Survey {
       if (out_.ignored[name]) out_.judged[name] = false;
   }
 
-  // What comes and goes in a folder that another rank lists may be what that one waits for.
-  void choose_awaited(Name folder, const Touched& listers) {
+  // What comes and goes in a folder may be what another rank waits for.
+  void choose_awaited(Name folder, const Touched& waiting) {
     std::size_t above = out_.places[folder].size() + 1;
     for_each_below(folder, [&](Name name) {
       const Touched& own = touched_[name];
       bool inside = out_.places[name].find('/', above) == std::string::npos;
-      bool others = listers.several || own.several || listers.rank != own.rank;
-      if (inside && own.changed && others) chosen_[name] = chosen_[folder] = true;
+      bool others = waiting.several || own.several || waiting.rank != own.rank;
+      if (!inside || !own.changed || !others) return;
+      aside_[name] = !chosen_[name] || aside_[name];
+      chosen_[name] = chosen_[folder] = true;
     });
   }
 
@@ -289,6 +257,7 @@ class Survey {
                    .name = name,
                    .begin_ns = job_.begin_ns(event),
                    .end_ns = job_.end_ns(event)};
+    made.aside = name != kNoName && aside_[name];
     return made;
   }
 
@@ -314,6 +283,7 @@ class Survey {
   void collect_open(model::EventRef event, const Record& record, Operation operation) {
     auto call = trace::payload_of<payload::FileOpen>(record);
     Name name = name_of(event.process, call.path);
+    if (call.path && call.inode) note_opened(event.process, {call.device, call.inode}, name);
     if (!counts(name)) return;
     FileEvent opened = make(event, record, operation, name);
     opened.device = call.device;
@@ -328,21 +298,37 @@ class Survey {
   }
 
   void collect_name(model::EventRef event, const Record& record, Operation operation) {
-    if (!changes_name(operation) && !looks_up(operation) && !lists(operation) &&
-        operation != Operation::kTruncate)
+    if (!changes_name(operation) && !changes_state(operation) && !looks_up(operation) && !lists(operation))
       return;
     auto call = trace::payload_of<payload::FileName>(record);
-    Name name = first_name_of(event.process, record);
-    bool two_names = operation == Operation::kRename || operation == Operation::kLink;
+    bool by_descriptor = looks_up(operation) && !call.path;
+    Name name = by_descriptor ? opened_as(event.process, call.device, call.inode)
+                              : first_name_of(event.process, record);
+    bool two_names = operation == Operation::kRename || operation == Operation::kLink || lists(operation);
     Name target = two_names && call.target ? name_of(event.process, call.target) : kNoName;
-    if (!counts(name) && !counts(target)) return;
+    if (!counts(name) && (!counts(target) || lists(operation))) return;
     FileEvent changed = make(event, record, operation, name);
     changed.target = target;
     changed.device = call.device;
     changed.inode = call.inode;
     changed.attempts = std::max(call.count, 1u);
     changed.error = call.error;
+    changed.by_descriptor = by_descriptor;
     out_.events.push_back(changed);
+  }
+
+  using DeviceInode = std::pair<std::uint64_t, std::uint64_t>;
+
+  void note_opened(std::uint32_t process, const DeviceInode& file, Name name) {
+    if (counts(name))
+      opened_[process].insert_or_assign(file, name);
+    else
+      opened_[process].erase(file);
+  }
+
+  Name opened_as(std::uint32_t process, std::uint64_t device, std::uint64_t inode) const {
+    auto opened = opened_[process].find({device, inode});
+    return opened == opened_[process].end() ? kNoName : opened->second;
   }
 
   // Runs are folded where each call begins at the last one's end.
@@ -380,11 +366,13 @@ class Survey {
     std::int32_t rank;
   };
   std::vector<Renamed> renames_;
-  std::map<Name, Touched> listed_;  // folders, and by whom
-  std::vector<Name> links_;         // symbolic ones that were made
+  std::vector<bool> aside_;  // of the chosen
+  AwaitedFolders folders_;
+  std::vector<Name> links_;  // symbolic ones that were made
   Aliases aliases_;
   Families families_;
   std::vector<std::unordered_map<std::uint32_t, Name>> openings_;  // by process and number
+  std::vector<std::map<DeviceInode, Name>> opened_;                // by process: last as
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct FileEvent {
   std::uint16_t thread;
   trace::Operation operation;
   Name name;              // kNoName: what is renamed or linked has no name that counts
-  Name target = kNoName;  // of a rename or link
+  Name target = kNoName;  // of a rename or link; of a listing: the folder's own name, if links lead to it
   std::int64_t begin_ns, end_ns;
   std::uint64_t device = 0, inode = 0;  // 0 where the call does not tell
   std::uint32_t flags = 0;              // of an opening; of a mapping: its protection and, above, its flags
@@ -39,6 +39,8 @@ struct FileEvent {
   bool fresh = false;         // that name meant nothing before, as far as the job's calls tell
   // Of a look that found what the job had made under another name: the call that gave it that name.
   std::uint32_t maker = kNoEvent;  // in SharedNames::events
+  bool aside = false;  // of a file that no other rank touches: it counts for who waits for its folder only
+  bool by_descriptor = false;  // asks for the state of a file that is open: it says nothing of the name
 };
 
 bool is_look(const FileEvent& event);  // at a name: stat, access, open

@@ -1,8 +1,9 @@
 // The state of a file that one thread asks for again and again, with nothing else in between, while another
-// process changes it: its time of change, or its size.
-#include <algorithm>
+// process changes it: its time of change, or its size; by its name, or through a descriptor.
+#include <deque>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "collector/ordering/file_edges.h"
@@ -19,7 +20,9 @@ using trace::Operation;
 class Asking {
  public:
   Asking(const model::Job& job, const files::SharedNames& names, Graph& graph)
-      : names_(names), graph_(graph), work_(job), changes_(job) {}
+      : names_(names), graph_(graph), work_(job), changes_(job) {
+    for (Name name = 0; name < names.places.size(); ++name) by_place_.emplace(names.places[name], name);
+  }
 
   void add() {
     for (const FileEvent& event : names_.events) see(event);
@@ -45,8 +48,24 @@ class Asking {
     return look.maker == files::kNoEvent ? look.name : names_.events[look.maker].made;
   }
 
+  // A folder's time is that of its entries.
+  void note_entries(const FileEvent& at) {
+    bool comes = at.made != files::kNoName && (at.fresh || at.operation != Operation::kOpen);
+    if (comes) note_entry(at.made, at);
+    if (files::removes(at) && at.name != files::kNoName) note_entry(at.name, at);
+  }
+
+  void note_entry(Name entry, const FileEvent& at) {
+    std::string_view place = names_.places[entry];
+    auto folder = by_place_.find(place.substr(0, place.rfind('/')));
+    if (folder == by_place_.end()) return;
+    folders_.insert(folder->second);
+    changes_.note_entry(folder->second, at);
+  }
+
   void see(const FileEvent& at) {
     changes_.note_state(at);
+    note_entries(at);
     ThreadId thread = span_of(at).thread;
     if (at.operation == Operation::kStat && !at.error) {
       Run& run = running_[thread][file_of(at)];
@@ -57,20 +76,23 @@ class Asking {
     }
     if (goes_with_waiting(at)) return;
     if (auto running = running_.find(thread); running != running_.end()) {
-      leave_out_around(at, running->second);
+      cut_around(at, running->second);
       finish(thread, running->second);
       running_.erase(running);
     }
   }
 
-  // One record stands for looks before and after it.
-  static void leave_out_around(const FileEvent& at, Runs& runs) {
-    for (auto& [name, run] : runs)
-      if (run.looks.back()->end_ns > at.begin_ns) {
-        run.times -= run.looks.back()->attempts;
-        run.looks.pop_back();
-      }
-    std::erase_if(runs, [](const auto& entry) { return entry.second.looks.empty(); });
+  // One record stands for looks before and after it: of those before, the first is certain.
+  void cut_around(const FileEvent& at, Runs& runs) {
+    for (auto& [name, run] : runs) {
+      const FileEvent& last = *run.looks.back();
+      if (last.end_ns <= at.begin_ns) continue;
+      run.times -= last.attempts - 1;
+      FileEvent& first = cut_.emplace_back(last);
+      first.attempts = 1;
+      first.end_ns = at.begin_ns;
+      run.looks.back() = &first;
+    }
   }
 
   void finish(ThreadId thread, Runs& runs) {
@@ -81,11 +103,17 @@ class Asking {
     return changes_.any_between(thread, run.name, run.looks.front()->begin_ns, run.looks.back()->end_ns);
   }
 
+  // Python asks for the times of the folders it imports from whenever it imports, and opens files in between.
+  bool works_between(ThreadId thread, Name name, std::int64_t from_ns, std::int64_t to_ns) {
+    return work_.any_between(thread, from_ns, to_ns) ||
+           (folders_.contains(name) && work_.opens_between(thread, from_ns, to_ns));
+  }
+
   // A part of it without other work.
   bool holds_wait(ThreadId thread, const Run& run) {
     Run part;
     for (const FileEvent* look : run.looks) {
-      if (!part.looks.empty() && work_.any_between(thread, part.looks.back()->end_ns, look->begin_ns))
+      if (!part.looks.empty() && works_between(thread, run.name, part.looks.back()->end_ns, look->begin_ns))
         part = {};
       part.name = run.name;
       part.looks.push_back(look);
@@ -106,6 +134,9 @@ class Asking {
   OtherWork work_;
   Changes changes_;
   std::map<ThreadId, Runs> running_;
+  std::deque<FileEvent> cut_;
+  std::map<std::string_view, Name> by_place_;
+  std::set<Name> folders_;  // in which something came or went
   std::vector<std::pair<ThreadId, Run>> runs_;
   std::set<Name> awaited_;  // somebody waited for them to change; others may come late and ask once
 };

@@ -26,12 +26,21 @@ class Listings {
                        [](const FileEvent* a, const FileEvent* b) { return a->begin_ns < b->begin_ns; });
   }
 
-  // Of each thread the last change that this listing is the first one of its own thread to see.
+  // Also by the folder's own name, if links lead to it: its opening tells.
   void see(const FileEvent& listing) {
-    auto known = changes_.find(names_.places[listing.name]);
+    Name& own = own_.try_emplace({span_of(listing).thread, listing.name}, kNoName).first->second;
+    if (listing.operation == trace::Operation::kOpenDirectory) own = listing.target;
+    see(listing, listing.name);
+    if (own != kNoName) see(listing, own);
+  }
+
+ private:
+  // Of each thread the last change that this listing is the first one of its own thread to see.
+  void see(const FileEvent& listing, Name folder) {
+    auto known = changes_.find(names_.places[folder]);
     if (known == changes_.end()) return;
     ThreadId thread = span_of(listing).thread;
-    std::size_t& seen = seen_[{thread, listing.name}];
+    std::size_t& seen = seen_[{thread, folder}];
     std::map<ThreadId, const FileEvent*> latest;
     for (; seen < known->second.size(); ++seen) {
       const FileEvent* change = known->second[seen];
@@ -44,7 +53,6 @@ class Listings {
                     Trust::kUnseen);
   }
 
- private:
   std::string_view folder_of(Name name) const {
     std::string_view place = names_.places[name];
     return place.substr(0, place.rfind('/'));
@@ -54,7 +62,8 @@ class Listings {
   const files::SharedNames& names_;
   Graph& graph_;
   std::map<std::string_view, std::vector<const FileEvent*>> changes_;  // by folder; by begin
-  std::map<std::pair<ThreadId, Name>, std::size_t> seen_;              // how many, by who lists what
+  std::map<std::pair<ThreadId, Name>, Name> own_;
+  std::map<std::pair<ThreadId, Name>, std::size_t> seen_;  // how many, by who lists what
 };
 
 }  // namespace

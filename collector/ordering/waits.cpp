@@ -28,6 +28,17 @@ bool is_other_work(const trace::Record& record) {
   }
 }
 
+bool opens(const trace::Record& record) {
+  const trace::CallInfo* info = trace::find_call(record.call);
+  return info && info->payload == trace::PayloadKind::kFileOpen &&
+         !trace::payload_of<trace::payload::FileOpen>(record).error;
+}
+
+bool any(const std::vector<std::int64_t>& times, std::int64_t from_ns, std::int64_t to_ns) {
+  auto next = std::lower_bound(times.begin(), times.end(), from_ns);
+  return next != times.end() && *next < to_ns;
+}
+
 // What a name means may show before the call that changes it returns.
 std::int64_t shows_from_ns(const FileEvent& change) {
   return change.made == files::kNoName ? change.end_ns : change.begin_ns;
@@ -37,25 +48,34 @@ std::int64_t shows_from_ns(const FileEvent& change) {
 
 bool goes_with_waiting(const FileEvent& event) {
   bool looks = files::is_look(event) && (event.error || event.operation != Operation::kOpen);
-  return looks || files::lists(event.operation) || event.operation == Operation::kClose;
+  return looks || event.by_descriptor || event.aside || files::lists(event.operation) ||
+         event.operation == Operation::kClose;
 }
 
-std::map<std::uint16_t, OtherWork::Times> OtherWork::work_of(std::uint32_t process) const {
-  std::map<std::uint16_t, Times> work;
+OtherWork::ByThread OtherWork::work_of(std::uint32_t process) const {
+  ByThread work;
   model::for_each_in_time(job_.processes[process].file,
                           [&](model::EventPlace place, const trace::Record& record) {
                             if (is_other_work(record))
-                              work[record.thread].push_back(job_.begin_ns({process, place}));
+                              work[record.thread].any.push_back(job_.begin_ns({process, place}));
+                            if (opens(record))
+                              work[record.thread].opens.push_back(job_.begin_ns({process, place}));
                           });
   return work;
 }
 
-bool OtherWork::any_between(ThreadId thread, std::int64_t from_ns, std::int64_t to_ns) {
+const OtherWork::Work& OtherWork::work_of(ThreadId thread) {
   auto known = work_.find(thread.process);
   if (known == work_.end()) known = work_.emplace(thread.process, work_of(thread.process)).first;
-  const Times& times = known->second[thread.thread];
-  auto next = std::lower_bound(times.begin(), times.end(), from_ns);
-  return next != times.end() && *next < to_ns;
+  return known->second[thread.thread];
+}
+
+bool OtherWork::any_between(ThreadId thread, std::int64_t from_ns, std::int64_t to_ns) {
+  return any(work_of(thread).any, from_ns, to_ns);
+}
+
+bool OtherWork::opens_between(ThreadId thread, std::int64_t from_ns, std::int64_t to_ns) {
+  return any(work_of(thread).opens, from_ns, to_ns);
 }
 
 void Changes::note(Name name, const FileEvent& event) {
@@ -73,13 +93,16 @@ void Changes::note_content(const FileEvent& event) {
 
 void Changes::note_state(const FileEvent& event) {
   bool writes = event.operation == Operation::kOpen && !event.error && (event.flags & O_ACCMODE) != O_RDONLY;
-  if (writes)
+  bool sets_times = event.operation == Operation::kSetTimes && !event.error;
+  if (writes || sets_times)
     note(event.name, event);
   else if (event.made != files::kNoName)
     note(event.made, event);
   else
     note_content(event);
 }
+
+void Changes::note_entry(Name folder, const FileEvent& event) { note(folder, event); }
 
 // Of one thread, whose calls end in the order in which they begin.
 const FileEvent* Changes::latest(const std::vector<const FileEvent*>& changes, std::int64_t until_ns) const {

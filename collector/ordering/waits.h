@@ -20,13 +20,20 @@ class OtherWork {
   explicit OtherWork(const model::Job& job) : job_(job) {}
   // Whether the thread begins any. The first question about a process goes through its trace.
   bool any_between(ThreadId thread, std::int64_t from_ns, std::int64_t to_ns);
+  // Whether it opens any file, also of its own.
+  bool opens_between(ThreadId thread, std::int64_t from_ns, std::int64_t to_ns);
 
  private:
   using Times = std::vector<std::int64_t>;  // ascending
-  std::map<std::uint16_t, Times> work_of(std::uint32_t process) const;
+  struct Work {
+    Times any, opens;
+  };
+  using ByThread = std::map<std::uint16_t, Work>;
+  ByThread work_of(std::uint32_t process) const;
+  const Work& work_of(ThreadId thread);
 
   const model::Job& job_;
-  std::map<std::uint32_t, std::map<std::uint16_t, Times>> work_;  // by process and thread
+  std::map<std::uint32_t, ByThread> work_;  // by process
 };
 
 // Changes of files, as processes other than the one that waits make them.
@@ -38,6 +45,9 @@ class Changes {
   void note_content(const files::FileEvent& event);
   // Likewise, if it changes what is told of the name: opens it for writing, or gives it another file.
   void note_state(const files::FileEvent& event);
+
+  // Of the folder, which an entry came to or went from.
+  void note_entry(files::Name folder, const files::FileEvent& event);
 
   // That ended after the one and, as far as clocks tell, before the other.
   bool any_between(ThreadId waiting, files::Name name, std::int64_t from_ns, std::int64_t to_ns) const;

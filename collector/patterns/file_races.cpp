@@ -35,7 +35,7 @@ class Races {
       : names_(names), order_(order), additions_(names, order), fatal_(job) {
     for (const FileEvent& event : names.events) {
       note_try(event);
-      bool asks = event.operation == Operation::kStat || event.operation == Operation::kAccess;
+      bool asks = files::is_look(event) && event.operation != Operation::kOpen;
       if (asks && !event.error) asked_[{event.event.process, event.name}].push_back(event.begin_ns);
       if (event.made != files::kNoName)
         made_.emplace(std::pair(event.event.process, event.made), event.begin_ns);

@@ -9,6 +9,7 @@
 #include "injector/core/hook.h"
 #include "injector/files/descriptors.h"
 #include "injector/files/lock_call.h"
+#include "injector/files/lookup_call.h"
 
 namespace ddpscope::injector {
 
@@ -54,12 +55,15 @@ inline int recorded_duplicate(int fd, RealCall real_call) {
 }
 
 template <Call call, class RealCall>
-inline off_t recorded_seek(int fd, RealCall real_call) {
+inline off_t recorded_seek(int fd, off_t offset, int whence, RealCall real_call) {
   static_assert(kIsFileIo<call>);
   Opening* appending = appending_opening(fd);
+  LookupInProgress look{};
+  if (whence == SEEK_END) look = begin_size_look(fd);
   if (appending) appending->moves.begin();
   off_t position = real_call();
   if (appending) appending->moves.end();
+  if (whence == SEEK_END) end_size_look(look, fd, position - offset, position < 0 ? errno : 0);
   if (position >= 0) note_seek(call, fd, static_cast<std::uint64_t>(position));
   return position;
 }

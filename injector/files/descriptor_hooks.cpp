@@ -37,11 +37,13 @@ DDPSCOPE_EXPORT int dup3(int fd, int wanted, int flags) {
 }
 
 DDPSCOPE_EXPORT off_t lseek(int fd, off_t offset, int whence) {
-  return recorded_seek<Call::lseek>(fd, [&] { return real<Call::lseek>(&lseek)(fd, offset, whence); });
+  return recorded_seek<Call::lseek>(fd, offset, whence,
+                                    [&] { return real<Call::lseek>(&lseek)(fd, offset, whence); });
 }
 
 DDPSCOPE_EXPORT off64_t lseek64(int fd, off64_t offset, int whence) {
-  return recorded_seek<Call::lseek64>(fd, [&] { return real<Call::lseek64>(&lseek64)(fd, offset, whence); });
+  return recorded_seek<Call::lseek64>(fd, offset, whence,
+                                      [&] { return real<Call::lseek64>(&lseek64)(fd, offset, whence); });
 }
 
 // Variadic: the argument is a number or an address, both in one register, absent for some commands.

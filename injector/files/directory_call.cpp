@@ -21,18 +21,29 @@ trace::payload::FileName payload_of(trace::FileWriter& file, const Directory& di
   return payload;
 }
 
+// 0: no link leads to it.
+std::uint32_t own_path(trace::FileWriter& file, int fd, PathText named) {
+  char* own = static_cast<char*>(__builtin_alloca(trace::kMaxPath));
+  std::size_t size = read_descriptor_path(fd, own, trace::kMaxPath);
+  bool same = size == named.size && std::memcmp(own, named.text, size) == 0;
+  return same || !size ? 0 : this_thread.writer.intern(file, own, size);
+}
+
 }  // namespace
 
-void note_directory(int fd, const char* path) {
+Found note_directory(int fd, const char* path) {
   forget_descriptor(fd);
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
   struct stat state;
-  if (!work || !state_of(fd, &state)) return;
+  if (!work || !state_of(fd, &state)) return {};
+  Found found{state.st_dev, state.st_ino, 0, 0};
   with_absolute_path(AT_FDCWD, path, [&](PathText absolute) {
-    if (!is_ignored(absolute.text, absolute.size))
-      add_directory(*file, fd, state, absolute.text, absolute.size);
+    if (is_ignored(absolute.text, absolute.size)) return;
+    found.target = own_path(*file, fd, absolute);
+    add_directory(*file, fd, state, absolute.text, absolute.size);
   });
+  return found;
 }
 
 trace::OpenRecord begin_close_directory(Call call, int fd) {

@@ -11,7 +11,8 @@ trace::OpenRecord begin_close_directory(Call call, int fd);
 void end_close_directory(const trace::OpenRecord& record, int result);
 
 // The descriptor of a directory that was opened by name.
-void note_directory(int fd, const char* path);
+// What was found, links followed.
+Found note_directory(int fd, const char* path);
 
 // Entries read one after another are one record a directory.
 trace::OpenRecord begin_entry(Call call, int fd);
@@ -22,8 +23,8 @@ inline DIR* recorded_open_directory(const char* path, RealCall real_call) {
   static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileName>);
   LookupInProgress lookup = begin_lookup(call, {AT_FDCWD, path});
   DIR* directory = real_call();
-  end_lookup(lookup, {}, directory ? 0 : errno);
-  if (directory) note_directory(dirfd(directory), path);
+  int error = directory ? 0 : errno;
+  end_lookup(lookup, directory ? note_directory(dirfd(directory), path) : Found{}, error);
   return directory;
 }
 
@@ -42,7 +43,8 @@ inline int recorded_listing(NameArgument name, RealCall real_call) {
   static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileName>);
   LookupInProgress lookup = begin_lookup(call, name);
   int entries = real_call();
-  end_lookup(lookup, {0, 0, entries > 0 ? static_cast<std::uint64_t>(entries) : 0}, entries < 0 ? errno : 0);
+  end_lookup(lookup, {0, 0, entries > 0 ? static_cast<std::uint64_t>(entries) : 0, 0},
+             entries < 0 ? errno : 0);
   return entries;
 }
 

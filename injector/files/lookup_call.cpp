@@ -13,8 +13,8 @@ void open_new_record(trace::FileWriter& file, LookupInProgress& lookup) {
   payload.path = lookup.path;
   bool told = lookup.path && is_first(file, lookup.call, lookup.attempt.key);
   std::uint32_t stack = told ? current_stack(file) : 0;
-  lookup.attempt.record =
-      open_file_record(file, lookup.call, trace::Budget::kKept, payload, lookup.attempt.began, stack);
+  trace::Budget budget = trace::find_call(static_cast<std::uint16_t>(lookup.call))->budget;
+  lookup.attempt.record = open_file_record(file, lookup.call, budget, payload, lookup.attempt.began, stack);
 }
 
 void begin_by_name(trace::FileWriter& file, PathText path, LookupInProgress* lookup) {
@@ -45,7 +45,7 @@ void begin_by_descriptor(trace::FileWriter& file, int fd, LookupInProgress* look
 
 bool same_outcome(const trace::payload::FileName& earlier, const Found& found, int error) {
   return earlier.error == error && earlier.device == found.device && earlier.inode == found.inode &&
-         earlier.size == found.size;
+         earlier.size == found.size && earlier.target == found.target;
 }
 
 }  // namespace
@@ -85,9 +85,29 @@ void end_lookup(LookupInProgress& lookup, const Found& found, int error) {
   payload.device = found.device;
   payload.inode = found.inode;
   payload.size = found.size;
+  payload.target = found.target;
   payload.error = error;
   trace::ThreadWriter::close(*file, attempt.record, now(*file));
   start_attempts(attempt);
+}
+
+Found found_at(const LookupInProgress& lookup, NameArgument name) {
+  struct stat state;
+  if (!lookup.attempt.record && !lookup.passed.path) return {};
+  return find_state(name.directory, name.path, &state) ? found_in(state) : Found{};
+}
+
+LookupInProgress begin_size_look(int fd) {
+  if (descriptor(fd).kind != DescriptorKind::kFile) return {};
+  return begin_lookup(Call::seek_end, {fd, ""});
+}
+
+void end_size_look(LookupInProgress& lookup, int fd, off_t size, int error) {
+  Descriptor d = descriptor(fd);
+  Found found{};
+  if (!error && d.kind == DescriptorKind::kFile)
+    found = {openings[d.index].device, openings[d.index].inode, static_cast<std::uint64_t>(size), 0};
+  end_lookup(lookup, found, error);
 }
 
 }  // namespace ddpscope::injector

@@ -78,6 +78,11 @@ bool state_of(int directory, const char* path, struct stat* state) {
          0;
 }
 
+bool find_state(int directory, const char* path, struct stat* state) {
+  return raw_syscall(SYS_newfstatat, directory, as_argument(path), as_argument(state),
+                     *path ? 0 : AT_EMPTY_PATH) == 0;
+}
+
 std::uint32_t record_descriptor(trace::FileWriter& file, int fd, std::uint64_t device, std::uint64_t inode,
                                 int flags, std::string_view path) {
   trace::payload::FileOpen payload{};

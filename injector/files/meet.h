@@ -13,6 +13,8 @@ namespace ddpscope::injector {
 bool state_of(int fd, struct stat* state);
 // The same for a name; links are not followed.
 bool state_of(int directory, const char* path, struct stat* state);
+// Likewise; links are followed. An empty path means the descriptor itself.
+bool find_state(int directory, const char* path, struct stat* state);
 
 // What an unknown descriptor is (inherited through exec, passed by another process, opened before anything
 // was recorded), remembered in the table. One to three system calls, once a descriptor. As own work only.

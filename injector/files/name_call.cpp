@@ -56,6 +56,14 @@ void end_name(const trace::OpenRecord& record, bool succeeded) {
   end(record);
 }
 
+void note_new_folder(const trace::OpenRecord& record, NameArgument name) {
+  auto* payload = results_in<trace::payload::FileName>(record);
+  struct stat state;
+  if (!payload || !state_of(name.directory, name.path, &state)) return;
+  payload->device = state.st_dev;
+  payload->inode = state.st_ino;
+}
+
 void name_made(const trace::OpenRecord& record, const char* path) {
   OwnWork work(open_recorder());
   auto* payload = results_in<trace::payload::FileName>(record);

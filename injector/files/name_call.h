@@ -34,6 +34,9 @@ void end_name(const trace::OpenRecord& record, bool succeeded);
 // For calls that choose the name themselves (mkdtemp).
 void name_made(const trace::OpenRecord& record, const char* path);
 
+// Which one it is (a system call): somebody may find it by another name.
+void note_new_folder(const trace::OpenRecord& record, NameArgument name);
+
 template <Call call, class RealCall>
 inline int recorded_name(NameArgument name, NameArgument target, LookBefore look, RealCall real_call,
                          std::uint64_t size = 0) {
@@ -45,5 +48,15 @@ inline int recorded_name(NameArgument name, NameArgument target, LookBefore look
 }
 
 constexpr NameArgument kNoName{AT_FDCWD, nullptr};
+
+template <Call call, class RealCall>
+inline int recorded_new_folder(NameArgument name, RealCall real_call) {
+  static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileName>);
+  trace::OpenRecord record = begin_name({call, name, kNoName, LookBefore::kNo, 0});
+  int result = real_call();
+  if (result == 0) note_new_folder(record, name);
+  end_name(record, result == 0);
+  return result;
+}
 
 }  // namespace ddpscope::injector

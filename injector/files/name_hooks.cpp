@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "injector/files/lookup_call.h"
 #include "injector/files/name_call.h"
@@ -15,6 +17,7 @@ constexpr auto kLook = LookBefore::kYes;
 constexpr auto kBlind = LookBefore::kNo;
 
 NameArgument here(const char* path) { return {AT_FDCWD, path}; }
+NameArgument behind(int fd) { return {fd, ""}; }
 NameArgument text(const char* path) { return {AT_FDCWD, path, true}; }
 
 // What the working directory was is asked anew after a change.
@@ -93,19 +96,21 @@ DDPSCOPE_EXPORT int rmdir(const char* path) {
 }
 
 DDPSCOPE_EXPORT int mkdir(const char* path, mode_t mode) {
-  return recorded_name<Call::mkdir>(here(path), kNoName, kBlind,
-                                    [&] { return real<Call::mkdir>(&mkdir)(path, mode); });
+  return recorded_new_folder<Call::mkdir>(here(path), [&] { return real<Call::mkdir>(&mkdir)(path, mode); });
 }
 
 DDPSCOPE_EXPORT int mkdirat(int directory, const char* path, mode_t mode) {
-  return recorded_name<Call::mkdirat>({directory, path}, kNoName, kBlind,
-                                      [&] { return real<Call::mkdirat>(&mkdirat)(directory, path, mode); });
+  return recorded_new_folder<Call::mkdirat>(
+      {directory, path}, [&] { return real<Call::mkdirat>(&mkdirat)(directory, path, mode); });
 }
 
 DDPSCOPE_EXPORT char* mkdtemp(char* pattern) {
   ddpscope::trace::OpenRecord record = begin_name({Call::mkdtemp, here(pattern), kNoName, kBlind, 0});
   char* made = real<Call::mkdtemp>(&mkdtemp)(pattern);
-  if (made) name_made(record, made);
+  if (made) {
+    name_made(record, made);
+    note_new_folder(record, here(made));
+  }
   end_name(record, made != nullptr);
   return made;
 }
@@ -120,6 +125,45 @@ DDPSCOPE_EXPORT int truncate64(const char* path, off64_t size) {
   return recorded_name<Call::truncate64>(
       here(path), kNoName, kBlind, [&] { return real<Call::truncate64>(&truncate64)(path, size); },
       static_cast<std::uint64_t>(size));
+}
+
+// Times: who asks for them may wait for others.
+
+DDPSCOPE_EXPORT int utime(const char* path, const utimbuf* times) {
+  return recorded_name<Call::utime>(here(path), kNoName, kBlind,
+                                    [&] { return real<Call::utime>(&utime)(path, times); });
+}
+
+DDPSCOPE_EXPORT int utimes(const char* path, const timeval* times) {
+  return recorded_name<Call::utimes>(here(path), kNoName, kBlind,
+                                     [&] { return real<Call::utimes>(&utimes)(path, times); });
+}
+
+DDPSCOPE_EXPORT int lutimes(const char* path, const timeval* times) {
+  return recorded_name<Call::lutimes>(here(path), kNoName, kBlind,
+                                      [&] { return real<Call::lutimes>(&lutimes)(path, times); });
+}
+
+DDPSCOPE_EXPORT int futimes(int fd, const timeval* times) {
+  return recorded_name<Call::futimes>(behind(fd), kNoName, kBlind,
+                                      [&] { return real<Call::futimes>(&futimes)(fd, times); });
+}
+
+DDPSCOPE_EXPORT int futimesat(int directory, const char* path, const timeval* times) {
+  return recorded_name<Call::futimesat>({directory, path ? path : ""}, kNoName, kBlind, [&] {
+    return real<Call::futimesat>(&futimesat)(directory, path, times);
+  });
+}
+
+DDPSCOPE_EXPORT int utimensat(int directory, const char* path, const timespec* times, int flags) {
+  return recorded_name<Call::utimensat>({directory, path}, kNoName, kBlind, [&] {
+    return real<Call::utimensat>(&utimensat)(directory, path, times, flags);
+  });
+}
+
+DDPSCOPE_EXPORT int futimens(int fd, const timespec* times) {
+  return recorded_name<Call::futimens>(behind(fd), kNoName, kBlind,
+                                       [&] { return real<Call::futimens>(&futimens)(fd, times); });
 }
 
 DDPSCOPE_EXPORT int chdir(const char* path) {

@@ -118,21 +118,21 @@ DDPSCOPE_EXPORT int __fxstatat64(int version, int directory, const char* path, s
 // Whether a name may be used.
 
 DDPSCOPE_EXPORT int access(const char* path, int mode) {
-  return recorded_lookup<Call::access>(here(path), [&] { return real<Call::access>(&access)(path, mode); });
+  return recorded_access<Call::access>(here(path), [&] { return real<Call::access>(&access)(path, mode); });
 }
 
 DDPSCOPE_EXPORT int faccessat(int directory, const char* path, int mode, int flags) {
-  return recorded_lookup<Call::faccessat>(
+  return recorded_access<Call::faccessat>(
       {directory, path}, [&] { return real<Call::faccessat>(&faccessat)(directory, path, mode, flags); });
 }
 
 DDPSCOPE_EXPORT int euidaccess(const char* path, int mode) {
-  return recorded_lookup<Call::euidaccess>(here(path),
+  return recorded_access<Call::euidaccess>(here(path),
                                            [&] { return real<Call::euidaccess>(&euidaccess)(path, mode); });
 }
 
 DDPSCOPE_EXPORT int eaccess(const char* path, int mode) {
-  return recorded_lookup<Call::eaccess>(here(path),
+  return recorded_access<Call::eaccess>(here(path),
                                         [&] { return real<Call::eaccess>(&eaccess)(path, mode); });
 }
 

@@ -46,32 +46,32 @@ DDPSCOPE_EXPORT int fclose(FILE* stream) {
 }
 
 DDPSCOPE_EXPORT int fseek(FILE* stream, long offset, int whence) {
-  return recorded_stream_seek<Call::fseek>(stream,
+  return recorded_stream_seek<Call::fseek>(stream, offset, whence,
                                            [&] { return real<Call::fseek>(&fseek)(stream, offset, whence); });
 }
 
 DDPSCOPE_EXPORT int fseeko(FILE* stream, off_t offset, int whence) {
   return recorded_stream_seek<Call::fseeko>(
-      stream, [&] { return real<Call::fseeko>(&fseeko)(stream, offset, whence); });
+      stream, offset, whence, [&] { return real<Call::fseeko>(&fseeko)(stream, offset, whence); });
 }
 
 DDPSCOPE_EXPORT int fseeko64(FILE* stream, off64_t offset, int whence) {
   return recorded_stream_seek<Call::fseeko64>(
-      stream, [&] { return real<Call::fseeko64>(&fseeko64)(stream, offset, whence); });
+      stream, offset, whence, [&] { return real<Call::fseeko64>(&fseeko64)(stream, offset, whence); });
 }
 
 DDPSCOPE_EXPORT int fsetpos(FILE* stream, const fpos_t* place) {
-  return recorded_stream_seek<Call::fsetpos>(stream,
+  return recorded_stream_seek<Call::fsetpos>(stream, 0, SEEK_SET,
                                              [&] { return real<Call::fsetpos>(&fsetpos)(stream, place); });
 }
 
 DDPSCOPE_EXPORT int fsetpos64(FILE* stream, const fpos64_t* place) {
   return recorded_stream_seek<Call::fsetpos64>(
-      stream, [&] { return real<Call::fsetpos64>(&fsetpos64)(stream, place); });
+      stream, 0, SEEK_SET, [&] { return real<Call::fsetpos64>(&fsetpos64)(stream, place); });
 }
 
 DDPSCOPE_EXPORT void rewind(FILE* stream) {
-  recorded_stream_seek<Call::rewind>(stream, [&] {
+  recorded_stream_seek<Call::rewind>(stream, 0, SEEK_SET, [&] {
     real<Call::rewind> (&rewind)(stream);
     return 0;
   });

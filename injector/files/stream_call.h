@@ -42,12 +42,18 @@ void note_stream(Call call, int fd, const char* mode);
 std::uint64_t position_of(FILE* stream);
 
 template <Call call, class RealCall>
-inline int recorded_stream_seek(FILE* stream, RealCall real_call) {
+inline int recorded_stream_seek(FILE* stream, off_t offset, int whence, RealCall real_call) {
   static_assert(kIsFileIo<call>);
   Opening* appending = appending_opening(descriptor_of(stream));
+  LookupInProgress look{};
+  if (whence == SEEK_END) look = begin_size_look(descriptor_of(stream));
   if (appending) appending->moves.begin();
   int result = real_call();
   if (appending) appending->moves.end();
+  if (look.attempt.record) {
+    off_t end = static_cast<off_t>(position_of(stream));
+    end_size_look(look, descriptor_of(stream), end - offset, result == 0 ? 0 : errno);
+  }
   if (result == 0 && descriptor(descriptor_of(stream)).kind == DescriptorKind::kFile)
     note_seek(call, descriptor_of(stream), position_of(stream));
   return result;

@@ -22,6 +22,8 @@ constexpr struct {
     {"event", time_events},
     {"semop", time_semaphores},
     {"look", time_looks},
+    {"found", time_found_names},
+    {"end", time_end_seeks},
     {"lock", time_locks},
     {"shared-lock", time_shared_locks},
     {"crowded-lock", time_crowded_locks},
@@ -49,7 +51,8 @@ int main(int argc, char** argv) {
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
   std::fputs(
       "error: usage: hooked_calls "
-      "differing|regular|read|write|send|event|semop|look|lock|shared-lock|crowded-lock|signal|post|wake "
+      "differing|regular|read|write|send|event|semop|look|found|end|lock|shared-lock|crowded-lock|signal|"
+      "post|wake "
       "CALLS "
       "[FRAMES]\n",
       stderr);

@@ -21,6 +21,8 @@ LIMITS = {
     "event descriptor written and read": 1460,
     "semop": 450,
     "name looked for in vain, no trace yet": 2980,
+    "name looked for and found": 1240,
+    "end of a file sought": 840,
     "mutex locked and unlocked, 10 times": 1830,
     "the same, another thread had it": 3490,
     "the same, six threads had it before": 6550,

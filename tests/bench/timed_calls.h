@@ -21,6 +21,10 @@ void time_events(std::uint64_t calls);
 void time_semaphores(std::uint64_t calls);
 void time_looks(std::uint64_t calls);
 
+// A name looked for and found, the end of a file sought, by a process that has a trace.
+void time_found_names(std::uint64_t calls);
+void time_end_seeks(std::uint64_t calls);
+
 // A mutex locked and unlocked: by one thread, and one that another thread had unlocked before. A signal that
 // nobody waits for. A semaphore posted and taken. A thread woken by a condition variable that wakes the first
 // one in turn.

@@ -5,6 +5,8 @@
 #include <sys/sem.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "tests/bench/measure_calls.h"
 #include "tests/bench/timed_calls.h"
 
@@ -60,4 +62,23 @@ void time_looks(std::uint64_t calls) {
   measure(
       calls, [&](std::size_t i) { (void)!access(names[i % kNames], F_OK); },
       [&](std::size_t i) { (void)!bare_access(names[i % kNames], F_OK); });
+}
+
+void time_found_names(std::uint64_t calls) {
+  make_communicator();
+  auto* bare_access = bare<int(const char*, int)>("access");
+  measure(
+      calls, [](std::size_t) { (void)!access("/tmp", F_OK); },
+      [&](std::size_t) { (void)!bare_access("/tmp", F_OK); });
+}
+
+void time_end_seeks(std::uint64_t calls) {
+  make_communicator();
+  auto* bare_lseek = bare<off_t(int, off_t, int)>("lseek");
+  char name[] = "/tmp/ddpscope.bench.XXXXXX";
+  int fd = mkstemp(name);
+  unlink(name);
+  measure(
+      calls, [&](std::size_t) { lseek(fd, 0, SEEK_END); }, [&](std::size_t) { bare_lseek(fd, 0, SEEK_END); });
+  close(fd);
 }

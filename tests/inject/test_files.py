@@ -110,6 +110,28 @@ def polling_for_long(records):
         sum(r["count"] for r in stats) == -sum(r["fd"] for r in opens) == 9000
 
 
+def asked_for_its_size(records):
+    ends = [(r["size"], r["count"], r["error"]) for r in calls(records, "seek_end")]
+    states = [(r["size"], r["count"]) for r in calls(records, "fstat") if r["inode"] == calls(records, "seek_end")[0]["inode"]]
+    return ends == [(3, 4, 0), (5, 1, 0), (5, 1, 0), (0, 1, "EINVAL")] and states == [(3, 5), (5, 1)]
+
+
+def times_set(records):
+    asked = calls(records, "utimensat", "futimens", "utimes", "futimes", "lutimes", "utime", "futimesat")
+    return [(r.call, r["path"].rsplit("/", 1)[-1], r["error"]) for r in asked] == [
+        ("utimensat", "aged", 0), ("futimens", "aged", 0), ("utimes", "aged", 0), ("futimes", "aged", 0),
+        ("lutimes", "aged", 0), ("utime", "aged", 0), ("utimensat", "aged", 0), ("futimesat", "aged", 0),
+        ("utimensat", "absent", "ENOENT")]
+
+
+def found_by_links(records):
+    made = {r["path"].rsplit("/", 1)[-1]: r["inode"] for r in calls(records, "mkdir", "mkdirat", "open") if r["inode"]}
+    found = [(r["path"].rsplit("/", 1)[-1], r["inode"]) for r in calls(records, "access", "faccessat")]
+    listed = [(r["path"].rsplit("/", 2)[-2], r["target"].rsplit("/", 2)[-2:]) for r in calls(records, "opendir")]
+    return found == [("file", made["file"]), ("inner", made["inner"]), ("absent", 0)] and \
+        listed == [("linked", ["folder", "inner"]), ("folder", ["-"])]
+
+
 def old_stat(records):
     return calls(records, "__xstat")[0]["error"] == 0
 
@@ -300,6 +322,10 @@ TRAPS = [
     ("files_guest", names, ["chdir"]), ("files_guest", names, ["renameat"]), ("files_guest", names, ["unlinkat"]),
     ("files_guest", polling, ["stat"]), ("files_guest", polling, ["open"]), ("files_guest", polling, ["syscall"]),
     ("files_guest", polling_for_long, ["stat"]), ("files_guest", polling_for_long, ["open"]),
+    *[("looks_guest", asked_for_its_size, [hook]) for hook in ("lseek", "fseek", "fstat")],
+    *[("looks_guest", times_set, [hook])
+      for hook in ("utimensat", "futimens", "utimes", "futimes", "lutimes", "utime", "futimesat")],
+    *[("looks_guest", found_by_links, [hook]) for hook in ("access", "faccessat", "mkdirat", "opendir")],
     ("files_guest", old_stat, ["__xstat"]), ("files_guest", listing, ["opendir"]), ("files_guest", listing, ["readdir"]),
     ("files_guest", transfers, ["sendfile"]), ("files_guest", transfers, ["copy_file_range"]),
     ("files_guest", transfers, ["syscall"]), ("files_guest", mappings, ["mmap"]), ("files_guest", mappings, ["munmap"]),

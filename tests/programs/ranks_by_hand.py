@@ -1,6 +1,6 @@
 """Ranks that a script starts by itself, without a launcher; rank 1 waits for rank 0 by means of the operating system.
 
-usage: ranks_by_hand.py HOW [--forget]: see WAYS
+usage: ranks_by_hand.py HOW [--forget] [--four]: see WAYS; with four ranks, all others wait for rank 0
 """
 import os
 import signal
@@ -10,6 +10,7 @@ import sys
 import time
 from multiprocessing import shared_memory
 
+import askings
 import readings
 from exchanges import LIBC, Anonymous, Attached, Event, PosixQueue, Queue, Semaphores, called
 from readings import Marker
@@ -270,26 +271,11 @@ class Latest(Marker):
             time.sleep(0.02)
 
 
-class Time(Marker):
-    """A file that is there changes its time."""
-
-    def __init__(self):
-        self.tell(None)
-
-    def arguments(self):
-        return [str(os.stat("ready").st_mtime_ns)]
-
-    @staticmethod
-    def wait(before):
-        while os.stat("ready").st_mtime_ns == int(before):
-            time.sleep(0.02)
-
-
-WAYS = {**readings.WAYS, "first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
+WAYS = {**readings.WAYS, **askings.WAYS, "first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
         "attached": Attached, "posix_queue": PosixQueue,
         "event": Event, "anonymous": Anonymous, "notice": Notice,
         "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
-        "latest": Latest, "time": Time,
+        "latest": Latest,
         "pipe": Pipe, "socket": Socket, "datagram": Datagram, "memory": Memory, "signal": Signal}
 
 
@@ -309,9 +295,9 @@ def run(rank, how, forget, arguments):
     elif not forget:
         way.wait(*arguments)
     else:
-        time.sleep(0.8)
-    if rank == 1:
-        with open("own1", "a") as file:
+        time.sleep(0.4 * int(os.environ["WORLD_SIZE"]))  # rank 0 starts last
+    if rank > 0:
+        with open(f"own{rank}", "a") as file:
             file.write("goes on")
         with open("data") as file:
             assert file.read() == "of rank 0"
@@ -329,15 +315,15 @@ def fork_ranks(how, forget):
     return max(os.waitpid(rank, 0)[1] for rank in ranks)
 
 
-def start(how, forget):
+def start(how, forget, world):
     way = WAYS[how]()
     if hasattr(way, "forks"):
         return fork_ranks(how, forget)
     descriptors = way.descriptors() if hasattr(way, "descriptors") else []
     command = [sys.executable, __file__, how, *(["--forget"] if forget else [])]
     ranks = []
-    for rank in (1, 0):
-        environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "PEER": str(ranks[0].pid if ranks else 0)}
+    for rank in reversed(range(world)):
+        environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(world), "PEER": str(ranks[0].pid if ranks else 0)}
         ranks.append(subprocess.Popen([*command, *way.arguments()], env=environment, pass_fds=descriptors))
     for descriptor in descriptors:
         os.close(descriptor)
@@ -349,8 +335,8 @@ def start(how, forget):
 
 if __name__ == "__main__":
     forget = "--forget" in sys.argv
-    words = [word for word in sys.argv[1:] if word != "--forget"]
+    words = [word for word in sys.argv[1:] if word not in ("--forget", "--four")]
     if "RANK" in os.environ:
         run(int(os.environ["RANK"]), words[0], forget, words[1:])
     else:
-        sys.exit(start(words[0], forget))
+        sys.exit(start(words[0], forget, 4 if "--four" in sys.argv else 2))
