@@ -25,6 +25,13 @@ bool runs_python(const trace::TraceFile& file, std::uint32_t stack) {
   return !frames.empty() && frames.front().kind == trace::FrameKind::kPython;
 }
 
+// What Python threads tell each other through variables shows in no call. Of an interpreter that recording
+// does not know it cannot be told which threads run it, nor what they do with its locks (free-threaded ones
+// are atomics).
+bool tells_by_variables(const trace::TraceFile& file, const ThreadNews& news) {
+  return news.python.size() > 1 || file.health(trace::Health::python_stack_off);
+}
+
 bool has_several_threads(const trace::TraceFile& file) {
   const auto& spans = file.records();
   return std::any_of(spans.begin(), spans.end(),
@@ -102,8 +109,8 @@ std::set<std::uint32_t> add_unseen_hand_overs(const Job& job, const std::vector<
     if (!has_several_threads(file)) continue;
     ThreadNews news = read_threads(file);
     if (news.first_ticks.size() < 2) continue;
-    // What Python threads tell each other through variables, under the interpreter's lock, shows in no call.
-    bool unseen = !news.hand_overs || file.health(trace::Health::hand_overs_lost) || news.python.size() > 1;
+    bool unseen =
+        !news.hand_overs || file.health(trace::Health::hand_overs_lost) || tells_by_variables(file, news);
     if (unseen) {
       OneActor(i, judged, graph).add();
       one_actor.insert(i);
