@@ -10,6 +10,7 @@ import sys
 
 import ddpscope
 import numpy as np
+import pytest
 from ports import free_port
 
 SCRIPTS = pathlib.Path(__file__).parent / "jobs"
@@ -57,12 +58,15 @@ def run_twice(job, folder, make_data=lambda folder: None):
 
 
 def run_recorded(job, folder, code=0):
-    """Runs the job recorded only, for what has nothing to do with how the preload meets it; returns the trace."""
+    """Runs the job recorded only, for what has nothing to do with how the preload meets it; returns the trace.
+
+    code: None: however it ends.
+    """
     cwd = folder / "recorded"
     cwd.mkdir()
     done = ddpscope.record(job.command(), folder / "trace", cwd)
-    assert done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    assert code or "loss" in done.stdout, "the job printed no loss"
+    assert code is None or done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert code != 0 or "loss" in done.stdout, "the job printed no loss"
     return folder / "trace"
 
 
@@ -84,6 +88,30 @@ def expect_nothing_found(trace, ranks, unjudged=()):
     left = {slug for row in report["coverage"] for slug in row["unjudged"]
             if row["why"] != "not in this version" and WITHOUT_NCCL not in row["why"]}
     assert left <= set(unjudged), report["coverage"]
+
+
+def evidence_of(finding, rank):
+    return [step for step in finding["evidence"] if step["rank"] == rank]
+
+
+def expect_race(trace, script, path, writer, write, readers, read):
+    """The writer's line holds the text `write`, the readers' lines `read`; at least one of the readers is shown."""
+    finding = ddpscope.only_finding(trace, "missing-barrier")
+    lines = {text: ddpscope.line_of(SCRIPTS / script, text) for text in (write, read)}
+    shown = [rank for rank in readers if evidence_of(finding, rank)]
+    assert shown and set(finding["ranks"]) <= {writer, *readers}, finding["ranks"]
+    assert {writer, *shown} <= set(finding["ranks"])
+    for rank, text in [(writer, write), *((rank, read) for rank in shown)]:
+        steps = evidence_of(finding, rank)
+        assert any(path in (step.get("file") or "") for step in steps), f"rank {rank}: {steps}"
+        assert any(f"{script}:{lines[text]} " in frame for frame in ddpscope.frames(finding, rank)), f"rank {rank}: {steps}"
+
+
+def known_gap(trace, why):
+    """Stops the test as a known failure where coverage says that this is left unjudged, and why."""
+    for row in ddpscope.report(trace)["coverage"]:
+        if why in row["what"] + row["why"] and not ddpscope.report(trace)["findings"]:
+            pytest.xfail(f"{row['what']}: {row['why']}")
 
 
 def printed(stdout):

@@ -3,36 +3,13 @@ file and both lines.
 """
 import ddpscope
 import pytest
-from jobs import FILES, SAMPLES, SCRIPTS, Job, expect_nothing_found, run_recorded
+from jobs import (
+    FILES, SAMPLES, SCRIPTS, Job, evidence_of, expect_nothing_found, expect_race, known_gap, run_recorded)
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 
 # The late rank is late so that the job survives its bug: what reads too early ends with an exception.
 LATE = [1, 1.5]
-
-
-def evidence_of(finding, rank):
-    return [step for step in finding["evidence"] if step["rank"] == rank]
-
-
-def expect_race(trace, script, path, writer, write, readers, read):
-    """The writer's line holds the text `write`, the readers' lines `read`; at least one of the readers is shown."""
-    finding = ddpscope.only_finding(trace, "missing-barrier")
-    lines = {text: ddpscope.line_of(SCRIPTS / script, text) for text in (write, read)}
-    shown = [rank for rank in readers if evidence_of(finding, rank)]
-    assert shown and set(finding["ranks"]) <= {writer, *readers}, finding["ranks"]
-    assert {writer, *shown} <= set(finding["ranks"])
-    for rank, text in [(writer, write), *((rank, read) for rank in shown)]:
-        steps = evidence_of(finding, rank)
-        assert any(path in (step.get("file") or "") for step in steps), f"rank {rank}: {steps}"
-        assert any(f"{script}:{lines[text]} " in frame for frame in ddpscope.frames(finding, rank)), f"rank {rank}: {steps}"
-
-
-def known_gap(trace, why):
-    """Stops the test as a known failure where coverage says that this is left unjudged, and why."""
-    for row in ddpscope.report(trace)["coverage"]:
-        if why in row["what"] + row["why"] and not ddpscope.report(trace)["findings"]:
-            pytest.xfail(f"{row['what']}: {row['why']}")
 
 
 def test_barriers_of_a_group_that_is_made_later(tmp_path, seed):
