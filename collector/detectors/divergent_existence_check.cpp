@@ -109,6 +109,7 @@ findings::Finding finding_of(const Facts& facts, const DivergentStory& story) {
 void detect_divergent_existence_check(const Facts& facts, findings::Outcome& outcome) {
   for (const DivergentStory& story : find_divergent_checks(facts))
     outcome.findings.push_back(finding_of(facts, story));
+  add_asked_coverage(facts, "divergent-existence-check", outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -89,6 +89,8 @@ std::string tell_use(const Facts& facts, const Access& access, bool removed) {
       return event.operation == Operation::kOpen ? "writes the file" : "gives a file this name";
     case AccessKind::kList:
       return "lists the folder";
+    case AccessKind::kEnd:
+      return fmt::format("finds its end at {}", seconds(event.begin_ns));
     default:
       return fmt::format("{} the file at {}", using_it(facts, access, {0}), seconds(event.begin_ns));
   }
@@ -218,12 +220,14 @@ std::string count_unjudged(const Facts& facts, const patterns::Unjudged& unjudge
                      of_what, path_of(facts, first), side(first.change), side(first.use));
 }
 
+void add_row(findings::Outcome& outcome, std::string what, const char* why, const char* slug) {
+  for (findings::Coverage& known : outcome.coverage)
+    if (known.what == what && known.why == why) return known.unjudged.push_back(slug);
+  outcome.coverage.push_back({std::move(what), why, {slug}});
+}
+
 void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
-  auto add = [&](std::string what, const char* why) {
-    for (findings::Coverage& known : outcome.coverage)
-      if (known.what == what && known.why == why) return known.unjudged.push_back(kind.slug);
-    outcome.coverage.push_back({std::move(what), why, {kind.slug}});
-  };
+  auto add = [&](std::string what, const char* why) { add_row(outcome, std::move(what), why, kind.slug); };
   const char* unseen =
       "what could order the two was not recorded: hand-overs between threads, overwritten records, keys of a "
       "store";
@@ -243,6 +247,7 @@ void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outco
             "{} pairs of the writing of a file and its reading by who opened it in vain until it was there",
             races.unjudged_tries),
         "whether the reader would have tried again, had the file not been whole, shows in no call");
+  if (kind.cause == RaceCause::kForgotten) add_asked_coverage(facts, kind.slug, outcome);
   if (races.mapped_files && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} files that ranks share as memory", races.mapped_files),
         "what is written through a mapping shows in no call");
@@ -253,6 +258,14 @@ void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outco
 std::vector<findings::Evidence> evidence_of(const Facts& facts, const FileRace& race) {
   return {tell(facts, race.change, tell_change(facts, race.change)),
           tell(facts, race.use, tell_use(facts, race.use, patterns::removes(race)))};
+}
+
+void add_asked_coverage(const Facts& facts, const char* slug, findings::Outcome& outcome) {
+  const patterns::Unjudged& asked = facts.file_races.unjudged_asked;
+  if (asked.pairs)
+    add_row(outcome, count_unjudged(facts, asked, "the writing of a file and its use by who asked for it"),
+            "it was there, and no order was seen: what the rank would have done without it shows in no call",
+            slug);
 }
 
 void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {

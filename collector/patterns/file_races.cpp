@@ -31,8 +31,12 @@ constexpr std::size_t kNeighbours = 1024;
 
 class Races {
  public:
-  Races(const model::Job& job, const files::SharedNames& names, const ordering::HappensBefore& order)
+  Races(const model::Job& job, const files::SharedNames& names, const std::vector<Object>& objects,
+        const ordering::HappensBefore& order)
       : names_(names), order_(order), additions_(names, order), fatal_(job) {
+    for (const Object& object : objects)
+      for (const Access& access : object.accesses)
+        if (access.kind == AccessKind::kWrite) written_[access.opening].push_back(&access);
     for (const FileEvent& event : names.events) {
       note_try(event);
       bool asks = files::is_look(event) && event.operation != Operation::kOpen;
@@ -103,7 +107,7 @@ class Races {
 
   bool compare(const Object& object, const Accesses& changes, const Access& use) {
     auto later = first_after(changes, event(use.event).begin_ns);
-    auto conflicts = [&](const Access* change) { return conflict(*change, use); };
+    auto conflicts = [&](const Access* change) { return conflict(object, *change, use); };
     std::size_t before = std::min<std::size_t>(later - changes.begin(), kNeighbours);
     std::size_t after = std::min<std::size_t>(changes.end() - later, kNeighbours);
     std::reverse_iterator last(later);
@@ -116,11 +120,27 @@ class Races {
   }
 
   // Of a name, or of parts of the content that have bytes in common.
-  bool conflict(const Access& change, const Access& use) const {
+  bool conflict(const Object& object, const Access& change, const Access& use) const {
     const FileEvent& a = event(change.event);
     const FileEvent& b = event(use.event);
-    if (use.kind == AccessKind::kEnd) return additions_.concern(change, use);
+    if (use.kind == AccessKind::kEnd)
+      return additions_.concern(change, use) || missed_all(object, change, use);
     return a.from < b.to && b.from < a.to;
+  }
+
+  // It read nothing, and never does: the file is written later by an opening that may as well have come
+  // first. Not a log, which is begun when it likes, and may be read when there is nothing in it yet.
+  bool missed_all(const Object& object, const Access& change, const Access& use) const {
+    const FileEvent& written = event(change.event);
+    const FileEvent& end = event(use.event);
+    const FileEvent& opening = event(change.opening);
+    bool later = change.event != change.opening && written.begin_ns > end.begin_ns;
+    if (end.from || !later || opening.flags & O_APPEND) return false;
+    if (order_.between(span_of(opening), span_of(end)) == Verdict::kOrdered) return false;
+    return std::none_of(object.accesses.begin(), object.accesses.end(), [&](const Access& access) {
+      bool uses = access.kind != AccessKind::kEnd;
+      return uses && event(access.event).event.process == end.event.process;
+    });
   }
 
   // Who writes the file as well may have a part of its own, where it is not known which parts the two use.
@@ -160,7 +180,6 @@ class Races {
   }
 
   bool is_race(const Object& object, const Access& change, const Access& use) {
-    if (asked_before(change, use)) return false;
     if (may_be_other_part(object, change, use)) {
       ++found_.unjudged_parts;
       return false;
@@ -173,6 +192,10 @@ class Races {
     if (adds && !additions_.waits_for_nobody(change, use)) {
       bool told = use.kind == AccessKind::kRead && additions_.reads_to_end(use);  // by that end
       found_.unjudged_additions += !told && is_open(change, use);
+      return false;
+    }
+    if (found_whole(change, use)) {
+      if (is_open(change, use)) count(object, change, use, found_.unjudged_asked);
       return false;
     }
     // It may read to the end for its own lines only, which shows in no call.
@@ -192,12 +215,15 @@ class Races {
     Verdict verdict = order_.between(span_of(event(change.event)), span_of(event(use.event)));
     bool race = verdict == Verdict::kUnordered || verdict == Verdict::kLikely;
     bool may_know = race && object.content && locks(change) && locks(use);
-    if ((verdict == Verdict::kUnjudged || may_know) && unjudged.pairs++ == 0)
-      unjudged.example = FileRace{&object, change, use, Verdict::kUnjudged};
+    if (verdict == Verdict::kUnjudged || may_know) count(object, change, use, unjudged);
     race = race && !may_know;
     if (race)
       found_.races.push_back({&object, change, use, verdict == Verdict::kUnordered ? at_most : verdict});
     return race;
+  }
+
+  static void count(const Object& object, const Access& change, const Access& use, Unjudged& unjudged) {
+    if (unjudged.pairs++ == 0) unjudged.example = FileRace{&object, change, use, Verdict::kUnjudged};
   }
 
   // Who opens a file until it is there, and reads it by that, may do so until it is whole. Who reads while it
@@ -259,12 +285,27 @@ class Races {
     }
   }
 
-  bool asked_before(const Access& change, const Access& use) const {
+  // Its process had asked for the file, and found all that the opening changes which made the change: it may
+  // have been ready to wait. What is changed later and ordered after the use, it cannot have meant.
+  bool found_whole(const Access& change, const Access& use) const {
     const FileEvent& opening = event(use.opening);
     auto asked = asked_.find({opening.event.process, opening.name});
     if (asked == asked_.end()) return false;
     auto next = std::upper_bound(asked->second.begin(), asked->second.end(), opening.begin_ns);
-    return next != asked->second.begin() && *(next - 1) >= event(change.event).end_ns;
+    if (next == asked->second.begin() || *(next - 1) < event(change.event).end_ns) return false;
+    return !goes_on(change, use, *(next - 1));
+  }
+
+  // By that opening the file is changed after this time, too.
+  bool goes_on(const Access& change, const Access& use, std::int64_t ns) const {
+    auto written = written_.find(change.opening);
+    if (written == written_.end()) return false;
+    auto later = std::upper_bound(
+        written->second.begin(), written->second.end(), ns,
+        [&](std::int64_t at, const Access* access) { return at < event(access->event).end_ns; });
+    if (later == written->second.end()) return false;
+    Verdict verdict = order_.between(span_of(event((*later)->event)), span_of(event(use.event)));
+    return verdict == Verdict::kUnordered || verdict == Verdict::kLikely;
   }
 
   const files::SharedNames& names_;
@@ -274,6 +315,7 @@ class Races {
   FileRaces found_;
   std::map<std::pair<std::uint32_t, Name>, std::vector<std::int64_t>>
       asked_;                                                    // by process: when it was there
+  std::map<std::uint32_t, std::vector<const Access*>> written_;  // by opening, by begin
   std::map<std::pair<std::uint32_t, Name>, std::int64_t> made_;  // by process: first time
   std::map<std::pair<ThreadId, Name>, std::uint32_t> misses_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  // processes and openings
@@ -290,7 +332,7 @@ std::vector<ThreadId> judged_threads(const files::SharedNames& names, const std:
 
 FileRaces find_file_races(const model::Job& job, const files::SharedNames& names,
                           const std::vector<Object>& objects, const ordering::HappensBefore& order) {
-  Races races(job, names, order);
+  Races races(job, names, objects, order);
   for (const Object& object : objects) races.look_at(object);
   return races.take();
 }

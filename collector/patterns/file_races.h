@@ -28,6 +28,7 @@ struct FileRaces {
   std::vector<FileRace> races;
   Unjudged unjudged;                   // a change and a use
   Unjudged unjudged_removals;          // a removal and a use
+  Unjudged unjudged_asked;             // a change and a use by who asked for the file, and found it whole
   std::size_t unjudged_parts = 0;      // of which it is not known whether they touch the same bytes
   std::size_t unjudged_additions = 0;  // of which it is not known whether the reader means what was added
   std::size_t unjudged_tries = 0;  // of a reader that waited by opening: it may be ready to read again, too
@@ -39,8 +40,8 @@ std::vector<ordering::ThreadId> judged_threads(const files::SharedNames& names,
                                                const std::vector<files::Object>& objects);
 
 // Left out: looks that only wait for a name; a process that has made the name itself; what a process uses
-// after it asked for the name and found it, if all that the other rank changed was done by then: whether it
-// would have waited shows in no call. Of removals: what several ranks remove, if none ends for not finding
+// after it asked for the name and found it, if all that the other rank changed, and changes by that opening,
+// was done by then: whether it would have waited shows in no call. Of removals: what several ranks remove, if none ends for not finding
 // it; renames of one name to several, of which one succeeds and so decides who has it.
 FileRaces find_file_races(const model::Job& job, const files::SharedNames& names,
                           const std::vector<files::Object>& objects, const ordering::HappensBefore& order);

@@ -130,6 +130,46 @@ class Twice(Torn):
             assert len(file.read()) >= size
 
 
+class Whole(Torn):
+    """Rank 1 asks once whether a file is there, and finds it whole."""
+
+    half, whole = 0, 0  # when they are written: seconds after the start
+
+    def __init__(self):
+        self.start = time.time()
+
+    def arguments(self):
+        return [str(self.start)]
+
+    @classmethod
+    def tell(cls, start):
+        with open("ready", "w") as file:
+            time.sleep(max(0, float(start) + cls.half - time.time()))
+            file.write('{"data": ')
+            file.flush()
+            time.sleep(max(0, float(start) + cls.whole - time.time()))
+            file.write('"is there"}')
+
+    @staticmethod
+    def wait(start):
+        time.sleep(max(0, float(start) + 2 - time.time()))
+        if os.path.exists("ready"):
+            with open("ready") as file:
+                return file.read()
+
+
+class Half(Whole):
+    """It is still being written: rank 1 reads half of it."""
+
+    half, whole = 0, 4
+
+
+class Empty(Whole):
+    """It is still being written: rank 1 reads nothing."""
+
+    half, whole = 4, 4
+
+
 class Size(Log):
     """Rank 1 asks a file that it has open for its size, until there is something in it."""
 
@@ -170,4 +210,4 @@ class Glance(Size):
 
 
 WAYS = {"size": Size, "end": End, "log": Log, "added": Added, "retry": Retry, "torn": Torn, "once": Once, "twice": Twice,
-        "glance": Glance}
+        "glance": Glance, "whole": Whole, "half": Half, "empty": Empty}
