@@ -1,6 +1,7 @@
 // How a race is told.
 #include "collector/detectors/file_race_story.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,8 +81,10 @@ std::string tell_use(const Facts& facts, const Access& access, bool removed) {
   const FileEvent& event = event_of(facts, access);
   switch (access.kind) {
     case AccessKind::kMiss:
+      if (event.flags & O_DIRECTORY) return removed ? "its folder is gone" : "its folder is not there yet";
       return removed ? "the file is gone" : "there is no such file yet";
     case AccessKind::kVain:
+      if (!removed) return "fails: it is not there yet";
       return event.operation == Operation::kOpen ? "fails: its folder is gone" : "fails: it is gone";
     case AccessKind::kOpen:
       return "relies on the name";

@@ -27,8 +27,7 @@ class Sorting {
 
   std::vector<Object> take() {
     for (const FileEvent& event : names_.events)
-      if (event.operation == Operation::kOpen && !event.error)
-        last_opened_[{event.event.process, event.name}] = event.begin_ns;
+      if (comes_by(event)) last_opened_[{event.event.process, event.name}] = event.begin_ns;
     for (std::uint32_t i = 0; i < names_.events.size(); ++i) sort(i);
     std::vector<Object> objects;
     for (auto& [name, object] : of_name_) keep(std::move(object), objects);
@@ -37,6 +36,12 @@ class Sorting {
   }
 
  private:
+  // Opens it, or makes sure that the folder is there.
+  static bool comes_by(const FileEvent& event) {
+    bool makes = event.operation == Operation::kMakeDirectory && (!event.error || event.error == EEXIST);
+    return makes || (event.operation == Operation::kOpen && !event.error);
+  }
+
   // Inode and generation.
   using Content = std::tuple<std::string_view, std::uint64_t, std::uint64_t, std::uint32_t>;
   using OpeningId = std::pair<std::uint32_t, std::uint32_t>;  // process and number
@@ -64,6 +69,9 @@ class Sorting {
       case Operation::kUnlink:
       case Operation::kRemoveDirectory:
         return remove(index);
+      case Operation::kMakeDirectory:
+        if (!at.error) add_to_name(at.name, AccessKind::kMake, index);
+        return;
       case Operation::kStat:
       case Operation::kAccess:
         if (is_miss(at)) add_to_name(at.name, AccessKind::kVain, index);

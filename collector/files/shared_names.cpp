@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "collector/files/awaited_folders.h"
 #include "collector/files/families.h"
 #include "collector/files/ignored.h"
+#include "collector/files/missed_folders.h"
 #include "collector/files/name_history.h"
 #include "collector/files/places.h"
 #include "collector/files/record_kinds.h"
@@ -65,7 +67,7 @@ class Survey {
   void collect_all() {
     std::vector<bool> users(job_.processes.size());
     for (std::uint32_t process = 0; process < users.size(); ++process)
-      for (const auto& [path, name] : names_[process]) users[process] = users[process] || counts(name);
+      for (const auto& [path, name] : names_[process]) users[process] = users[process] || concerns(name);
     std::uint64_t most = 0;
     for (std::uint32_t process = 0; process < users.size(); ++process)
       if (users[process]) most += job_.processes[process].file.count(kUseFiles);
@@ -129,6 +131,7 @@ class Survey {
       bool writes = (opening.flags & O_ACCMODE) != O_RDONLY && !opening.error;
       Name name = name_of(process, opening.path);
       touch(name, rank, writes);
+      if (opening.error == ENOENT && opening.flags & O_CREAT) missed_folders_.note(name, rank);
       if (opening.error) return;
       if (opening.flags & O_CREAT) aliases_.make(name, rank, opening.device, opening.inode);
       aliases_.find(name, rank, opening.device, opening.inode);
@@ -147,6 +150,7 @@ class Survey {
     bool changes = (changes_name(operation) || changes_state(operation)) && !call.error;
     Name name = first_name_of(process, record);
     touch(name, rank, changes);
+    if (operation == Operation::kMakeDirectory && call.error == ENOENT) missed_folders_.note(name, rank);
     if (lists(operation)) folders_.list(name, rank);
     if (lists(operation) && call.target) folders_.list(name, name_of(process, call.target), rank);
     if (looks_up(operation) && !call.error) {
@@ -188,6 +192,8 @@ class Survey {
   }
 
   void choose() {
+    missed_folders_.find(by_place_, out_.places,
+                         [&](Name folder, std::int32_t rank) { touch(folder, rank, false); });
     std::map<Name, Touched> whole;
     for (Name name = 0; name < touched_.size(); ++name) {
       Touched& family = whole[families_.find(name)];
@@ -248,6 +254,7 @@ class Survey {
   }
 
   bool counts(Name name) const { return name != kNoName && chosen_[name]; }
+  bool concerns(Name name) const { return counts(name) || missed_folders_.concern(name); }
 
   FileEvent make(model::EventRef event, const Record& record, Operation operation, Name name) const {
     FileEvent made{.event = event,
@@ -284,7 +291,7 @@ class Survey {
     auto call = trace::payload_of<payload::FileOpen>(record);
     Name name = name_of(event.process, call.path);
     if (call.path && call.inode) note_opened(event.process, {call.device, call.inode}, name);
-    if (!counts(name)) return;
+    if (!concerns(name)) return;
     FileEvent opened = make(event, record, operation, name);
     opened.device = call.device;
     opened.inode = call.inode;
@@ -293,6 +300,8 @@ class Survey {
     opened.error = call.error;
     if (call.error && call.fd < 0)
       opened.attempts = static_cast<std::uint32_t>(-static_cast<std::int64_t>(call.fd));
+    note_folder(opened);
+    if (!counts(name)) return;
     if (opened.opening) openings_[event.process][opened.opening] = name;
     out_.events.push_back(opened);
   }
@@ -306,7 +315,7 @@ class Survey {
                               : first_name_of(event.process, record);
     bool two_names = operation == Operation::kRename || operation == Operation::kLink || lists(operation);
     Name target = two_names && call.target ? name_of(event.process, call.target) : kNoName;
-    if (!counts(name) && (!counts(target) || lists(operation))) return;
+    if (!concerns(name) && (!counts(target) || lists(operation))) return;
     FileEvent changed = make(event, record, operation, name);
     changed.target = target;
     changed.device = call.device;
@@ -314,7 +323,13 @@ class Survey {
     changed.attempts = std::max(call.count, 1u);
     changed.error = call.error;
     changed.by_descriptor = by_descriptor;
-    out_.events.push_back(changed);
+    note_folder(changed);
+    if (counts(name) || (counts(target) && !lists(operation))) out_.events.push_back(changed);
+  }
+
+  void note_folder(const FileEvent& attempt) {
+    auto look = missed_folders_.look(attempt);
+    if (look && counts(look->name)) out_.events.push_back(*look);
   }
 
   using DeviceInode = std::pair<std::uint64_t, std::uint64_t>;
@@ -370,6 +385,7 @@ class Survey {
   AwaitedFolders folders_;
   std::vector<Name> links_;  // symbolic ones that were made
   Aliases aliases_;
+  MissedFolders missed_folders_;
   Families families_;
   std::vector<std::unordered_map<std::uint32_t, Name>> openings_;  // by process and number
   std::vector<std::map<DeviceInode, Name>> opened_;                // by process: last as

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <map>
 #include <set>
@@ -41,8 +42,9 @@ class Races {
       note_try(event);
       bool asks = files::is_look(event) && event.operation != Operation::kOpen;
       if (asks && !event.error) asked_[{event.event.process, event.name}].push_back(event.begin_ns);
-      if (event.made != files::kNoName)
-        made_.emplace(std::pair(event.event.process, event.made), event.begin_ns);
+      bool refused = event.operation == Operation::kMakeDirectory && event.error == EEXIST;
+      if (event.made != files::kNoName || refused)
+        made_.emplace(std::pair(event.event.process, refused ? event.name : event.made), event.begin_ns);
     }
   }
 
@@ -60,7 +62,7 @@ class Races {
     additions_.look_at(object);
     for (const Access& use : object.accesses) {
       std::set<ThreadId> changing;  // what a thread removes to make it anew is told once
-      if (relies_on_change(use.kind) && !is_exempt(use))
+      if ((relies_on_change(use.kind) || ends_by_folder(use)) && !is_exempt(use))
         for (const auto& [thread, own] : changes)
           if (is_other_rank(own, use) && compare(object, own, use)) changing.insert(thread);
       if (relies_on_name(use.kind))
@@ -97,10 +99,18 @@ class Races {
     });
   }
 
-  // It only waits for the name, or its process has made the name itself.
+  // Who lists a folder that is not there, as a rule takes it for empty.
+  bool ends_by_folder(const Access& use) {
+    const FileEvent& at = event(use.event);
+    bool lists = use.kind == AccessKind::kVain && at.operation == Operation::kOpenDirectory;
+    return lists && fatal_.ended(at);
+  }
+
+  // It only waits for the name, or its process has made the name, or would have.
   bool is_exempt(const Access& use) const {
     if (order_.synchronises(use.event)) return true;
-    if (use.kind != AccessKind::kOpen && use.kind != AccessKind::kMiss) return false;
+    if (use.kind != AccessKind::kOpen && use.kind != AccessKind::kMiss && use.kind != AccessKind::kVain)
+      return false;
     auto made = made_.find({event(use.event).event.process, event(use.event).name});
     return made != made_.end() && made->second < event(use.event).begin_ns;
   }
@@ -125,6 +135,8 @@ class Races {
     const FileEvent& b = event(use.event);
     if (use.kind == AccessKind::kEnd)
       return additions_.concern(change, use) || missed_all(object, change, use);
+    // To find a folder is no reliance: as a rule, who needs one would make it.
+    if (use.kind == AccessKind::kOpen && a.operation == Operation::kMakeDirectory) return false;
     return a.from < b.to && b.from < a.to;
   }
 

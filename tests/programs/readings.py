@@ -170,6 +170,43 @@ class Empty(Whole):
     half, whole = 4, 4
 
 
+class Folder(Marker):
+    """Rank 1 tries to make a file in a folder that rank 0 makes, until it can."""
+
+    @staticmethod
+    def tell(_):
+        os.mkdir("ready")
+
+    @staticmethod
+    def wait(_):
+        while True:
+            try:
+                with open("ready/log1", "w") as log:
+                    return log.write("begins")
+            except FileNotFoundError:
+                time.sleep(0.02)
+
+
+class Early(Whole):
+    """Rank 1 goes on without its file, for its folder comes later."""
+
+    @staticmethod
+    def tell(start):
+        time.sleep(max(0, float(start) + 4 - time.time()))
+        os.mkdir("ready")
+        with open("done", "w"):
+            pass
+
+    @staticmethod
+    def wait(_):
+        try:
+            with open("ready/log1", "w") as log:
+                log.write("begins")
+        except FileNotFoundError as error:
+            print(error)
+        wait_until_there("done")
+
+
 class Size(Log):
     """Rank 1 asks a file that it has open for its size, until there is something in it."""
 
@@ -210,4 +247,4 @@ class Glance(Size):
 
 
 WAYS = {"size": Size, "end": End, "log": Log, "added": Added, "retry": Retry, "torn": Torn, "once": Once, "twice": Twice,
-        "glance": Glance, "whole": Whole, "half": Half, "empty": Empty}
+        "glance": Glance, "whole": Whole, "half": Half, "empty": Empty, "folder": Folder, "early": Early}

@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 PROGRAM = pathlib.Path(__file__).parent / "ranks_by_hand.py"
-SEEN = ["pipe", "pair", "socket", "renamed", "first", "shell", "cache", "link", "latest",
+SEEN = ["pipe", "pair", "socket", "renamed", "first", "shell", "cache", "link", "latest", "folder",
         "linked_file", "linked_access", "linked_folder"]
 UNSEEN = ["queue", "posix_queue", "semaphores", "attached", "anonymous", "event", "notice", "datagram", "memory", "signal",
           "stranger", "told", "time", "size", "end", "log", "added", "whole",
@@ -15,7 +15,7 @@ UNSEEN = ["queue", "posix_queue", "semaphores", "attached", "anonymous", "event"
 BORNE = ["retry", "torn"]  # who reads too early reads again
 ASKING = ["size", "end", "time", "touched", "touched_open", "folder_time", "folder_cleared", "linked_file", "linked_access",
           "linked_folder", "linked_listing", "linked_folder_time"]  # of these, what ranks ask for again and again
-BUGS = ["once", "twice", "half", "empty"]  # who reads too early goes on with that
+BUGS = ["once", "twice", "half", "empty", "early"]  # who reads too early goes on with that
 
 
 def record(folder, *arguments):
