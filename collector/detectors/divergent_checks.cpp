@@ -121,7 +121,7 @@ class Races {
             "here it was told that another rank had come"};
   }
 
-  // Whether the rank that found the file is told anything at this place before it uses what comes too early.
+  // Whether the rank that found the file is told anything at this place by then.
   bool also_waits(ordering::ThreadId thread, std::int64_t from_ns, std::int64_t to_ns,
                   const std::string& place) {
     const auto& taken = news_.taken_by(thread);
@@ -147,7 +147,9 @@ class Races {
     parting.calls[made.rank] = wait(*waits);
     parting.calls[finder] = other ? std::optional(wait(*other)) : std::nullopt;
     Guard guard = guard_of(facts_, parting, check);
-    if (guard.rank != made.rank || also_waits(finder_thread, found.end_ns, access.end_ns, guard.call_place))
+    // It has left nothing out if it comes to that place before it uses what comes too early, or next.
+    std::int64_t until_ns = other ? std::max(access.end_ns, other->begin_ns) : access.end_ns;
+    if (guard.rank != made.rank || also_waits(finder_thread, found.end_ns, until_ns, guard.call_place))
       return std::nullopt;
     parting.place = {{}, event(check.missed.at(made.rank)).begin_ns, facts_.job.duration_ns, true};
     return DivergentStory{std::move(parting), std::move(check), std::move(guard), {&race}, {}};
