@@ -29,8 +29,8 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     add_thread_edges(job, graph_);
     synchronises_ = add_file_edges(job, names, graph_);
     add_lock_edges(job, graph_);
-    one_actor_ = add_unseen_hand_overs(job, judged, graph_);
-    unseen_talk_ = UnseenTalk(job, graph_, runs, one_actor_);
+    untold_ = add_unseen_hand_overs(job, judged, graph_);
+    unseen_talk_ = UnseenTalk(job, graph_, runs, untold_);
     shared_memory_ = find_shared_memory(job);
     stream_functions_ = find_stream_function_threads(job, judged);
   }
@@ -47,7 +47,8 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
 bool HappensBefore::before(const Span& first, const Span& second, Trust trust) const {
   if (first.begin_ns > second.end_ns + job_.clock_error_ns) return false;
   if (first.thread == second.thread) return first.end_ns <= second.begin_ns;
-  bool one_actor = first.thread.process == second.thread.process && one_actor_.count(first.thread.process);
+  bool one_actor = first.thread.process == second.thread.process && untold_.count(first.thread) &&
+                   untold_.count(second.thread);
   if (trust == Trust::kUnseen && one_actor && first.end_ns <= second.begin_ns) return true;
   return clocks(trust).known(first.thread, second.thread, second.begin_ns) >= first.end_ns;
 }

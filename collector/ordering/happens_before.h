@@ -52,7 +52,7 @@ class HappensBefore {
   Graph graph_;
   std::vector<bool> synchronises_;
   std::shared_ptr<const Clocks> clocks_[3];  // by trust; one for those that differ in no edge
-  std::set<std::uint32_t> one_actor_;        // processes in which no hand-over was recorded
+  std::set<ThreadId> untold_;                // what they tell other threads of their process shows in no call
   std::set<ThreadId> stream_functions_;      // threads that run what was enqueued to streams
   UnseenTalk unseen_talk_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> shared_memory_;  // processes, the smaller index first

@@ -12,10 +12,11 @@ namespace ddpscope::ordering {
 // where a condition wait of any process has given it up, or takes it back; elsewhere it is assumed to be one.
 void add_thread_edges(const model::Job& job, Graph& graph);
 
-// For processes in which hand-overs were not recorded, or not all: whatever a thread did may come before what
-// another one does later. The last of all sources: it goes by the nodes that there are. Returns the processes
-// of which this is true as a whole.
-std::set<std::uint32_t> add_unseen_hand_overs(const model::Job& job, const std::vector<ThreadId>& judged,
-                                              Graph& graph);
+// What threads may tell each other shows in no call where hand-overs were not recorded, or not all, and,
+// between threads that run Python, in variables under the interpreter's lock: whatever one of them did may
+// come before what another one does later. The last of all sources: it goes by the nodes that there are.
+// Returns these threads.
+std::set<ThreadId> add_unseen_hand_overs(const model::Job& job, const std::vector<ThreadId>& judged,
+                                         Graph& graph);
 
 }  // namespace ddpscope::ordering

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "collector/ordering/thread_edges.h"
 
@@ -12,24 +13,55 @@ using model::Job;
 using trace::Operation;
 using trace::Record;
 
+using Threads = std::set<std::uint16_t>;
+
 // What the records of a process say of its threads.
 struct ThreadNews {
   bool hand_overs = false;  // recorded at all
-  std::set<std::uint16_t> made;
-  std::set<std::uint16_t> python;                      // threads that run Python code
+  Threads made;
+  Threads python;                                      // that run Python code
   std::map<std::uint16_t, std::uint64_t> first_ticks;  // by thread
 };
 
-bool runs_python(const trace::TraceFile& file, std::uint32_t stack) {
-  auto frames = file.stack(stack);
-  return !frames.empty() && frames.front().kind == trace::FrameKind::kPython;
-}
+// That recorded a call, or gave or took a lock of Python's (threading.Thread does so when it starts one).
+class PythonThreads {
+ public:
+  explicit PythonThreads(const trace::TraceFile& file) : file_(file) {}
 
-// What Python threads tell each other through variables shows in no call. Of an interpreter that recording
-// does not know it cannot be told which threads run it, nor what they do with its locks (free-threaded ones
-// are atomics).
-bool tells_by_variables(const trace::TraceFile& file, const ThreadNews& news) {
-  return news.python.size() > 1 || file.health(trace::Health::python_stack_off);
+  void see(const Record& record, Threads& python) {
+    if (record.stack && !python.count(record.thread) && is_python(record.stack)) python.insert(record.thread);
+    if (trace::operation_of(record.call) != Operation::kHandOver) return;
+    auto taken = trace::payload_of<trace::payload::HandOver>(record);
+    if (!taken.module || !is_interpreter(taken.module)) return;
+    python.insert(record.thread);
+    if (taken.from_thread) python.insert(static_cast<std::uint16_t>(taken.from_thread));
+  }
+
+ private:
+  bool is_python(std::uint32_t stack) const {
+    auto frames = file_.stack(stack);
+    return !frames.empty() && frames.front().kind == trace::FrameKind::kPython;
+  }
+
+  bool is_interpreter(std::uint32_t module) {
+    auto [known, fresh] = interpreters_.try_emplace(module);
+    if (fresh) {
+      std::string_view path = file_.string(module);
+      std::string_view name = path.substr(path.rfind('/') + 1);
+      known->second = name.starts_with("python") || name.starts_with("libpython");
+    }
+    return known->second;
+  }
+
+  const trace::TraceFile& file_;
+  std::map<std::uint32_t, bool> interpreters_;  // by module
+};
+
+// Of an interpreter that recording does not know it cannot be told which threads run it, nor what they do with
+// its locks (free-threaded ones are atomics).
+bool hides_hand_overs(const trace::TraceFile& file, const ThreadNews& news) {
+  return !news.hand_overs || file.health(trace::Health::hand_overs_lost) ||
+         file.health(trace::Health::python_stack_off);
 }
 
 bool has_several_threads(const trace::TraceFile& file) {
@@ -40,6 +72,7 @@ bool has_several_threads(const trace::TraceFile& file) {
 
 ThreadNews read_threads(const trace::TraceFile& file) {
   ThreadNews news;
+  PythonThreads python(file);
   model::for_each(file, [&](model::EventPlace, const Record& record) {
     auto [known, fresh] = news.first_ticks.emplace(record.thread, record.begin);
     known->second = std::min(known->second, record.begin);
@@ -47,8 +80,7 @@ ThreadNews read_threads(const trace::TraceFile& file) {
     bool tells = operation == Operation::kThreadCreate || operation == Operation::kThreadJoin ||
                  operation == Operation::kHandOver || operation == Operation::kWaitingSite;
     news.hand_overs = news.hand_overs || tells;
-    if (record.stack && !news.python.count(record.thread) && runs_python(file, record.stack))
-      news.python.insert(record.thread);
+    python.see(record, news.python);
     if (operation == Operation::kThreadCreate)
       news.made.insert(
           static_cast<std::uint16_t>(trace::payload_of<trace::payload::ThreadLife>(record).other));
@@ -58,10 +90,10 @@ ThreadNews read_threads(const trace::TraceFile& file) {
 
 class OneActor {
  public:
-  OneActor(std::uint32_t process, const std::vector<ThreadId>& judged, Graph& graph)
-      : process_(process), graph_(graph) {
+  OneActor(std::set<ThreadId> threads, const std::vector<ThreadId>& judged, Graph& graph)
+      : threads_(std::move(threads)), graph_(graph) {
     for (ThreadId thread : judged)
-      if (thread.process == process) judged_.insert(thread);
+      if (threads_.count(thread)) judged_.insert(thread);
   }
 
   // A judged thread has no node where it only reads or writes: it gets one at every moment of the others.
@@ -80,10 +112,9 @@ class OneActor {
  private:
   std::vector<Node> moments() const {
     std::vector<Node> nodes;
-    for (ThreadId thread : graph_.threads())
-      if (thread.process == process_)
-        for (Node node : graph_.nodes_of(thread))
-          if (graph_.at_some_time(node)) nodes.push_back(node);
+    for (ThreadId thread : threads_)
+      for (Node node : graph_.nodes_of(thread))
+        if (graph_.at_some_time(node)) nodes.push_back(node);
     std::sort(nodes.begin(), nodes.end(), [&](Node a, Node b) { return graph_.in_program_order(a, b); });
     return nodes;
   }
@@ -93,40 +124,51 @@ class OneActor {
     last_ = node;
   }
 
-  std::uint32_t process_;
+  std::set<ThreadId> threads_;
   Graph& graph_;
   std::set<ThreadId> judged_;
   Node last_ = kNoNode;
 };
 
+std::set<ThreadId> threads_of(std::uint32_t process, const std::vector<ThreadId>& judged,
+                              const Graph& graph) {
+  std::set<ThreadId> threads;
+  for (const std::vector<ThreadId>& some : {graph.threads(), judged})
+    for (ThreadId thread : some)
+      if (thread.process == process) threads.insert(thread);
+  return threads;
+}
+
+// Who made a thread may not be known: it comes after the others' past all the same.
+void follow_unknown_makers(const Job& job, std::uint32_t process, const ThreadNews& news, Graph& graph) {
+  std::uint64_t first = job.processes[process].file.header().opened.ticks;
+  for (auto [thread, ticks] : news.first_ticks) {
+    if (news.made.count(thread) || ticks <= first) continue;
+    for (auto [other, since] : news.first_ticks)
+      if (other != thread && since < ticks)
+        graph.edge(graph.moment({process, other}, job.time_ns(process, ticks)),
+                   graph.start_of({process, thread}), EdgeKind::kHandOver, Trust::kUnseen);
+  }
+}
+
 }  // namespace
 
-std::set<std::uint32_t> add_unseen_hand_overs(const Job& job, const std::vector<ThreadId>& judged,
-                                              Graph& graph) {
-  std::set<std::uint32_t> one_actor;
+std::set<ThreadId> add_unseen_hand_overs(const Job& job, const std::vector<ThreadId>& judged, Graph& graph) {
+  std::set<ThreadId> untold;
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     const trace::TraceFile& file = job.processes[i].file;
     if (!has_several_threads(file)) continue;
     ThreadNews news = read_threads(file);
-    if (news.first_ticks.size() < 2) continue;
-    bool unseen =
-        !news.hand_overs || file.health(trace::Health::hand_overs_lost) || tells_by_variables(file, news);
-    if (unseen) {
-      OneActor(i, judged, graph).add();
-      one_actor.insert(i);
-      continue;
+    bool none_seen = hides_hand_overs(file, news);
+    std::set<ThreadId> one_actor = none_seen ? threads_of(i, judged, graph) : std::set<ThreadId>{};
+    for (std::uint16_t thread : news.python) one_actor.insert({i, thread});
+    if (one_actor.size() > 1) {
+      OneActor(one_actor, judged, graph).add();
+      untold.merge(one_actor);
     }
-    // Who made a thread may not be known: it comes after the others' past all the same.
-    std::uint64_t first = file.header().opened.ticks;
-    for (auto [thread, ticks] : news.first_ticks) {
-      if (news.made.count(thread) || ticks <= first) continue;
-      for (auto [other, since] : news.first_ticks)
-        if (other != thread && since < ticks)
-          graph.edge(graph.moment({i, other}, job.time_ns(i, ticks)), graph.start_of({i, thread}),
-                     EdgeKind::kHandOver, Trust::kUnseen);
-    }
+    if (!none_seen) follow_unknown_makers(job, i, news, graph);
   }
-  return one_actor;
+  return untold;
 }
 
 }  // namespace ddpscope::ordering

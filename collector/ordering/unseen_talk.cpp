@@ -21,18 +21,18 @@ void merge(std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
 }  // namespace
 
 UnseenTalk::UnseenTalk(const model::Job& job, const Graph& graph, const std::vector<Span>& runs,
-                       const std::set<std::uint32_t>& one_actor)
+                       const std::set<ThreadId>& untold)
     : clock_error_ns_(job.clock_error_ns) {
-  note_runs(runs, one_actor);
+  note_runs(runs, untold);
   if (unseen_.empty()) return;
   note_processes(job, graph);
   note_edges(graph);
   sort();
 }
 
-void UnseenTalk::note_runs(const std::vector<Span>& runs, const std::set<std::uint32_t>& one_actor) {
+void UnseenTalk::note_runs(const std::vector<Span>& runs, const std::set<ThreadId>& untold) {
   for (const Span& run : runs) {
-    if (one_actor.count(run.thread.process)) unseen_.emplace_back(run.begin_ns, run.end_ns);
+    if (untold.count(run.thread)) unseen_.emplace_back(run.begin_ns, run.end_ns);
     for (Passages* passages : {&told_, &heard_})
       (*passages)[run.thread.process].push_back({run.end_ns, run.begin_ns});
   }

@@ -1,4 +1,4 @@
-// Whether two ranks may have talked in a process of which nobody knows what its threads told each other.
+// Whether two ranks may have talked through a thread of which nobody knows what others told it.
 #pragma once
 #include <map>
 #include <set>
@@ -13,10 +13,10 @@ namespace ddpscope::ordering {
 class UnseenTalk {
  public:
   UnseenTalk() = default;
-  // `runs`: of calls, one record each, through which ranks talk. `one_actor`: processes without records of
-  // hand-overs. The graph is complete.
+  // `runs`: of calls, one record each, through which ranks talk. `untold`: threads to which others of their
+  // process may have told anything. The graph is complete.
   UnseenTalk(const model::Job& job, const Graph& graph, const std::vector<Span>& runs,
-             const std::set<std::uint32_t>& one_actor);
+             const std::set<ThreadId>& untold);
 
   bool between(const Span& earlier, const Span& later) const;
 
@@ -27,7 +27,7 @@ class UnseenTalk {
   };
   using Passages = std::map<std::uint32_t, std::vector<Passage>>;  // by process
 
-  void note_runs(const std::vector<Span>& runs, const std::set<std::uint32_t>& one_actor);
+  void note_runs(const std::vector<Span>& runs, const std::set<ThreadId>& untold);
   void note_processes(const model::Job& job, const Graph& graph);
   void note_edges(const Graph& graph);
   void sort();

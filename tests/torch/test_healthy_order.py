@@ -74,6 +74,15 @@ def test_checkpoint_thread_that_is_waited_for(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES)  # Python threads tell each other by variables
 
 
+@pytest.mark.parametrize("workers,more", [(2, []), (1, ["--alive"])])
+def test_barrier_beside_threads_of_python(tmp_path, seed, workers, more):
+    rng = ddpscope.draw(seed, f"best/{workers}/{more}")
+    ranks = rng.choice([2, 3])
+    job = Job("restart_from_best.py", ranks=ranks, launcher="loop", arguments=[
+        f"best{rng.randrange(100)}", "--workers", workers, "--epochs", rng.choice([2, 3]), "--seed", rng.randrange(1000), *more])
+    expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES)
+
+
 def test_forked_writer_that_is_waited_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "forked")
     ranks = rng.choice([2, 3])

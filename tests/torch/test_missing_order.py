@@ -98,6 +98,21 @@ def test_thread_that_nobody_waits_for(tmp_path, seed):
                 'restored = torch.load')
 
 
+@pytest.mark.parametrize("workers,more", [(2, []), (0, ["--alive"]), (1, ["--alive"])])
+def test_barrier_forgotten_beside_threads_of_python(tmp_path, seed, workers, more):
+    """A loader's feeders and a thread that is alive run Python, and hear nothing of another rank."""
+    rng = ddpscope.draw(seed, f"best/{workers}/{more}")
+    ranks, out = rng.choice([2, 3]), f"best{rng.randrange(100)}"
+    job = Job("restart_from_best.py", ranks=ranks, launcher="loop", arguments=[
+        out, "--workers", workers, "--forget", "--late", rng.choice([2, 2.5]), *more])
+    trace = run_recorded(job, tmp_path)
+    expect_race(trace, "restart_from_best.py", f"{out}/epoch0.pt", 0, "torch.save(model", range(1, ranks), "torch.load(path)")
+    finding = ddpscope.only_finding(trace, "missing-barrier")
+    assert (finding["severity"], finding["confidence"]) == ("error", "certain")
+    left = {slug for row in ddpscope.report(trace)["coverage"] for slug in row["unjudged"]}
+    assert "missing-barrier" not in left
+
+
 def test_data_that_is_slept_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "slept-for")
     ranks, root = rng.choice([2, 3]), f"shared{rng.randrange(100)}"
