@@ -57,14 +57,6 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
                         process.file.name(), "report again once nobody writes it"});
 }
 
-// Two or more ranks, and neither collectives nor files of theirs: silence would say nothing.
-bool anything_to_judge(const model::Job& job, const matching::Collectives& collectives) {
-  if (job.ranks().size() < 2 || !collectives.calls.empty()) return true;
-  return std::any_of(job.processes.begin(), job.processes.end(), [](const model::Process& process) {
-    return process.calls[static_cast<std::size_t>(model::CallClass::kFiles)] > 0;
-  });
-}
-
 }  // namespace
 
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
@@ -72,7 +64,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   auto reading = reading::read_trace(trace, progress);
   if (!reading) return reading.error();
   Analysis analysis{
-      std::move(reading->job), {}, std::move(reading->errors), std::move(reading->warnings), true};
+      std::move(reading->job), {{}, {}, only}, std::move(reading->errors), std::move(reading->warnings)};
   const model::Job& job = analysis.job;
   progress.at("aligning clocks", 0, 1);
   alignment::align(analysis.job);
@@ -102,7 +94,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   for (const Error& told : analysis.warnings)
     analysis.outcome.coverage.push_back({told.where, told.what, {}});
   if (!only.empty()) keep_requested(only, analysis.outcome.coverage);
-  analysis.judged = anything_to_judge(job, collectives);
+  analysis.nothing_judged = tell_if_nothing_was_judged(job, analysis.outcome);
   return analysis;
 }
 

@@ -1,6 +1,7 @@
 // From a trace to findings: every layer in order.
 #pragma once
 #include <filesystem>
+#include <optional>
 
 #include "collector/findings/finding.h"
 #include "collector/reading/read_trace.h"
@@ -12,7 +13,8 @@ struct Analysis {
   findings::Outcome outcome;    // findings attributed, worst first
   std::vector<Error> errors;    // files that could not be read or only in part
   std::vector<Error> warnings;  // files that were left out and are not missed
-  bool judged = true;           // false: two or more ranks ran, but no detector had anything to judge
+  // Two or more ranks ran, but nothing that was looked for could be judged: why. `where` is empty.
+  std::optional<Error> nothing_judged{};
 };
 
 // `only`: slugs of the detectors to run, empty for all. Errors as read_trace.

@@ -43,7 +43,7 @@ void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
   coverage.push_back(
       {fmt::format("{} of {} ranks: {}", count, job.world_size, missing),
        "the folder holds no trace of them: not copied, not recorded, or they made no recorded call",
-       all_slugs()});
+       all_slugs(), present.size() < 2});
 }
 
 void add_only_rank(const Job& job, std::vector<Coverage>& coverage) {
@@ -52,7 +52,19 @@ void add_only_rank(const Job& job, std::vector<Coverage>& coverage) {
       {"what ranks do beside each other",
        "only one rank was recorded, and nothing says that there are more; a launcher that fails "
        "before it has started them looks the same",
-       all_slugs()});
+       all_slugs(), true});
+}
+
+// Two or more ranks, and neither collectives nor files of theirs: silence would say nothing.
+void add_unrecorded(const Job& job, const matching::Collectives& collectives,
+                    std::vector<Coverage>& coverage) {
+  if (job.ranks().size() < 2 || !collectives.calls.empty()) return;
+  bool files = std::any_of(job.processes.begin(), job.processes.end(), [](const Process& process) {
+    return process.calls[static_cast<std::size_t>(model::CallClass::kFiles)] > 0;
+  });
+  if (!files)
+    coverage.push_back({"what the ranks do", "neither collectives nor file accesses of theirs were recorded",
+                        all_slugs(), true});
 }
 
 void add_guessed_ranks(const Job& job, std::vector<Coverage>& coverage) {
@@ -100,11 +112,11 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
       {"collectives",
        "no NCCL communicator was recorded: the ranks talk by other means (Gloo, MPI) or through a "
        "library that the preload does not reach",
-       slugs});
+       slugs, true});
 }
 
 void add_unbuilt(std::vector<Coverage>& coverage) {
-  Coverage entry{"findings without a detector", "not in this version", {}};
+  Coverage entry{"findings without a detector", "not in this version", {}, true};
   std::set<std::string_view> built;
   for (const detectors::Detector& detector : detectors::all_detectors()) built.insert(detector.slug);
   for (const findings::CatalogueRow& row : findings::catalogue())
@@ -119,6 +131,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, cons
   for (const Error& error : errors) coverage.push_back({error.where, error.what, all_slugs()});
   add_missing_ranks(job, coverage);
   add_only_rank(job, coverage);
+  add_unrecorded(job, collectives, coverage);
   add_guessed_ranks(job, coverage);
   add_losses(job, coverage);
   add_hidden_collectives(job, collectives, coverage);
@@ -134,6 +147,35 @@ void keep_requested(const std::vector<std::string>& only, std::vector<Coverage>&
     std::erase_if(entry.unjudged, unwanted);
     return concerned && entry.unjudged.empty();
   });
+}
+
+Unjudged find_unjudged(const std::vector<Coverage>& coverage) {
+  Unjudged found;
+  std::vector<std::string> built = all_slugs();
+  for (const Coverage& entry : coverage)
+    for (const std::string& slug : entry.unjudged)
+      if (std::find(built.begin(), built.end(), slug) != built.end())
+        (entry.entirely ? found.entirely : found.in_part).insert(slug);
+  for (const std::string& slug : found.entirely) found.in_part.erase(slug);
+  return found;
+}
+
+std::optional<Error> tell_if_nothing_was_judged(const Job& job, const findings::Outcome& outcome) {
+  bool several = job.world_size > 1 || job.ranks().size() > 1;
+  if (!several || !outcome.findings.empty()) return std::nullopt;
+  const Coverage* reason = nullptr;  // the first
+  for (const std::string& slug : outcome.only.empty() ? all_slugs() : outcome.only) {
+    auto own = std::find_if(outcome.coverage.begin(), outcome.coverage.end(), [&](const Coverage& entry) {
+      return entry.entirely &&
+             std::find(entry.unjudged.begin(), entry.unjudged.end(), slug) != entry.unjudged.end();
+    });
+    if (own == outcome.coverage.end()) return std::nullopt;
+    if (!reason) reason = &*own;
+  }
+  std::string asked;
+  for (const std::string& slug : outcome.only) asked += (asked.empty() ? " of " : ", ") + slug;
+  return Error{fmt::format("nothing{} could be judged: {} ({})", asked, reason->what, reason->why), "",
+               "bring the traces of all ranks into one folder; `ddpscope info` shows what each recorded"};
 }
 
 }  // namespace ddpscope::analysis

@@ -27,7 +27,9 @@ void print_job(const Job& job) {
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
   fmt::print("job       {} on {} host{}, world size {}, attempt {}{}\n", reports::size_text(job),
              job.hosts.size(), job.hosts.size() == 1 ? "" : "s", job.world_size, job.attempt,
-             job.other_attempts ? fmt::format(" ({} other attempts in the folder)", job.other_attempts) : "");
+             job.other_attempts ? fmt::format(" ({} other attempt{} in the folder)", job.other_attempts,
+                                              job.other_attempts == 1 ? "" : "s")
+                                : "");
   fmt::print("roles     {} rank, {} worker, {} launcher, {} other\n", files_of_role(job, model::Role::kRank),
              files_of_role(job, model::Role::kWorker), files_of_role(job, model::Role::kLauncher),
              files_of_role(job, model::Role::kOther));

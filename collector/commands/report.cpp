@@ -62,10 +62,8 @@ Outcome report(const ReportOptions& options) {
     std::fwrite(text.data(), 1, text.size(), stdout);
   else if (auto problem = write_output(*options.output, text))
     outcome.errors.push_back(*problem);
-  if (!found.judged)
-    outcome.errors.push_back(
-        {"several ranks ran, but neither collectives nor file accesses of theirs were recorded",
-         options.trace, "`ddpscope info` shows what each process recorded"});
+  if (found.nothing_judged && outcome.errors.empty())  // else it follows from them, and one is enough
+    outcome.errors.push_back({found.nothing_judged->what, options.trace, found.nothing_judged->hint});
   if (!outcome.errors.empty()) outcome.code = kCannotRun;
   return outcome;
 }

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "collector/analysis/analyze.h"
+#include "collector/analysis/coverage.h"
 #include "collector/commands/command.h"
 #include "collector/commands/job_environment.h"
 #include "collector/commands/job_process.h"
@@ -51,13 +52,25 @@ void say_what_was_not_used(const model::Job& job) {
         "replace\n");
 }
 
-std::string count_findings(const std::vector<findings::Finding>& found) {
+// Silence is not taken for health.
+std::string tell_silence(const analysis::Analysis& analysis) {
+  if (analysis.nothing_judged) return "nothing could be judged";
+  auto unjudged = analysis::find_unjudged(analysis.outcome.coverage);
+  std::string text = "nothing found";
+  if (std::size_t count = unjudged.entirely.size())
+    text += fmt::format(", {} finding{} not judged", count, count == 1 ? "" : "s");
+  if (std::size_t count = unjudged.in_part.size())
+    text += fmt::format(", {} {}judged in part only", count, text == "nothing found" ? "findings " : "");
+  return text;
+}
+
+std::string count_findings(const analysis::Analysis& analysis) {
   std::map<findings::Severity, int, std::greater<>> counts;
-  for (const findings::Finding& finding : found) ++counts[finding.severity];
+  for (const findings::Finding& finding : analysis.outcome.findings) ++counts[finding.severity];
   std::string text;
   for (auto [severity, count] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, findings::name_of(severity));
-  return text.empty() ? "nothing found" : "found: " + text;
+  return text.empty() ? tell_silence(analysis) : "found: " + text;
 }
 
 void say_what_was_lost(const model::Job& job) {
@@ -74,7 +87,7 @@ void say_what_was_lost(const model::Job& job) {
 void say_what_was_found(const RunOptions& options, const analysis::Analysis& analysis) {
   const model::Job& job = analysis.job;
   say("ddpscope: {}, {} events, {} dropped, {:.1f} s; {}\n", reports::size_text(job), job.calls(), job.lost(),
-      static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis.outcome.findings));
+      static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis));
   say_what_was_lost(job);
   for (const Error& told : analysis.warnings)
     say("ddpscope: {}: {}\n", escape(told.where), escape(told.what));

@@ -197,7 +197,7 @@ void report(const Facts& facts, const Apart& apart, findings::Outcome& outcome) 
 }
 
 void leave_unjudged(findings::Outcome& outcome, const char* why) {
-  outcome.coverage.push_back({"whether the ranks train together", why, {"no-process-group"}});
+  outcome.coverage.push_back({"whether the ranks train together", why, {"no-process-group"}, true});
 }
 
 }  // namespace

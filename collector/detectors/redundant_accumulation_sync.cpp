@@ -121,7 +121,8 @@ void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& o
   if (habits.reduced && !habits.optimized)
     outcome.coverage.push_back({"optimizer steps",
                                 "gradients are reduced, but no kernel has the name of an optimizer's update",
-                                {kSlug, "missing-gradient-sync"}});
+                                {kSlug, "missing-gradient-sync"},
+                                true});
 }
 
 }  // namespace ddpscope::detectors

@@ -205,22 +205,27 @@ findings::Finding Story::tell() {
 findings::Coverage explain_silence(bool grouped, bool replicas, bool scanned) {
   if (!grouped)
     return {"which ranks train together",
-            "none were seen to exchange gradients, by NCCL or by TCP",
-            {"unsharded-sampler"}};
+            "none were seen to exchange gradients, by NCCL or by TCP, where those of a very small model look "
+            "like messages",
+            {"unsharded-sampler"},
+            true};
   if (!replicas)
     return {"which ranks train together",
             "what they exchange over TCP does not show that they hold copies of one model: one rank sends it "
             "to all at first, and an all-reduce of its size follows each batch",
-            {"unsharded-sampler"}};
+            {"unsharded-sampler"},
+            true};
   if (scanned)
     return {"the samples that ranks train on",
             "data is read from front to back, and which part of it a rank keeps is not seen",
-            {"unsharded-sampler"}};
+            {"unsharded-sampler"},
+            true};
   return {"the samples that ranks train on",
           "too few of them were seen to be read: they are mapped, kept in memory, read "
           "from the beginning of a file "
           "to its end, or the job is short",
-          {"unsharded-sampler"}};
+          {"unsharded-sampler"},
+          true};
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ struct Finding {
   std::vector<std::int32_t> ranks;  // at fault, ascending
   std::set<std::string> files;      // paths that it is about; empty if it is about none
   std::uint64_t count = 1;
+  std::uint64_t shown = 1;  // of these times in the evidence
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
   Cost cost;
@@ -80,11 +81,13 @@ struct Coverage {
   std::string what;
   std::string why;
   std::vector<std::string> unjudged;  // slugs
+  bool entirely = false;              // nothing of these was judged; else some of it was
 };
 
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Coverage> coverage;
+  std::vector<std::string> only{};  // slugs that were looked for; empty: all
 };
 
 }  // namespace ddpscope::findings

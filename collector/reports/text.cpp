@@ -46,6 +46,22 @@ std::string rank_list(const std::vector<std::int32_t>& ranks) {
   return text;
 }
 
+// The program, or its scheduler, may number them otherwise.
+const char* numbering_text(const model::Job& job, const findings::Finding& finding) {
+  bool guessed = std::any_of(job.processes.begin(), job.processes.end(), [&](const model::Process& process) {
+    return std::string_view(process.rank_source) == "order of start" &&
+           std::find(finding.ranks.begin(), finding.ranks.end(), process.rank) != finding.ranks.end();
+  });
+  return guessed ? " (numbered by order of start)" : "";
+}
+
+std::string times_text(const findings::Finding& finding) {
+  if (finding.count < 2) return "";
+  std::string text = fmt::format(", {} times", finding.count);
+  if (finding.shown >= finding.count) return text;
+  return text + (finding.shown == 1 ? "; one is shown" : fmt::format("; {} are shown", finding.shown));
+}
+
 std::string evidence_text(std::size_t number, const findings::Evidence& evidence) {
   std::string line = fmt::format("{}. {:.6f} s rank {} ({}) {}", number, seconds(evidence.t_ns),
                                  evidence.rank, escape(evidence.process), escape(evidence.call));
@@ -101,15 +117,14 @@ std::string order_text(const findings::Order& order) {
   return text;
 }
 
-std::string finding_text(const findings::Finding& finding) {
+std::string finding_text(const model::Job& job, const findings::Finding& finding) {
   std::string text =
       fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
   text += fmt::format("  {}\n", wrapped(escape(finding.title), 2));
-  text += field("ranks", rank_list(finding.ranks));
+  text += field("ranks", rank_list(finding.ranks) + numbering_text(job, finding));
   text += files_text(finding);
-  text += field("when",
-                fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns), seconds(finding.last_ns),
-                            finding.count > 1 ? fmt::format(", {} times; one is shown", finding.count) : ""));
+  text += field("when", fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns),
+                                    seconds(finding.last_ns), times_text(finding)));
   if (std::string cost = cost_text(finding); !cost.empty()) text += field("cost", cost);
   for (const std::string& slug : finding.consequences) text += field("causes", slug);
   for (const findings::Order& order : finding.order) text += order_text(order);
@@ -120,9 +135,14 @@ std::string finding_text(const findings::Finding& finding) {
   return text + "\n";
 }
 
+std::string slug_list(const std::vector<std::string>& slugs) {
+  std::string text;
+  for (const std::string& slug : slugs) text += (text.empty() ? "" : ", ") + escape(slug);
+  return text;
+}
+
 std::string coverage_text(const findings::Coverage& entry) {
-  std::string unjudged;
-  for (const std::string& slug : entry.unjudged) unjudged += (unjudged.empty() ? "" : ", ") + escape(slug);
+  std::string unjudged = slug_list(entry.unjudged);
   std::string line = fmt::format("{}: {}", escape(entry.what), escape(entry.why));
   if (!unjudged.empty()) line += "; unjudged: " + unjudged;
   return fmt::format("  - {}\n", wrapped(line, 4));
@@ -139,11 +159,14 @@ std::string size_text(const model::Job& job) {
 std::string text_report(const model::Job& job, const findings::Outcome& outcome) {
   std::string text = fmt::format("{}, {:.3f} s, {} events, {} dropped\n\n", size_text(job),
                                  seconds(job.duration_ns), job.calls(), job.lost());
-  for (const findings::Finding& finding : outcome.findings) text += finding_text(finding);
+  const std::string only = slug_list(outcome.only);
+  if (!only.empty()) text += fmt::format("{}\n\n", wrapped(fmt::format("looked for: {} only", only), 0));
+  for (const findings::Finding& finding : outcome.findings) text += finding_text(job, finding);
   if (outcome.findings.empty()) text += "nothing found\n\n";
   text += "what this trace cannot show\n";
   for (const findings::Coverage& entry : outcome.coverage) text += coverage_text(entry);
-  if (outcome.coverage.empty()) text += "  - nothing is missing\n";
+  if (outcome.coverage.empty())
+    text += fmt::format("  - nothing is missing{}\n", only.empty() ? "" : " for " + only);
   return text;
 }
 

@@ -105,7 +105,7 @@ def test_a_trace_larger_than_memory(trace):
 def test_a_rank_without_a_trace(trace):
     files_of(trace)[1].unlink()
     result, report = report_of(trace)
-    assert result.returncode == 0
+    assert_cannot_run(result, "nothing could be judged: 1 of 2 ranks: 1")
     assert report["job"]["ranks"] == 1 and report["findings"] == []
     assert {"skipped-barrier", "hung-collective"} <= set(unjudged(report, "1 of 2 ranks: 1"))
 

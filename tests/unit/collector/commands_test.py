@@ -244,6 +244,70 @@ def test_one_rank_alone_is_not_called_healthy(tmp_path):
     assert ddpscope("report", one).stdout.startswith("1 rank, 1 process, ")
 
 
+FILES = """
+for r in 0..1 {
+  process r$r rank=$r world=2 until=2
+  r$r 0.5 +0.1 mkdir path=/out$r
+}
+"""
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_a_job_of_which_one_rank_is_left_cannot_be_judged(world, tmp_path):
+    left = compile_trace(f"process p rank=0 world={world} until=2\np 0.5 +0.1 mkdir path=/out\n", tmp_path / "left")
+    result = ddpscope("report", left)
+    assert_cannot_run(result, f"left: nothing could be judged: {world - 1} of {world} ranks: 1")
+    assert "nothing found\n" in result.stdout and f"{world - 1} of {world} ranks: 1" in result.stdout
+
+
+def test_ranks_that_recorded_neither_collectives_nor_files_cannot_be_judged(tmp_path):
+    trace = compile_trace("process p rank=0 world=2 until=2\nprocess q rank=1 world=2 until=2\n", tmp_path / "trace")
+    result = ddpscope("report", trace)
+    assert_cannot_run(result, "neither collectives nor file accesses of theirs were recorded")
+    assert "neither collectives nor file accesses" in " ".join(result.stdout.split())
+
+
+def test_only_what_could_not_be_judged_at_all_is_an_error(tmp_path):
+    trace = compile_trace(FILES, tmp_path / "trace")
+    assert ddpscope("report", trace).returncode == 0
+    assert ddpscope("report", trace, "--only", "missing-barrier,hung-collective").returncode == 0
+    result = ddpscope("report", trace, "--only", "hung-collective")
+    assert_cannot_run(result, "nothing of hung-collective could be judged: collectives (no NCCL communicator")
+    assert_cannot_run(ddpscope("report", trace, "--only", "straggler"), "straggler could be judged: findings without a")
+
+
+def test_a_report_says_what_was_looked_for(tmp_path):
+    golden = Path(__file__).parents[2] / "golden/checkpoint-race/speaks-gone.txt"
+    trace = compile_trace("let W = 2\n" + golden.read_text(), tmp_path / "trace")
+    result = ddpscope("report", trace, "--only", "missing-barrier,ineffective-barrier")
+    assert result.returncode == 0, result.stderr
+    assert "\n\nlooked for: missing-barrier, ineffective-barrier only\n\nnothing found\n" in result.stdout
+    report = json.loads(ddpscope("report", trace, "--only", "missing-barrier", "--format", "json").stdout)
+    assert report["only"] == ["missing-barrier"]
+    assert list(report) == ["schema", "ddpscope", "job", "only", "coverage", "findings"]
+    assert "looked for:" not in ddpscope("report", trace).stdout
+
+
+def test_ranks_that_nobody_numbers_are_told_as_such(tmp_path):
+    race = """
+process p pid=100 until=2
+process q pid=200 until=2
+p,q 0.1 +0.1 cudaSetDevice device=0
+p 0.5 +0.01 open path=/data/a flags=wronly|creat|trunc file=1 stack="a.py:1 write"
+p 0.6 +0.01 write file=1 bytes=1M next=1M
+p 0.7 +0.01 close file=1
+q 1.0 +0.01 open path=/data/a file=1 stack="a.py:2 read"
+q 1.1 +0.01 read file=1 bytes=1M next=1M
+"""
+    trace = compile_trace(race, tmp_path / "trace")
+    assert "  ranks     0, 1 (numbered by order of start)\n" in ddpscope("report", trace).stdout
+    report = json.loads(ddpscope("report", trace, "--format", "json").stdout)
+    assert report["findings"][0]["ranks"] == [0, 1]
+    assert any("numbered by order of start" in row["why"] for row in report["coverage"])
+    named = compile_trace(race.replace("pid=100", "rank=0 world=2").replace("pid=200", "rank=1 world=2"), tmp_path / "named")
+    assert "  ranks     0, 1\n" in ddpscope("report", named).stdout
+
+
 def test_the_first_pair_that_is_left_unjudged_has_a_place(tmp_path):
     golden = Path(__file__).parents[2] / "golden" / "missing-barrier" / "silent-queue.txt"
     report = json.loads(ddpscope("report", compile_trace(golden.read_text(), tmp_path / "t"), "--format", "json").stdout)

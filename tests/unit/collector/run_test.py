@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import shutil
 import signal
 import stat
@@ -292,6 +293,14 @@ def test_a_second_job_in_the_folder_of_a_first(tmp_path):
     assert "holds traces already" in result.stderr
     assert "2 jobs that share nothing" in result.stderr
     assert_cannot_run(ddpscope("report", tmp_path / "t"), "2 jobs that share nothing")
+
+
+def test_it_says_what_was_not_judged(tmp_path):
+    ranks = "for r in 0 1; do RANK=$r WORLD_SIZE=2 sh -c '%s$RANK' & done; wait" % WRITES
+    said = ddpscope("run", "-o", tmp_path / "two", "--", "sh", "-c", ranks, cwd=tmp_path).stderr
+    assert re.search(r"; nothing found, [1-9]\d* findings not judged\n", said), said
+    one = ["env", "RANK=0", "WORLD_SIZE=2", "sh", "-c", WRITES]
+    assert "; nothing could be judged\n" in ddpscope("run", "-o", tmp_path / "one", "--", *one, cwd=tmp_path).stderr
 
 
 def test_the_last_of_several_runs_sums_up(tmp_path):

@@ -47,6 +47,17 @@ TEST(TextReport, CostIsPerStepOrTheTimeThatAJobStandsStill) {
   EXPECT_THAT(report_of(finding), HasSubstr("the job goes no further: 2.5 s lost until it ended"));
 }
 
+TEST(TextReport, SaysHowOftenAndHowManyOfTheseAreShown) {
+  findings::Finding finding = skipped();
+  EXPECT_THAT(report_of(finding), HasSubstr("to 4.000000 s\n"));
+  finding.count = 3;
+  EXPECT_THAT(report_of(finding), HasSubstr(", 3 times; one is shown\n"));
+  finding.shown = 2;
+  EXPECT_THAT(report_of(finding), HasSubstr(", 3 times; 2 are shown\n"));
+  finding.shown = 3;
+  EXPECT_THAT(report_of(finding), HasSubstr(", 3 times\n"));
+}
+
 TEST(TextReport, NamesFilesAndSaysHowManyMore) {
   findings::Finding finding = skipped();
   finding.files = {"/only"};
