@@ -90,8 +90,10 @@ ThreadNews read_threads(const trace::TraceFile& file) {
 
 class OneActor {
  public:
-  OneActor(std::set<ThreadId> threads, const std::vector<ThreadId>& judged, Graph& graph)
-      : threads_(std::move(threads)), graph_(graph) {
+  // `hand_overs`: to threads of the process.
+  OneActor(std::set<ThreadId> threads, const std::vector<ThreadId>& judged,
+           const std::vector<Edge>& hand_overs, Graph& graph)
+      : threads_(std::move(threads)), hand_overs_(hand_overs), graph_(graph) {
     for (ThreadId thread : judged)
       if (threads_.count(thread)) judged_.insert(thread);
   }
@@ -102,6 +104,10 @@ class OneActor {
       for (ThreadId thread : judged_)
         if (graph_.number_of(thread) != graph_.thread_number(node))
           follow(graph_.moment(thread, graph_.ns(node)));
+      if (!is_own(node)) {
+        graph_.edge(last_, node, EdgeKind::kHandOver, Trust::kUnseen);
+        continue;
+      }
       follow(node);
       for (ThreadId thread : judged_)
         if (graph_.number_of(thread) != graph_.thread_number(node))
@@ -110,14 +116,21 @@ class OneActor {
   }
 
  private:
+  // And those at which another thread took what one of these gave it: when it was given shows in no record,
+  // only what its giver had recorded before. Others may have told the giver more until it was taken.
   std::vector<Node> moments() const {
-    std::vector<Node> nodes;
+    std::set<Node> found;
     for (ThreadId thread : threads_)
       for (Node node : graph_.nodes_of(thread))
-        if (graph_.at_some_time(node)) nodes.push_back(node);
+        if (graph_.at_some_time(node)) found.insert(node);
+    for (const Edge& edge : hand_overs_)
+      if (!graph_.on_thread(edge.from) || is_own(edge.from)) found.insert(edge.to);
+    std::vector<Node> nodes(found.begin(), found.end());
     std::sort(nodes.begin(), nodes.end(), [&](Node a, Node b) { return graph_.in_program_order(a, b); });
     return nodes;
   }
+
+  bool is_own(Node node) const { return threads_.count(graph_.thread(graph_.thread_number(node))) > 0; }
 
   void follow(Node node) {
     graph_.edge(last_, node, EdgeKind::kHandOver, Trust::kUnseen);
@@ -125,6 +138,7 @@ class OneActor {
   }
 
   std::set<ThreadId> threads_;
+  const std::vector<Edge>& hand_overs_;
   Graph& graph_;
   std::set<ThreadId> judged_;
   Node last_ = kNoNode;
@@ -137,6 +151,15 @@ std::set<ThreadId> threads_of(std::uint32_t process, const std::vector<ThreadId>
     for (ThreadId thread : some)
       if (thread.process == process) threads.insert(thread);
   return threads;
+}
+
+// By the process that takes.
+std::map<std::uint32_t, std::vector<Edge>> hand_overs_by_process(const Graph& graph) {
+  std::map<std::uint32_t, std::vector<Edge>> hand_overs;
+  for (const Edge& edge : graph.edges())
+    if (edge.kind == EdgeKind::kHandOver && graph.at_some_time(edge.to))
+      hand_overs[graph.thread(graph.thread_number(edge.to)).process].push_back(edge);
+  return hand_overs;
 }
 
 // Who made a thread may not be known: it comes after the others' past all the same.
@@ -155,6 +178,7 @@ void follow_unknown_makers(const Job& job, std::uint32_t process, const ThreadNe
 
 std::set<ThreadId> add_unseen_hand_overs(const Job& job, const std::vector<ThreadId>& judged, Graph& graph) {
   std::set<ThreadId> untold;
+  std::map<std::uint32_t, std::vector<Edge>> hand_overs = hand_overs_by_process(graph);
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     const trace::TraceFile& file = job.processes[i].file;
     if (!has_several_threads(file)) continue;
@@ -163,7 +187,7 @@ std::set<ThreadId> add_unseen_hand_overs(const Job& job, const std::vector<Threa
     std::set<ThreadId> one_actor = none_seen ? threads_of(i, judged, graph) : std::set<ThreadId>{};
     for (std::uint16_t thread : news.python) one_actor.insert({i, thread});
     if (one_actor.size() > 1) {
-      OneActor(one_actor, judged, graph).add();
+      OneActor(one_actor, judged, hand_overs[i], graph).add();
       untold.merge(one_actor);
     }
     if (!none_seen) follow_unknown_makers(job, i, news, graph);
