@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/detectors/story.h"
+#include "collector/ordering/doubts.h"
 #include "collector/ordering/file_edges.h"
 
 namespace ddpscope::detectors {
@@ -223,22 +224,32 @@ std::string count_unjudged(const Facts& facts, const patterns::Unjudged& unjudge
                      of_what, path_of(facts, first), side(first.change), side(first.use));
 }
 
-void add_row(findings::Outcome& outcome, std::string what, const char* why, const char* slug) {
+void add_row(findings::Outcome& outcome, std::string what, std::string why, const char* slug) {
   for (findings::Coverage& known : outcome.coverage)
     if (known.what == what && known.why == why) return known.unjudged.push_back(slug);
-  outcome.coverage.push_back({std::move(what), why, {slug}});
+  outcome.coverage.push_back({std::move(what), std::move(why), {slug}});
+}
+
+// Of the first pair.
+std::string why_unjudged(const Facts& facts, const patterns::Unjudged& unjudged) {
+  auto span = [&](const Access& access) { return ordering::span_of(event_of(facts, access)); };
+  ordering::Span change = span(unjudged.example->change), use = span(unjudged.example->use);
+  if (facts.order.between(change, use) != ordering::Verdict::kUnjudged)
+    return "both lock the file, and may know what they do outside of the lock";
+  return "what could order the two was not recorded: " +
+         ordering::doubt_between(facts.job, facts.order, change, use);
 }
 
 void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
-  auto add = [&](std::string what, const char* why) { add_row(outcome, std::move(what), why, kind.slug); };
-  const char* unseen =
-      "what could order the two was not recorded: hand-overs between threads, overwritten records, keys of a "
-      "store";
+  auto add = [&](std::string what, std::string why) {
+    add_row(outcome, std::move(what), std::move(why), kind.slug);
+  };
   const patterns::FileRaces& races = facts.file_races;
   if (races.unjudged.pairs && kind.cause != RaceCause::kRemoved)
-    add(count_unjudged(facts, races.unjudged, "accesses to a file"), unseen);
+    add(count_unjudged(facts, races.unjudged, "accesses to a file"), why_unjudged(facts, races.unjudged));
   if (races.unjudged_removals.pairs && kind.cause != RaceCause::kForgotten)
-    add(count_unjudged(facts, races.unjudged_removals, "a file's removal and a use of it"), unseen);
+    add(count_unjudged(facts, races.unjudged_removals, "a file's removal and a use of it"),
+        why_unjudged(facts, races.unjudged_removals));
   if (races.unjudged_parts && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} pairs of accesses to files that several ranks write", races.unjudged_parts),
         "which bytes were read or written was not recorded");

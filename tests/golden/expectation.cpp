@@ -83,6 +83,12 @@ void read_finding(const std::vector<std::string>& words, const std::string& line
   expectation.findings.push_back(std::move(finding));
 }
 
+void read_gaps(const std::vector<std::string>& words, Expectation& expectation) {
+  auto because = std::find(words.begin(), words.end(), "because");
+  for (auto slug = words.begin() + 1; slug != because; ++slug)
+    expectation.unjudged.push_back({*slug, because < words.end() - 1 ? because[1] : ""});
+}
+
 std::string describe(const findings::Finding& finding) {
   std::string ranks;
   for (std::int32_t rank : finding.ranks) ranks += fmt::format("{}{}", ranks.empty() ? "" : ",", rank);
@@ -115,7 +121,7 @@ Expectation read_expectation(const std::string& text, int world) {
     if (words[0] == "finds")
       read_finding(words, line, expectation);
     else if (words[0] == "unjudged")
-      expectation.unjudged.insert(expectation.unjudged.end(), words.begin() + 1, words.end());
+      read_gaps(words, expectation);
     else if (words[0] == "worlds")
       for (std::size_t i = 1; i < words.size(); ++i) expectation.worlds.push_back(std::stoi(words[i]));
     else
@@ -137,12 +143,15 @@ std::vector<std::string> compare(const Expectation& expected, const findings::Ou
   }
   for (std::size_t i = 0; i < used.size(); ++i)
     if (!used[i]) differences.push_back("found besides: " + describe(outcome.findings[i]));
-  for (const std::string& slug : expected.unjudged) {
+  for (const ExpectedGap& gap : expected.unjudged) {
     bool told =
         std::any_of(outcome.coverage.begin(), outcome.coverage.end(), [&](const findings::Coverage& entry) {
-          return std::find(entry.unjudged.begin(), entry.unjudged.end(), slug) != entry.unjudged.end();
+          return entry.why.find(gap.because) != std::string::npos &&
+                 std::find(entry.unjudged.begin(), entry.unjudged.end(), gap.slug) != entry.unjudged.end();
         });
-    if (!told) differences.push_back("coverage does not say that it is unjudged: " + slug);
+    if (!told)
+      differences.push_back("coverage does not say that it is unjudged: " + gap.slug + " because " +
+                            gap.because);
   }
   return differences;
 }

@@ -17,10 +17,14 @@ struct ExpectedFinding {
   std::optional<std::vector<std::string>> causes;
 };
 
+struct ExpectedGap {
+  std::string slug, because;  // part of the reason that coverage gives
+};
+
 struct Expectation {
   std::vector<int> worlds;
   std::vector<ExpectedFinding> findings;
-  std::vector<std::string> unjudged;
+  std::vector<ExpectedGap> unjudged;
   std::vector<std::string> mistakes;  // in the lines themselves
 };
 
