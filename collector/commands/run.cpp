@@ -105,7 +105,15 @@ Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
   }
 }
 
-void sum_up(const RunOptions& options, const std::filesystem::path& folder, int code) {
+void say_that_nothing_was_recorded(const std::filesystem::path& folder) {
+  say("ddpscope: no process of the job recorded anything: its environment was scrubbed of LD_PRELOAD, it "
+      "is a static binary, one of 32 bits or one that changes its user, or it made no call that is "
+      "recorded\n");
+  if (reading::count_traces(folder) > 0)
+    say("ddpscope: the traces in {} are those of an earlier job\n", escape(folder.string()));
+}
+
+void sum_up(const RunOptions& options, const std::filesystem::path& folder, int code, bool recorded) {
   if (code > 128)
     say("ddpscope: the job was ended by signal {}\n", code - 128);
   else if (code != 0)
@@ -118,11 +126,7 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, int 
         escape(folder.string()));
   if (auto problem = check_room(folder))
     say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
-  if (!reading::holds_traces(folder))
-    return say(
-        "ddpscope: no process of the job recorded anything: its environment was scrubbed of LD_PRELOAD, it "
-        "is a static binary, one of 32 bits or one that changes its user, or it made no call that is "
-        "recorded\n");
+  if (!recorded) return say_that_nothing_was_recorded(folder);
   auto analysis = analyze(folder);
   if (analysis)
     say_what_was_found(options, *analysis);
@@ -149,7 +153,9 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   environment["DDPSCOPE_RUN"] = run;
   say_if_inside_another(folder.path);
   FolderUse use(folder.path);
-  if (use.was_first() && reading::holds_traces(folder.path))
+  // Those of an earlier job; while others record, nobody knows whose they are.
+  const std::size_t before = use.was_first() ? reading::count_traces(folder.path) : 0;
+  if (before > 0)
     say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
         escape(folder.path.string()));
   ProcessWatch watch(folder.path);
@@ -159,9 +165,10 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     if (folder.made) std::filesystem::remove(folder.path, ignored);
     return failed(code.error());
   }
-  if (reading::holds_traces(folder.path)) watch.write(run, *code);
+  const bool recorded = reading::count_traces(folder.path) > before;
+  if (recorded) watch.write(run, *code);
   if (use.leave())
-    sum_up(options, folder.path, *code);
+    sum_up(options, folder.path, *code, recorded);
   else
     say("ddpscope: other runs still record into {}; the last one sums up\n", escape(folder.path.string()));
   return {*code, {}};

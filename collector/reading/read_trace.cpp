@@ -154,7 +154,10 @@ void keep_attempt(Job& job, std::int32_t wanted) {
 
 }  // namespace
 
-bool holds_traces(const fs::path& folder) { return find_files(folder).ok(); }
+std::size_t count_traces(const fs::path& folder) {
+  auto files = find_files(folder);
+  return files ? files->size() : 0;
+}
 
 Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32_t attempt) {
   auto files = find_files(trace);

@@ -16,8 +16,8 @@ struct Reading {
   std::vector<Error> warnings;  // a file that was left out and is not missed
 };
 
-// Whether the folder holds any trace file, readable or not.
-bool holds_traces(const std::filesystem::path& folder);
+// Trace files in the folder, readable or not.
+std::size_t count_traces(const std::filesystem::path& folder);
 
 // Errors: no such path; no trace file in it; none that can be read; two jobs that share nothing.
 // `attempt`: which attempt of a restarted job, -1 for the last. The job's clocks are not set yet: see

@@ -295,6 +295,15 @@ def test_a_second_job_in_the_folder_of_a_first(tmp_path):
     assert_cannot_run(ddpscope("report", tmp_path / "t"), "2 jobs that share nothing")
 
 
+def test_a_job_that_records_nothing_in_the_folder_of_another(tmp_path):
+    for words in (["sh", "-c", WRITES], ["env", "-u", "LD_PRELOAD", "sh", "-c", WRITES]):
+        files = sorted((tmp_path / "t").glob("*"))
+        result = ddpscope("run", "-o", "t", "--", *words, cwd=tmp_path)
+    assert "no process of the job recorded anything" in result.stderr
+    assert "are those of an earlier job" in result.stderr and "1 process" not in result.stderr
+    assert sorted((tmp_path / "t").glob("*")) == files
+
+
 def test_it_says_what_was_not_judged(tmp_path):
     ranks = "for r in 0 1; do RANK=$r WORLD_SIZE=2 sh -c '%s$RANK' & done; wait" % WRITES
     said = ddpscope("run", "-o", tmp_path / "two", "--", "sh", "-c", ranks, cwd=tmp_path).stderr
