@@ -163,7 +163,36 @@ RaceCause cause_of(const FileRace& race, bool with_barrier) {
   return patterns::removes(race) ? RaceCause::kRemoved : RaceCause::kForgotten;
 }
 
+// Issued by this member between the two times, the last.
+std::optional<std::uint32_t> last_barrier(const Facts& facts, const Member& member, std::int64_t from_ns,
+                                          std::int64_t to_ns) {
+  const auto& calls = facts.collectives.calls;
+  std::size_t before =
+      member.calls.count_first([&](std::uint32_t call) { return calls.begin_ns(call) <= to_ns; });
+  for (std::size_t k = before; k-- > 0 && before - k <= kLookBack;) {
+    if (calls.begin_ns(member.calls[k]) < from_ns) break;
+    if (facts.barriers[member.calls[k]]) return member.calls[k];
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::uint32_t> barrier_of_others(const Facts& facts, const FileRace& race) {
+  const FileEvent* first = &event_of(facts, race.change);
+  const FileEvent* second = &event_of(facts, race.use);
+  if (patterns::removes(race) && second->begin_ns < first->begin_ns) std::swap(first, second);
+  std::optional<std::uint32_t> last;
+  for (const matching::Communicator& communicator : facts.collectives.communicators) {
+    const Member* a = member_in(communicator, first->event.process);
+    const Member* b = member_in(communicator, second->event.process);
+    if (!a == !b) continue;
+    auto barrier = last_barrier(facts, a ? *a : *b, first->end_ns, second->begin_ns);
+    const auto& calls = facts.collectives.calls;
+    if (barrier && (!last || calls.begin_ns(*last) < calls.begin_ns(*barrier))) last = barrier;
+  }
+  return last;
+}
 
 const FileRace& worst_of(const Facts& facts, const RaceBug& bug) {
   return **std::min_element(bug.races.begin(), bug.races.end(),

@@ -1,6 +1,7 @@
 // Races on files by cause, and which of them are one bug.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +31,10 @@ struct RaceBug {
   std::set<std::int32_t> users, changers;
   std::set<files::Name> names;
 };
+
+// The last barrier between the two accesses that only one of their ranks runs, in Collectives::calls: its
+// communicator lacks the other.
+std::optional<std::uint32_t> barrier_of_others(const Facts& facts, const patterns::FileRace& race);
 
 struct Stretch {
   std::int64_t first_ns = ordering::kNever, last_ns = 0;

@@ -70,6 +70,9 @@ const char* using_it(const Facts& facts, const Access& access, const Ranks& rank
 
 std::string tell_change(const Facts& facts, const Access& access) {
   const FileEvent& event = event_of(facts, access);
+  if (access.kind == AccessKind::kMake && event.operation == Operation::kRename &&
+      event.name != files::kNoName)
+    return fmt::format("renames {} to it", facts.names.paths[event.name]);
   if (access.kind == AccessKind::kMake) return "makes the name";
   if (access.kind == AccessKind::kWrite)
     return fmt::format("changes the file until {}", seconds(event.end_ns));
@@ -105,10 +108,18 @@ const std::string& path_of(const Facts& facts, const FileEvent& event) {
   return facts.names.paths[event.name != files::kNoName ? event.name : event.target];
 }
 
+// That of a name that is made is the name, whatever was renamed or linked to it.
+const std::string& path_of(const Facts& facts, const Access& access) {
+  const FileEvent& opening = opening_of(facts, access);
+  if (access.kind == AccessKind::kMake && opening.target != files::kNoName)
+    return facts.names.paths[opening.target];
+  return path_of(facts, opening);
+}
+
 findings::Evidence tell(const Facts& facts, const Access& access, std::string detail) {
   const FileEvent& opening = opening_of(facts, access);
   findings::Evidence evidence = evidence_of(facts.job, opening.event, std::move(detail));
-  evidence.file = path_of(facts, opening);
+  evidence.file = path_of(facts, access);
   if (evidence.stack.empty()) {
     evidence.stack = stack_of(facts.job, stacked_opening(facts, access));
     if (!evidence.stack.empty()) evidence.detail += ", again from here";
@@ -129,6 +140,31 @@ void tell_barriers(const Facts& facts, const RaceBug& bug, std::vector<findings:
           fmt::format(": its thread waits for it at {}", seconds(facts.device_order.waits[wait].begin_ns));
     evidence.push_back(evidence_of(facts.job, facts.collectives, call, std::move(detail)));
   }
+}
+
+std::string group_of(const Facts& facts, std::uint32_t call) {
+  Ranks ranks;
+  for (const auto& member :
+       facts.collectives.communicators[facts.collectives.calls.form(call).communicator].members)
+    ranks.push_back(member.rank);
+  std::sort(ranks.begin(), ranks.end());
+  return list_ranks(ranks);
+}
+
+// Who looks for the mistake finds a barrier there, and takes it for one of all.
+void tell_barrier_of_others(const Facts& facts, const RaceBug& bug, findings::Finding& finding) {
+  auto barrier = bug.barriers.empty() ? barrier_of_others(facts, worst_of(facts, bug)) : std::nullopt;
+  if (!barrier) return;
+  const auto& call = facts.collectives.calls[*barrier];
+  std::string group = group_of(facts, *barrier);
+  finding.advice += fmt::format(" The barrier between the two{} is one of {} only.",
+                                at(facts.places.of(call.event)), group);
+  findings::Evidence told =
+      evidence_of(facts.job, facts.collectives, call,
+                  fmt::format("{}: a barrier of {} only", to_text(call.signature), group));
+  auto later = std::find_if(finding.evidence.begin(), finding.evidence.end(),
+                            [&](const findings::Evidence& other) { return other.t_ns > told.t_ns; });
+  finding.evidence.insert(later, std::move(told));
 }
 
 std::vector<findings::Evidence> tell_accesses(const Facts& facts, const RaceBug& bug) {
@@ -156,8 +192,10 @@ findings::Order tell_order(const Facts& facts, const FileRace& race) {
   const FileEvent& use = event_of(facts, race.use);
   bool removed = patterns::removes(race);
   std::string changed = fmt::format(
-      "rank {} {} {} {}", change.rank, removed ? changing(facts, race.change, {0}) : "changes",
-      path_of(facts, change), removed ? "at " + seconds(change.begin_ns) : "until " + seconds(change.end_ns));
+      "rank {} {} {} {}", change.rank,
+      removed || race.change.kind == AccessKind::kMake ? changing(facts, race.change, {0}) : "changes",
+      path_of(facts, race.change),
+      removed ? "at " + seconds(change.begin_ns) : "until " + seconds(change.end_ns));
   std::string used = fmt::format("rank {} {} {} at {}", use.rank, using_it(facts, race.use, {0}),
                                  removed ? path_of(facts, race) : "it", seconds(use.begin_ns));
   if (removed && use.begin_ns < change.begin_ns)
@@ -205,6 +243,7 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
     times.emplace(event_of(facts, race->use).rank, opening_of(facts, race->use).name);
   finding.count = times.size();
   finding.evidence = tell_accesses(facts, bug);
+  finding.shown = finding.evidence.size() - (bug.barriers.empty() ? 1 : 3);  // the change and the barriers
   finding.order.push_back(tell_order(facts, worst));
   finding.key = fmt::format("{} against {}", bug.use_place, bug.change_place);
   if (bug.use_place.empty() && bug.change_place.empty()) finding.key = facts.names.paths[*bug.names.begin()];
@@ -288,6 +327,7 @@ void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& o
     finding.slug = kind.slug;
     finding.title = describe_race(facts, bug) + kind.why;
     finding.advice = kind.advice;
+    tell_barrier_of_others(facts, bug, finding);
     outcome.findings.push_back(std::move(finding));
   }
   add_race_coverage(facts, kind, outcome);

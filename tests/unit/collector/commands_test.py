@@ -308,6 +308,28 @@ q 1.1 +0.01 read file=1 bytes=1M next=1M
     assert "  ranks     0, 1\n" in ddpscope("report", named).stdout
 
 
+def missing_barrier(name, world, folder):
+    golden = Path(__file__).parents[2] / "golden/missing-barrier" / name
+    trace = compile_trace(f"let W = {world}\n" + golden.read_text(), folder / golden.stem)
+    (finding,) = json.loads(ddpscope("report", trace, "--format", "json").stdout)["findings"]
+    return finding
+
+
+def test_a_barrier_of_another_group_is_told(tmp_path):
+    finding = missing_barrier("speaks-subgroup-only.txt", 4, tmp_path)
+    assert finding["advice"].endswith(" The barrier between the two is one of ranks 0, 1 and 2 only.")
+    assert [step["rank"] for step in finding["evidence"]] == [0, 0, 3]
+    assert finding["evidence"][1]["detail"] == "all-reduce of 1 float32 (sum): a barrier of ranks 0, 1 and 2 only"
+    assert "is one of" not in missing_barrier("speaks-forgotten.txt", 4, tmp_path)["advice"]
+
+
+def test_a_name_that_was_missed_is_told_though_it_came_by_a_rename(tmp_path):
+    finding = missing_barrier("speaks-missed-before-renamed.txt", 2, tmp_path)
+    assert finding["evidence"][0]["file"] == "/data/train.csv"
+    assert finding["evidence"][0]["detail"] == "renames /data/train.csv.tmp to it"
+    assert finding["order"]["last_before"] == "rank 0 makes /data/train.csv until 1.531 s"
+
+
 def test_the_first_pair_that_is_left_unjudged_has_a_place(tmp_path):
     golden = Path(__file__).parents[2] / "golden" / "missing-barrier" / "silent-queue.txt"
     report = json.loads(ddpscope("report", compile_trace(golden.read_text(), tmp_path / "t"), "--format", "json").stdout)
