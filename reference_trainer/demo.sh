@@ -51,7 +51,7 @@ PYTHON
 # demo NAME [FAULT]: one run, both reports, what was found; fails unless the findings are as expected.
 demo() {
   local name=$1 fault=("${@:2}") trace=$out/$1.trace job=0 report=0
-  printf '\n== %s, %d ranks\n' "$name" "$ranks"
+  printf '== %s, %d ranks\n' "$name" "$ranks"
   rm -rf -- "$trace" "$out/$name.job"
   timeout 300 "$bin/ddpscope" run --cpu -o "$trace" -- \
     "$bin/reference_trainer" --ranks "$ranks" --workdir "$out/$name.job" ${fault[0]:+--fault "${fault[0]}"} >"$out/$name.log" 2>&1 || job=$?
@@ -68,12 +68,13 @@ demo() {
 }
 
 wrong=()
+echo  # each report ends with an empty line
 demo healthy || wrong+=(healthy)
 for fault in "${faults[@]}"; do
   demo "$fault" "$fault" || wrong+=("$fault")
 done
 
-printf '\ntraces, reports and logs: %s\n' "$out"
+printf 'traces, reports and logs: %s\n' "$out"
 if [ ${#wrong[@]} -gt 0 ]; then
   echo "verdict: NOT as expected: ${wrong[*]}"
   exit 1
