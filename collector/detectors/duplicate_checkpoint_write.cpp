@@ -115,6 +115,41 @@ std::string describe(const Duplicate& duplicate, WriteOrder worst) {
                                        : "all write the same file";
 }
 
+// Ranks that collide with each other, those of the worst first: colliding numbers make several such sets. One
+// that lies in another says nothing more.
+std::vector<std::set<std::int32_t>> colliding_sets(const Bug& bug, const Duplicate& worst) {
+  std::vector<std::set<std::int32_t>> sets = {ranks_of(worst)};
+  auto lies_in = [](const std::set<std::int32_t>& one, const std::set<std::int32_t>& other) {
+    return std::includes(other.begin(), other.end(), one.begin(), one.end());
+  };
+  for (const Duplicate& duplicate : bug.duplicates) {
+    std::set<std::int32_t> own = ranks_of(duplicate);
+    if (std::any_of(sets.begin(), sets.end(), [&](const auto& known) { return lies_in(own, known); }))
+      continue;
+    std::erase_if(sets, [&](const auto& known) { return lies_in(known, own); });
+    sets.push_back(std::move(own));
+  }
+  return sets;
+}
+
+// "ranks 0 and 2 all write the same file, as do ranks 1 and 3"
+std::string describe_sets(const Bug& bug, const Duplicate& worst) {
+  constexpr std::size_t kMostTold = 4;
+  std::string text;
+  std::size_t told = 0;
+  auto sets = colliding_sets(bug, worst);
+  for (const auto& ranks : sets) {
+    std::string listed = list_ranks({ranks.begin(), ranks.end()});
+    if (told == 0)
+      text = fmt::format("{} {}", listed, describe(worst, worst.order));
+    else if (told < kMostTold)
+      text += (told == 1 ? ", as do " : ", and ") + listed;
+    ++told;
+  }
+  if (sets.size() > kMostTold) text += fmt::format(", and {} more such sets", sets.size() - kMostTold);
+  return text;
+}
+
 void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   const Duplicate* worst = &bug.duplicates.front();
   findings::Finding finding;
@@ -135,9 +170,8 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   finding.ranks.assign(ranks.begin(), ranks.end());
   finding.count = bug.duplicates.size();
   finding.cost.bytes_per_step = steps ? wasted / steps : 0;
-  finding.title =
-      fmt::format("{} {}{}: {} bytes too many", list_ranks(finding.ranks), describe(*worst, worst->order),
-                  at(facts.places.of(worst->writers.front()->open)), wasted);
+  finding.title = fmt::format("{}{}: {} bytes too many", describe_sets(bug, *worst),
+                              at(facts.places.of(worst->writers.front()->open)), wasted);
   finding.advice = worst->same_file ? "Let one rank write: `if rank == 0: save(...)`, to a temporary name "
                                       "that is then renamed, and a barrier after it."
                                     : "Let one rank write the common state; only what differs from rank to "
