@@ -24,6 +24,7 @@ std::optional<FileEvent> MissedFolders::look(const FileEvent& attempt) {
   look.device = look.inode = 0;  // of what was made
   look.flags = O_DIRECTORY;
   look.opening = 0;
+  look.aside = false;
   return look;
 }
 
