@@ -61,7 +61,7 @@ struct Membership {
 struct Process {
   trace::TraceFile file;
   std::uint32_t host = 0;
-  std::int32_t parent = -1;  // index of the process that made it, if that was recorded
+  std::int32_t parent = -1;  // index of the process that made it; if that has no trace, why (makers.h)
   Role role = Role::kOther;
   std::int32_t rank = -1;  // that it is, or works for; the lowest where it holds several
   const char* rank_source = "";

@@ -1,6 +1,7 @@
 // Which processes belong together.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -157,9 +158,11 @@ void link_parents(std::vector<Process>& processes) {
     const trace::FileHeader& h = process.header();
     process.parent = latest_before(process_key(h.host_id, h.pid, h.start_time), i);
     if (process.parent < 0) process.parent = latest_before(parent_key(process), i);
-    // A parent that recorded its own first call only after the child's.
+    // A parent that recorded its own first call only after the child's: its first program that did.
     std::vector<std::int32_t>& late = by_key[parent_key(process)];
-    if (process.parent < 0 && !late.empty() && late.front() != i) process.parent = late.front();
+    auto first = std::min_element(late.begin(), late.end(),
+                                  [&](std::int32_t a, std::int32_t b) { return opened(a) < opened(b); });
+    if (process.parent < 0 && first != late.end() && *first != i) process.parent = *first;
   }
 }
 

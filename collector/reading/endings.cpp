@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "collector/model/makers.h"
 #include "collector/reading/generations.h"
 
 namespace ddpscope::reading {
@@ -95,7 +96,7 @@ bool may_be_a_run(const Process& process) {
 
 }  // namespace
 
-void take_endings(std::vector<Process>& processes) {
+Watched take_endings(std::vector<Process>& processes) {
   Endings endings;
   std::vector<Process> runs;  // kept until the end: what was taken refers to their strings
   std::vector<Process> others;
@@ -110,6 +111,21 @@ void take_endings(std::vector<Process>& processes) {
         told != endings.told_by_run.end())
       process.told_ticks = told->second;
     kills.tell(process);
+  }
+  Watched watched;
+  for (const auto& [run, ticks] : endings.of_run)
+    watched.runs.emplace(std::get<0>(run), std::string(std::get<1>(run)));
+  for (const auto& [process, ticks] : endings.of_process) watched.processes.insert(process);
+  return watched;
+}
+
+void tell_missing_makers(const Watched& watched, std::vector<Process>& processes) {
+  for (Process& process : processes) {
+    if (process.parent >= 0) continue;
+    const trace::FileHeader& h = process.header();
+    bool told = watched.runs.contains({h.host_id, std::string(run_of(process))});
+    bool recorded = watched.processes.contains({h.host_id, h.parent_pid, h.parent_start_time});
+    process.parent = recorded ? model::kMakerMissing : told ? model::kMakerNotRecorded : model::kMakerUnknown;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "collector/model/makers.h"
 #include "collector/reading/generations.h"
 
 namespace ddpscope::reading {
@@ -79,6 +80,13 @@ bool has_better_claim(const std::vector<Process>& processes, std::size_t a, std:
   return processes[a].header().start_time < processes[b].header().start_time;
 }
 
+// The same process, before it became another program (exec).
+bool became(const Process& earlier, const Process& later) {
+  const trace::FileHeader &a = earlier.header(), &b = later.header();
+  return a.host_id == b.host_id && a.pid == b.pid && a.start_time == b.start_time &&
+         a.opened.ticks < b.opened.ticks;
+}
+
 // What came later on the same host with the same number was started by the rank, if only by way of a shell
 // that left no trace (os.system).
 bool came_later(const Process& process, const Process& rank) {
@@ -98,7 +106,8 @@ void settle_claims(std::vector<Process>& processes) {
                      (winner.parent >= 0 && winner.parent == loser.parent) || came_later(loser, winner);
       bool both_joined = !winner.memberships.empty() && !loser.memberships.empty();
       if (both_joined || !has_better_claim(processes, a, b)) continue;
-      loser.role = descends_from(processes, a, b) ? Role::kLauncher : related ? Role::kWorker : Role::kOther;
+      bool launched = descends_from(processes, a, b) && !became(loser, winner);
+      loser.role = launched ? Role::kLauncher : related ? Role::kWorker : Role::kOther;
     }
   }
 }
@@ -204,19 +213,62 @@ void find_orphans(std::vector<Process>& processes, std::int32_t world) {
   }
 }
 
-void attach_the_rest(std::vector<Process>& processes) {
+// A process whose maker's trace is missing, though it left one: if that started no other rank, it was the
+// rank itself, and this one works for it.
+void find_orphans_of_missing(std::vector<Process>& processes) {
+  auto siblings = [](const Process& a, const Process& b) {
+    return a.header().host_id == b.header().host_id && a.header().parent_pid == b.header().parent_pid &&
+           a.header().parent_start_time == b.header().parent_start_time;
+  };
+  for (Process& process : processes) {
+    bool orphan = process.parent == model::kMakerMissing && process.memberships.empty();
+    if (process.role != Role::kRank || !orphan) continue;
+    bool beside_others = std::any_of(processes.begin(), processes.end(), [&](const Process& other) {
+      return other.rank >= 0 && other.rank != process.rank && siblings(other, process);
+    });
+    if (!beside_others) process.role = Role::kWorker;
+  }
+}
+
+// Of each process the rank that it is or, by exec, becomes: index, -1 for none.
+std::vector<std::int32_t> find_ranks_to_be(const std::vector<Process>& processes) {
+  auto key = [](const Process& process) {
+    const trace::FileHeader& h = process.header();
+    return std::tuple(h.host_id, h.pid, h.start_time);
+  };
+  std::map<decltype(key(processes.front())), std::int32_t> ranks;
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    if (processes[i].role == Role::kRank) ranks[key(processes[i])] = static_cast<std::int32_t>(i);
+  std::vector<std::int32_t> to_be(processes.size(), -1);
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    if (processes[i].role != Role::kRank) continue;
-    for (std::size_t j = 0; j < processes.size(); ++j) {
-      if (processes[j].role == Role::kRank) continue;
-      if (descends_from(processes, i, j) && processes[j].role == Role::kOther)
-        processes[j].role = Role::kLauncher;
-      if (!descends_from(processes, j, i)) continue;
-      processes[j].role = Role::kWorker;
-      processes[j].rank = processes[i].rank;
-      processes[j].attempt = processes[i].attempt;
+    auto rank = ranks.find(key(processes[i]));
+    if (rank == ranks.end()) continue;
+    auto index = static_cast<std::size_t>(rank->second);
+    if (index == i || became(processes[i], processes[index])) to_be[i] = rank->second;
+  }
+  return to_be;
+}
+
+// Works for the nearest rank above it, which may not have begun its program yet.
+void attach_the_rest(std::vector<Process>& processes) {
+  std::vector<std::int32_t> to_be = find_ranks_to_be(processes);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (processes[i].role == Role::kRank) continue;
+    auto at = static_cast<std::int32_t>(i);
+    for (std::size_t steps = 0; at >= 0 && steps <= processes.size(); ++steps) {
+      if (std::int32_t rank = to_be[static_cast<std::size_t>(at)]; rank >= 0) {
+        processes[i].role = Role::kWorker;
+        processes[i].rank = processes[static_cast<std::size_t>(rank)].rank;
+        processes[i].attempt = processes[static_cast<std::size_t>(rank)].attempt;
+        break;
+      }
+      at = processes[static_cast<std::size_t>(at)].parent;
     }
   }
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    for (std::size_t j = 0; processes[i].role == Role::kRank && j < processes.size(); ++j)
+      if (processes[j].role == Role::kOther && descends_from(processes, i, j))
+        processes[j].role = Role::kLauncher;
   for (Process& process : processes)
     if (process.role == Role::kLauncher || process.role == Role::kOther) process.rank = -1;
 }
@@ -266,6 +318,7 @@ void identify(Job& job) {
   if (!named) rank_by_start(job.processes);
   settle_claims(job.processes);
   find_orphans(job.processes, job.world_size);
+  find_orphans_of_missing(job.processes);
   attach_the_rest(job.processes);
 }
 

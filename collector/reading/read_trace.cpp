@@ -178,9 +178,10 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
     tell_damage(process.file, reading.errors);
     take_census(process);
   }
-  take_endings(job.processes);
+  Watched watched = take_endings(job.processes);
   if (job.processes.empty()) return reading.errors.empty() ? no_trace_in(trace) : reading.errors.front();
   link_parents(job.processes);
+  tell_missing_makers(watched, job.processes);
   complete_environments(job.processes);
   Components components = find_components(job.processes);
   leave_out_damaged_jobs(job, components);

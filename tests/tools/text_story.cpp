@@ -76,9 +76,9 @@ class StoryReader {
       const Word& word = line.words[i];
       if (!word.has_key()) throw Mistake{"'" + word.text + "' is not KEY=VALUE"};
       if (!set_process(process, word, environment))
-        throw Mistake{
-            "a process has no '" + word.key + "'",
-            "rank world host pid parent start until ring fold, or an environment variable in capitals"};
+        throw Mistake{"a process has no '" + word.key + "'",
+                      "rank world host pid parent parent_pid start opened until ring fold, or an environment "
+                      "variable in capitals"};
     }
     process.identity.clock = hosts_[process.identity.host];
     for (const Word& word : environment) add_setting(process, line.number, word);
@@ -103,8 +103,12 @@ class StoryReader {
       const ScribeIdentity& parent = selected(text).front()->identity;
       identity.parent_pid = parent.pid;
       identity.parent_start_ns = parent.start_ns;
+    } else if (key == "parent_pid") {
+      identity.parent_pid = static_cast<std::int32_t>(parse_integer(text));
     } else if (key == "start") {
       identity.start_ns = parse_seconds(text);
+    } else if (key == "opened") {
+      identity.opened_ns = parse_seconds(text);
     } else if (key == "until") {
       process.until_ns = parse_seconds(text);
     } else if (key == "ring") {
@@ -120,8 +124,8 @@ class StoryReader {
   static void add_setting(Process& process, int line, const Word& word) {
     Event event{line,
                 1,
-                process.identity.start_ns,
-                process.identity.start_ns,
+                process.identity.began_ns(),
+                process.identity.began_ns(),
                 trace::find_call(static_cast<std::uint16_t>(trace::Call::environment)),
                 {},
                 0,

@@ -59,7 +59,7 @@ Result<std::unique_ptr<TraceScribe>> TraceScribe::create(const std::filesystem::
   scribe->file_ = std::make_unique<trace::FileWriter>();
   scribe->clock_ = identity.clock;
   scribe->folds_ = identity.folds;
-  now = identity.clock.tuple(identity.start_ns);
+  now = identity.clock.tuple(identity.began_ns());
   trace::Clock clock{trace::ClockKind::kMonotonicNs, 1'000'000'000, [] { return now; }};
   if (!scribe->file_->open(folder.c_str(), full_identity(identity), clock, identity.ring_bytes, false))
     return Error{"cannot create a trace file", folder.string(), "is the folder writable?"};

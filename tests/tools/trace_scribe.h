@@ -30,9 +30,12 @@ struct ScribeIdentity {
   std::int32_t parent_pid = 0;
   std::int64_t start_ns = 0;         // when the process began
   std::int64_t parent_start_ns = 0;  // likewise
+  std::int64_t opened_ns = -1;       // when it began its file; less than 0: at its start
   HostClock clock;
   std::uint64_t ring_bytes = trace::kDefaultRingBytes;
   bool folds = false;  // collectives are written as regular calls
+
+  std::int64_t began_ns() const { return opened_ns < 0 ? start_ns : opened_ns; }  // its file
 };
 
 // Makes the folder if it is missing. What is wrong, if it cannot be made or holds traces already.

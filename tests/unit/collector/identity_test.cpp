@@ -128,6 +128,42 @@ python 0.2 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=1
   EXPECT_EQ(by_pid(*reading, 9).role, Role::kLauncher);
 }
 
+// By exec: pid and start are the same.
+TEST(Identity, AWrapperThatBecomesTheRankWorksForIt) {
+  Recorded trace(R"(
+process python pid=10 opened=2 rank=0 world=1
+process shell pid=10 opened=0.1 rank=0 world=1
+process touch pid=11 start=1 parent=shell rank=0 world=1
+shell 0.1 +0.1 open path=log flags=wronly|creat file=1
+touch 1.1 +0.1 open path=done flags=wronly|creat file=1
+python 2.2 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  for (const Process& process : reading->job.processes) {
+    bool joined = !process.memberships.empty();
+    EXPECT_EQ(process.role, joined ? Role::kRank : Role::kWorker);
+    EXPECT_EQ(process.rank, 0);
+  }
+}
+
+// `ddpscope run` saw that its maker left a trace; that made no other rank.
+TEST(Identity, AWorkerWhoseMakerIsMissingIsNoRank) {
+  Recorded trace(R"(
+process run pid=1
+process a pid=11 rank=1 world=2 MASTER_ADDR=h MASTER_PORT=1
+process w pid=12 parent_pid=10 start=1 rank=0 world=2 MASTER_ADDR=h MASTER_PORT=1
+run 0 +9 job_watched
+run 8 +0 process_ended pid=10 start_time=100000
+a 0.1 +0.1 connect inode=1
+w 1.2 +0.1 open path=sample flags=wronly|creat file=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok());
+  EXPECT_EQ(by_pid(*reading, 12).role, Role::kWorker);
+  EXPECT_EQ(reading->job.ranks(), std::vector<std::int32_t>{1});
+}
+
 TEST(Identity, TheLastAttemptIsAnalysed) {
   Recorded trace(R"(
 process a pid=10 rank=0 world=1 TORCHELASTIC_RUN_ID=job TORCHELASTIC_RESTART_COUNT=0
