@@ -35,8 +35,15 @@ class ProcessEdges {
           {Operation::kFork, Operation::kSpawn, Operation::kExecute, Operation::kWaitChild, Operation::kKill},
           [&](model::EventPlace place, const Record& record) { see(place, record); });
     for (std::uint32_t child = 0; child < job_.processes.size(); ++child)
-      if (!linked_.count(child)) link_unseen(child);
-    add_unseen_children(job_, judged_, unseen_children(), graph_);
+      if (!linked_.count(child)) {
+        link_unseen(child);
+        link_unseen_wait(child);
+      }
+    std::vector<UnseenWork> unseen = unseen_children();
+    for (std::uint32_t child = 0; child < job_.processes.size(); ++child)
+      if (made_by_unseen(child)) unseen.push_back(unseen_maker(child));
+    add_wrappers(unseen);
+    add_unseen_work(job_, judged_, unseen, graph_);
   }
 
  private:
@@ -45,6 +52,7 @@ class ProcessEdges {
   struct Beginning {
     std::int64_t ns;
     std::string_view program;  // empty: that of the parent, or not told
+    Span call;
   };
   // A wait that told of a child's end.
   struct Ending {
@@ -100,17 +108,18 @@ class ProcessEdges {
     auto call = trace::payload_of<trace::payload::Process>(record);
     Span own = span(place, record);
     if (call.pid > 0) {
-      made_[{job_.processes[process_].host, call.pid}].push_back({own.begin_ns, text(call.path)});
+      made_[{job_.processes[process_].host, call.pid}].push_back({own.begin_ns, text(call.path), own});
       if (auto child = file_of(call.pid, own.begin_ns, true)) link(graph_.before(own), *child);
       return;
     }
     // The pid of a shell is not told: it began within the call.
     for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
       const Process& child = job_.processes[i];
-      bool own_child = child.parent == static_cast<std::int32_t>(process_);
+      bool own_child = child.parent == static_cast<std::int32_t>(process_) || by_a_shell_of(process_, i);
       if (!own_child || child.first_ns < own.begin_ns || child.first_ns > own.end_ns) continue;
       link(graph_.before(own), i);
-      if (waits_itself(record)) graph_.edge(graph_.end_of_process(i), graph_.after(own), EdgeKind::kProcess);
+      if (waits_itself(record) && child.last_ns <= own.end_ns && !leaves_behind(text(call.path)))
+        graph_.edge(graph_.end_of_process(i), graph_.after(own), EdgeKind::kProcess);
     }
     // Most shells record nothing, whatever they wait for, and it is not known which programs they run.
     if (waits_itself(record)) endings_.push_back({process_, 0, own});
@@ -128,7 +137,7 @@ class ProcessEdges {
       link(graph_.before(own), *program);
     else
       replaced_unseen_[process_] = {own.begin_ns,
-                                    text(trace::payload_of<trace::payload::Process>(record).path)};
+                                    text(trace::payload_of<trace::payload::Process>(record).path), own};
   }
 
   void awaited(model::EventPlace place, const Record& record) {
@@ -141,8 +150,8 @@ class ProcessEdges {
       graph_.edge(graph_.end_of_process(*child), graph_.after(own), EdgeKind::kProcess);
   }
 
-  std::vector<UnseenChild> unseen_children() const {
-    std::vector<UnseenChild> unseen;
+  std::vector<UnseenWork> unseen_children() {
+    std::vector<UnseenWork> unseen;
     for (const Ending& ending : endings_) {
       HostPid pid{job_.processes[ending.process].host, ending.pid};
       const Beginning* made = ending.pid ? last_making(pid, ending.told.end_ns) : nullptr;
@@ -152,10 +161,53 @@ class ProcessEdges {
       auto replaced = child ? replaced_unseen_.find(*child) : replaced_unseen_.end();
       if (child && replaced == replaced_unseen_.end()) continue;
       if (child) made = &replaced->second;
-      bool asks_late = made && !made->program.empty() && !is_shell(made->program);
-      unseen.push_back({asks_late ? std::optional(made->ns) : std::nullopt, ending.told});
+      unseen.push_back({asks_from(made), ending.told.end_ns, graph_.after(ending.told), ending.told.thread});
     }
     return unseen;
+  }
+
+  static std::optional<std::int64_t> asks_from(const Beginning* made) {
+    bool asks_late = made && !made->program.empty() && !is_shell(made->program);
+    return asks_late ? std::optional(made->ns) : std::nullopt;
+  }
+
+  // No program that becomes a rank later: whatever starts ranks makes that.
+  bool made_by_unseen(std::uint32_t process) const {
+    const Process& own = job_.processes[process];
+    if (own.role != model::Role::kWorker || own.parent >= 0) return false;
+    const std::vector<std::uint32_t>& programs = by_pid_.at({own.host, own.header().pid});
+    return std::none_of(programs.begin(), programs.end(), [&](std::uint32_t program) {
+      const Process& other = job_.processes[program];
+      return other.role == model::Role::kRank && other.header().start_time == own.header().start_time;
+    });
+  }
+
+  // Of a shell that left no trace, started by a call that does not tell its pid.
+  bool by_a_shell_of(std::uint32_t process, std::uint32_t child) const {
+    const Process &caller = job_.processes[process], &own = job_.processes[child];
+    return made_by_unseen(child) && own.host == caller.host && own.rank == caller.rank;
+  }
+
+  // Whether the shell lets a command run on in the background: an `&` that is neither half of `&&` nor part
+  // of a redirection.
+  static bool leaves_behind(std::string_view command) {
+    for (std::size_t at = command.find('&'); at < command.size(); at = command.find('&', at + 1)) {
+      std::string_view after = command.substr(at + 1), before = command.substr(0, at);
+      if (after.starts_with('&'))
+        ++at;
+      else if (!after.starts_with('>') && !before.ends_with('>') && !before.ends_with('<'))
+        return true;
+    }
+    return false;
+  }
+
+  // The child comes after the making of its maker. What that one waited for in between, nobody knows; what it
+  // waits for later the wait for its own end tells.
+  UnseenWork unseen_maker(std::uint32_t child) {
+    const Process& process = job_.processes[child];
+    const Beginning* made = last_making({process.host, process.header().parent_pid}, process.first_ns);
+    if (made) graph_.edge(graph_.before(made->call), graph_.start_of_process(child), EdgeKind::kProcess);
+    return {asks_from(made), process.first_ns, graph_.start_of_process(child)};
   }
 
   // sh, bash, zsh, ssh: they do what a script says. What that asks for may have been there already, and it
@@ -203,6 +255,60 @@ class ProcessEdges {
     for (std::uint16_t thread : threads_of(static_cast<std::uint32_t>(parent)))
       graph_.edge(graph_.moment({static_cast<std::uint32_t>(parent), thread}, job_.processes[child].first_ns),
                   graph_.start_of_process(child), EdgeKind::kProcess, Trust::kUnseen);
+  }
+
+  // Shells that become ranks wait by programs that leave no trace (grep, sleep), and have none themselves if
+  // they do nothing else. Ranks are started alike: where one was such a shell, the others may have been, too.
+  void add_wrappers(std::vector<UnseenWork>& unseen) {
+    std::map<std::uint32_t, std::optional<std::uint32_t>> earlier;  // of each rank its first program
+    bool any_shell = false;
+    for (std::uint32_t rank = 0; rank < job_.processes.size(); ++rank) {
+      if (job_.processes[rank].role != model::Role::kRank) continue;
+      std::optional<std::uint32_t>& first = earlier[rank];
+      first = first_program(rank);
+      any_shell = any_shell || (first && was_shell(*first));
+    }
+    if (!any_shell) return;
+    for (const auto& [rank, first] : earlier) {
+      const Process& own = job_.processes[rank];
+      if (!first) {
+        unseen.push_back({std::nullopt, own.first_ns, graph_.start_of_process(rank), {}, own.rank});
+      } else if (was_shell(*first)) {
+        std::int64_t opened_ns = job_.time_ns(*first, job_.processes[*first].header().opened.ticks);
+        for (std::uint16_t thread : threads_of(*first))
+          unseen.push_back(
+              {std::nullopt, opened_ns, graph_.moment({*first, thread}, opened_ns), {}, own.rank});
+      }
+    }
+  }
+
+  // That a process was before it became this one.
+  std::optional<std::uint32_t> first_program(std::uint32_t process) const {
+    const Process& own = job_.processes[process];
+    for (std::uint32_t other : by_pid_.at({own.host, own.header().pid}))
+      if (job_.processes[other].header().start_time == own.header().start_time)
+        return other == process ? std::nullopt : std::optional(other);
+    return std::nullopt;
+  }
+
+  bool was_shell(std::uint32_t process) const {
+    const std::vector<std::string_view>& words = job_.processes[process].arguments;
+    return !words.empty() && is_shell(words.front());
+  }
+
+  // Before a process has a file it records neither forks nor waits: it may have waited for this child, also
+  // as the program that it was before.
+  void link_unseen_wait(std::uint32_t child) {
+    if (job_.processes[child].parent < 0) return;
+    auto parent = static_cast<std::uint32_t>(job_.processes[child].parent);
+    const Process& maker = job_.processes[parent];
+    if (maker.header().pid != job_.processes[child].header().parent_pid)
+      return;  // what it was before it exec'd
+    std::int64_t opened_ns = job_.time_ns(parent, maker.header().opened.ticks);
+    if (job_.processes[child].last_ns > opened_ns) return;
+    for (std::uint16_t thread : threads_of(parent))
+      graph_.edge(graph_.end_of_process(child), graph_.moment({parent, thread}, opened_ns),
+                  EdgeKind::kProcess, Trust::kUnseen);
   }
 
   const Job& job_;

@@ -1,4 +1,4 @@
-// One pass over the records of each judged thread, whatever the number of children.
+// One pass over the records of each judged thread, whatever the number of such processes.
 #include "collector/ordering/unseen_children.h"
 
 #include <algorithm>
@@ -26,19 +26,20 @@ bool any_between(const std::vector<std::int64_t>& moments, std::int64_t from_ns,
 
 }  // namespace
 
-void add_unseen_children(const model::Job& job, const std::vector<ThreadId>& judged,
-                         const std::vector<UnseenChild>& children, Graph& graph) {
-  bool by_time = std::any_of(children.begin(), children.end(),
-                             [](const UnseenChild& child) { return child.from_ns.has_value(); });
+void add_unseen_work(const model::Job& job, const std::vector<ThreadId>& judged,
+                     const std::vector<UnseenWork>& unseen, Graph& graph) {
+  bool by_time = std::any_of(unseen.begin(), unseen.end(),
+                             [](const UnseenWork& work) { return work.from_ns.has_value(); });
   for (ThreadId thread : judged) {
     std::vector<std::int64_t> moments;
     if (by_time) moments = find_moments(job, thread);
-    for (const UnseenChild& child : children) {
-      if (thread == child.told.thread) continue;
-      if (child.from_ns && !any_between(moments, *child.from_ns, child.told.end_ns)) continue;
+    for (const UnseenWork& work : unseen) {
+      const model::Process& process = job.processes[thread.process];
+      if (thread == work.by || process.first_ns >= work.until_ns) continue;
+      if (process.rank >= 0 && process.rank == work.started_by) continue;
+      if (work.from_ns && !any_between(moments, *work.from_ns, work.until_ns)) continue;
       // Two that are told at the same time do not tell each other.
-      graph.edge(graph.up_to(thread, child.told.end_ns - 1), graph.after(child.told), EdgeKind::kProcess,
-                 Trust::kUnseen);
+      graph.edge(graph.up_to(thread, work.until_ns - 1), work.told, EdgeKind::kProcess, Trust::kUnseen);
     }
   }
 }

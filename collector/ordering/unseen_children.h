@@ -1,4 +1,4 @@
-// Children that left no trace: what they waited for, nobody knows.
+// Processes that left no trace: what they waited for, nobody knows.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,14 +8,17 @@
 
 namespace ddpscope::ordering {
 
-struct UnseenChild {
+struct UnseenWork {
   std::optional<std::int64_t> from_ns;  // it waited for nothing that was done before, if that is known
-  Span told;                            // the wait that told of its end
+  std::int64_t until_ns;                // when it had waited
+  Node told;                            // what comes after it: the return of a wait, the start of a child
+  std::optional<ThreadId> by{};         // whose wait it is
+  std::int32_t started_by = -1;         // the rank whose own processes come after `told`
 };
 
-// What a judged thread had done by the child's end may come before the return of the wait, unless it did
-// nothing at all from `from_ns` on: then the child did not wait for it.
-void add_unseen_children(const model::Job& job, const std::vector<ThreadId>& judged,
-                         const std::vector<UnseenChild>& children, Graph& graph);
+// What a judged thread had done by `until_ns` may come before `told`, unless it did nothing at all from
+// `from_ns` on: then that process did not wait for it.
+void add_unseen_work(const model::Job& job, const std::vector<ThreadId>& judged,
+                     const std::vector<UnseenWork>& unseen, Graph& graph);
 
 }  // namespace ddpscope::ordering
