@@ -26,10 +26,10 @@ void each_use(const model::Job& job, const trace::OperationSet& operations, See 
 std::int64_t moment_of(const ExchangeUse& use) { return use.tells ? use.call.begin_ns : use.call.end_ns; }
 
 // Who reads them may have waited for any change.
-std::vector<UnseenChild> find_notices(const model::Job& job) {
-  std::vector<UnseenChild> notices;
+std::vector<UnseenWork> find_notices(const model::Job& job, Graph& graph) {
+  std::vector<UnseenWork> notices;
   each_use(job, {Operation::kChangeNotice}, [&](const auto&, const Span& call, const trace::Record&) {
-    notices.push_back({{}, call});
+    notices.push_back(work_told_by({}, call, graph));
   });
   return notices;
 }
@@ -60,7 +60,7 @@ void add_exchange_edges(const model::Job& job, const std::vector<ThreadId>& judg
         told.acquire(graph.after(use.call), Trust::kUnseen);
     }
   }
-  add_unseen_children(job, judged, find_notices(job), graph);
+  add_unseen_work(job, judged, find_notices(job, graph), graph);
 }
 
 }  // namespace ddpscope::ordering

@@ -161,7 +161,7 @@ class ProcessEdges {
       auto replaced = child ? replaced_unseen_.find(*child) : replaced_unseen_.end();
       if (child && replaced == replaced_unseen_.end()) continue;
       if (child) made = &replaced->second;
-      unseen.push_back({asks_from(made), ending.told.end_ns, graph_.after(ending.told), ending.told.thread});
+      unseen.push_back(work_told_by(asks_from(made), ending.told, graph_));
     }
     return unseen;
   }

@@ -66,7 +66,7 @@ class StreamEdges {
     for (const Joint& joint : streams_.joints) join(joint);
     add_store_edges(job_, streams_, graph_);
     add_ending_edges(job_, streams_, graph_);
-    add_unseen_children(job_, judged_, at_other_ends(), graph_);
+    add_unseen_work(job_, judged_, at_other_ends(), graph_);
     pass_on(&StreamEdges::leads_outside, Trust::kAssumed);
     pass_on(&StreamEdges::has_datagrams, Trust::kUnseen);
   }
@@ -183,14 +183,16 @@ class StreamEdges {
 
   // Of pipes and pairs into which nobody recorded has sent: a child that was given the end, and left no
   // trace, has.
-  std::vector<UnseenChild> at_other_ends() const {
-    std::vector<UnseenChild> children;
+  std::vector<UnseenWork> at_other_ends() {
+    std::vector<UnseenWork> children;
     for (const auto& [id, end] : streams_.ends) {
       auto other = end.peer && end.paired_ns ? streams_.ends.find(*end.peer) : streams_.ends.end();
       if (other == streams_.ends.end() || !other->second.sent.empty()) continue;
-      for (const Transfer& received : end.received) children.push_back({end.paired_ns, received.call});
+      for (const Transfer& received : end.received)
+        children.push_back(work_told_by(end.paired_ns, received.call, graph_));
       for (const Span& found : end.found_ended)
-        if (held_only_by(other->second, found.thread.process)) children.push_back({end.paired_ns, found});
+        if (held_only_by(other->second, found.thread.process))
+          children.push_back(work_told_by(end.paired_ns, found, graph_));
     }
     return children;
   }

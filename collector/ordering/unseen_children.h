@@ -16,6 +16,11 @@ struct UnseenWork {
   std::int32_t started_by = -1;         // the rank whose own processes come after `told`
 };
 
+// Of which the return of this call told.
+inline UnseenWork work_told_by(std::optional<std::int64_t> from_ns, const Span& call, Graph& graph) {
+  return {from_ns, call.end_ns, graph.after(call), call.thread};
+}
+
 // What a judged thread had done by `until_ns` may come before `told`, unless it did nothing at all from
 // `from_ns` on: then that process did not wait for it.
 void add_unseen_work(const model::Job& job, const std::vector<ThreadId>& judged,
