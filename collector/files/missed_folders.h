@@ -16,7 +16,9 @@ namespace ddpscope::files {
 class MissedFolders {
  public:
   // In vain this rank tries to make this name.
-  void note(Name name, std::int32_t rank) { missed_.emplace(name, rank); }
+  void note(Name name, std::int32_t rank) {
+    if (name != kNoName) missed_.emplace(name, rank);
+  }
 
   // Calls `touch` for each folder that has a name of its own, and each rank that misses it.
   template <class Touch>

@@ -116,6 +116,11 @@ Watched take_endings(std::vector<Process>& processes) {
   for (const auto& [run, ticks] : endings.of_run)
     watched.runs.emplace(std::get<0>(run), std::string(std::get<1>(run)));
   for (const auto& [process, ticks] : endings.of_process) watched.processes.insert(process);
+  // Several runs into one folder see each other's files, too: these are not missing.
+  for (const Process& run : runs) {
+    const trace::FileHeader& h = run.header();
+    watched.processes.erase({h.host_id, h.pid, h.start_time});
+  }
   return watched;
 }
 
