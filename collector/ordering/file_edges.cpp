@@ -60,6 +60,12 @@ class FileEdges {
     return names && !event.error && event.target != kNoName;
   }
 
+  // Needs the name: who tries to rename or delete a file until it succeeds waits for it (a job, a token).
+  static bool takes(const FileEvent& event) {
+    bool needs = event.operation == Operation::kRename || event.operation == Operation::kUnlink;
+    return needs && event.name != kNoName && (!event.error || event.error == ENOENT);
+  }
+
   // Names for which somebody waited by asking. Others may come late and ask once, or find it at once: as with
   // a wait whose result is there already, they would have waited.
   void find_awaited() {
@@ -71,9 +77,9 @@ class FileEdges {
         if (event.error == EEXIST) refused.insert(maker);
         if (!event.error && refused.contains(maker)) locks_.insert(event.name);
       }
-      if (!is_look(event)) continue;
+      if (!is_look(event) && !takes(event)) continue;
       Looker looker{thread_of(event), event.name};
-      if (is_miss(event)) {
+      if (is_miss(event) || (takes(event) && event.error)) {
         misses[looker] += event.attempts;
       } else if (!event.error) {
         auto missed = misses.find(looker);
@@ -92,13 +98,12 @@ class FileEdges {
     if (event.operation == Operation::kLink && !event.error) follow_removal(event, event.target);
     if (event.operation == Operation::kMakeDirectory && !event.error)
       follow_removal(event, event.name, locks_.contains(event.name) ? Trust::kSeen : Trust::kUnseen);
+    if (takes(event)) see_taking(index);
     if (removes(event)) removed_[event.name] = &event;
     if (!is_look(event)) return;
     Looker looker{thread_of(event), event.name};
     if (is_miss(event)) {
-      Polling& polling = polling_[looker];
-      polling.last_ns = event.begin_ns;
-      polling.events.push_back(index);
+      note_miss(looker, index);
       if (auto removal = removed_.find(event.name); removal != removed_.end())
         may_wait_for(*removal->second, event);
       return;
@@ -112,6 +117,22 @@ class FileEdges {
       follow_maker(index);
       may_wait_for_makers(event);
     }
+    polling_.erase(looker);
+  }
+
+  void note_miss(const Looker& looker, std::size_t index) {
+    Polling& polling = polling_[looker];
+    polling.last_ns = names_.events[index].begin_ns;
+    polling.events.push_back(index);
+  }
+
+  // Besides it changes names, and is judged as that.
+  void see_taking(std::size_t index) {
+    const FileEvent& event = names_.events[index];
+    Looker looker{thread_of(event), event.name};
+    if (event.error) return note_miss(looker, index);
+    end_polling(looker, index);
+    synchronises_[index] = false;
     polling_.erase(looker);
   }
 
@@ -169,7 +190,9 @@ class FileEdges {
         made = *first;  // events are in the order of begin
     }
     if (!made || made->begin_ns > seen.end_ns + job_.clock_error_ns) return;
-    graph_.edge(graph_.through(span_of(*made)), graph_.after(span_of(seen)), EdgeKind::kFile);
+    // What takes the name away does so itself after it was made.
+    Node told = takes(seen) ? graph_.before(span_of(seen)) : graph_.after(span_of(seen));
+    graph_.edge(graph_.through(span_of(*made)), told, EdgeKind::kFile);
     synchronises_[index] = true;
     if (polled == polling_.end()) return;
     for (std::size_t miss : polled->second.events) synchronises_[miss] = true;
