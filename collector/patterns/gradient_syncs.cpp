@@ -34,20 +34,25 @@ class EarlySyncs {
     if (step.captured) return std::nullopt;
     std::uint32_t first = step.end_entry, last = step.end_entry;
     for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i) {
-      if (bytes_of(i) < kLeastBytes) continue;
-      if (first == step.end_entry) first = i;
+      if (!may_share_gradients(i)) continue;
+      if (first == step.end_entry && rank_.entries[i].kind == Kind::kReduction) first = i;
       last = i;
     }
-    if (last == step.end_entry) return std::nullopt;
+    if (first == step.end_entry) return std::nullopt;
     std::uint32_t input = input_behind(step, last);
     if (input == step.end_entry || !is_whole_micro_batch(step, first, input)) return std::nullopt;
     return EarlySync{&step, first, input};
   }
 
  private:
-  std::uint64_t bytes_of(std::uint32_t entry) const {
-    if (rank_.entries[entry].kind != Kind::kReduction) return 0;
-    return matching::bytes_of(collectives_.calls.signature(rank_.entries[entry].call));
+  // Also what is compressed first, and exchanged as bytes. What is handed out, or gathered, are parameters.
+  bool may_share_gradients(std::uint32_t entry) const {
+    if (rank_.entries[entry].call == kNone) return false;
+    const matching::Signature& signature = collectives_.calls.signature(rank_.entries[entry].call);
+    bool hands_out = signature.operation == Operation::kAllGather ||
+                     signature.operation == Operation::kBroadcast ||
+                     signature.operation == Operation::kScatter;
+    return !hands_out && matching::bytes_of(signature) >= kLeastBytes;
   }
 
   std::uint32_t input_behind(const Step& step, std::uint32_t entry) const {
@@ -133,10 +138,8 @@ class Unsynced {
   template <class Visit>
   void for_each_call(Visit&& visit) const {
     for (std::uint32_t call = collectives_.first_of_process[rank_.process];
-         call < collectives_.first_of_process[rank_.process + 1]; ++call) {
-      const CallForm& form = collectives_.calls.form(call);
-      if (model::is_float(form.signature.datatype)) visit(call, form);
-    }
+         call < collectives_.first_of_process[rank_.process + 1]; ++call)
+      visit(call, collectives_.calls.form(call));
   }
 
   bool find_handed_out(Unsynchronised& result) {
@@ -144,6 +147,7 @@ class Unsynced {
     std::map<std::uint32_t, std::uint32_t> largest;
     for_each_call([&](std::uint32_t call, const CallForm& form) {
       if (form.signature.operation != Operation::kBroadcast || form.communicator == kNone) return;
+      if (!model::is_float(form.signature.datatype)) return;
       if (collectives_.communicators[form.communicator].size < 2) return;
       if (collectives_.calls.begin_ns(call) >= updates_.front()) return;
       values[form.communicator] += form.signature.count;

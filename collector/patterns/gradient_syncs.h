@@ -35,8 +35,8 @@ struct Unsynchronised {
 
 // Evidence of data parallelism: floating-point values, 1,024 at least, that one root of a communicator handed
 // out before the first step. Nothing for a rank that reduces in a tenth of its steps or more, or that moves
-// 1,024 values at a time, or half of what was handed out, within every thousand steps: it averages parameters
-// (Local SGD), hands on activations (pipelines) or is given new weights.
+// 1,024 values of any type at a time, or half of what was handed out, within every thousand steps: it
+// averages parameters (Local SGD), hands on activations (pipelines) or is given new weights.
 std::optional<Unsynchronised> find_unsynchronised(const matching::Collectives& collectives,
                                                   const RankSteps& rank);
 
