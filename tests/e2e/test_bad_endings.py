@@ -42,13 +42,16 @@ def test_full_disk_while_recording(tmp_path, ranks, seed):
                "--workdir", "out"]
     (tmp_path / "small").mkdir()
     script = f"""mount -t tmpfs -o size={kib}k tmpfs small && "$@"; code=$?
-    {ddpscope.DDPSCOPE} report small/trace --format json -o report.json || exit 99
+    {ddpscope.DDPSCOPE} report small/trace --format json -o report.json; echo "judged: $?" >&2
     {ddpscope.DDPSCOPE} report small/trace -o small/report; echo "report: $?" >&2
     ls -A small >&2
     exit $code"""
     done = ddpscope.start([*OWN_MOUNTS, "sh", "-c", script, "sh", *command], tmp_path)
     assert done.code == 0, done.stderr
     assert "no room for a trace in the folder" in done.stderr and "recording is not complete" in done.stderr
+    # With room for one rank only nothing can be judged: then an error says so, after the report.
+    nothing_judged = "error: small/trace: nothing could be judged" in done.stderr
+    assert f"judged: {2 if nothing_judged else 0}\n" in done.stderr, done.stderr
     report = json.loads((tmp_path / "report.json").read_text())
     assert_nobody_accused(report)
     assert report["job"]["dropped"] > 0
