@@ -7,14 +7,15 @@ namespace ddpscope::patterns {
 
 const std::vector<Taken>& PeerNews::taken_by(ordering::ThreadId thread) {
   auto [known, fresh] = taken_.try_emplace(thread);
-  if (!fresh) return known->second;
+  std::vector<Taken>& taken = known->second;
+  if (!fresh) return taken;
   model::for_each_in_time(
       job_.processes[thread.process].file, {trace::Operation::kHandOver},
       [&](model::EventPlace place, const trace::Record& record) {
         if (record.thread == thread.thread && record.stack)
-          known->second.push_back({{thread.process, place}, job_.begin_ns(thread.process, record)});
+          taken.push_back({{thread.process, place}, job_.begin_ns(thread.process, record)});
       });
-  return known->second;
+  return taken;
 }
 
 std::optional<Taken> PeerNews::first_told(ordering::ThreadId thread, std::int64_t from_ns,
