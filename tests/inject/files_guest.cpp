@@ -19,6 +19,8 @@
 
 #include <string>
 
+#include "trap.h"
+
 namespace {
 
 void say(const char* what, long value) {
@@ -338,11 +340,6 @@ void digest() {
   in_pieces("zeros", "", 65536);
 }
 
-struct Trap {
-  const char* name;
-  void (*run)();
-};
-
 constexpr Trap kTraps[] = {{"mode_argument", mode_argument},
                            {"error_numbers", error_numbers},
                            {"folded_writes", folded_writes},
@@ -372,11 +369,8 @@ constexpr Trap kTraps[] = {{"mode_argument", mode_argument},
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  for (const Trap& trap : kTraps)
-    if (strcmp(argv[1], trap.name) == 0) {
-      trap.run();
-      return 0;
-    }
-  return 2;
+  const Trap* trap = find_trap(kTraps, argc, argv);
+  if (!trap) return 2;
+  trap->run();
+  return 0;
 }

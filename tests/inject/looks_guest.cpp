@@ -12,6 +12,8 @@
 
 #include <string>
 
+#include "trap.h"
+
 namespace {
 
 void say(const char* what, long value) {
@@ -79,22 +81,14 @@ void found_by_links() {
   closedir(opendir("folder/inner"));
 }
 
-struct Trap {
-  const char* name;
-  void (*run)();
-};
-
 constexpr Trap kTraps[] = {
     {"asked_for_its_size", asked_for_its_size}, {"times_set", times_set}, {"found_by_links", found_by_links}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  for (const Trap& trap : kTraps)
-    if (strcmp(argv[1], trap.name) == 0) {
-      trap.run();
-      return 0;
-    }
-  return 2;
+  const Trap* trap = find_trap(kTraps, argc, argv);
+  if (!trap) return 2;
+  trap->run();
+  return 0;
 }

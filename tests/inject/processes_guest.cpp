@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "trap.h"
+
 extern char** environ;
 
 namespace {
@@ -359,11 +361,6 @@ void threads() {
   say("joined", strcmp(static_cast<char*>(result), "result"));
 }
 
-struct Trap {
-  const char* name;
-  void (*run)();
-};
-
 constexpr Trap kTraps[] = {{"pair", pair},
                            {"tcp", tcp},
                            {"store", store},
@@ -389,11 +386,8 @@ constexpr Trap kTraps[] = {{"pair", pair},
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  for (const Trap& trap : kTraps)
-    if (strcmp(argv[1], trap.name) == 0) {
-      trap.run();
-      return trap.run == returned ? 11 : 0;
-    }
-  return 2;
+  const Trap* trap = find_trap(kTraps, argc, argv);
+  if (!trap) return 2;
+  trap->run();
+  return trap->run == returned ? 11 : 0;
 }
