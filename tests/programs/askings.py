@@ -8,15 +8,17 @@ from readings import Marker
 class Time(Marker):
     """A file that is there changes its time."""
 
+    asked = "ready"
+
     def __init__(self):
         super().tell(None)
 
     def arguments(self):
-        return [str(os.stat("ready").st_mtime_ns)]
+        return [str(os.stat(self.asked).st_mtime_ns)]
 
-    @staticmethod
-    def wait(before):
-        while os.stat("ready").st_mtime_ns == int(before):
+    @classmethod
+    def wait(cls, before):
+        while os.stat(cls.asked).st_mtime_ns == int(before):
             time.sleep(0.02)
 
 
@@ -43,21 +45,13 @@ class TouchedOpen(Time):
                 time.sleep(0.02)
 
 
-class FolderTime(Marker):
+class FolderTime(Time):
     """Rank 0 publishes a file in a folder, whose time changes."""
 
-    written = "folder/ready"
+    written, asked = "folder/ready", "folder"
 
     def __init__(self):
         os.mkdir("folder")
-
-    def arguments(self):
-        return [str(os.stat("folder").st_mtime_ns)]
-
-    @staticmethod
-    def wait(before):
-        while os.stat("folder").st_mtime_ns == int(before):
-            time.sleep(0.02)
 
 
 class FolderCleared(FolderTime):
