@@ -9,6 +9,7 @@
 
 #include "collector/ordering/losses.h"
 #include "collector/ordering/shared_memory.h"
+#include "collector/ordering/stream_functions.h"
 
 namespace ddpscope::ordering {
 namespace {
@@ -154,6 +155,8 @@ std::string doubt_between(const model::Job& job, const HappensBefore& order, con
   const Span& second = &first == &a ? b : a;
   if (lost_records(job)) return "records were lost, or a process left no trace";
   if (first.end_ns < complete_from_ns(job)) return "records of that time were overwritten";
+  if (!find_stream_function_threads(job, {a.thread, b.thread}).empty())
+    return "a function that was enqueued to a stream uses it, and when that ran shows in no call";
   std::vector<Edge> unseen = WayBack(order.graph(), first, second).unseen();
   if (unseen.empty()) unseen = WayBack(order.graph(), second, first).unseen();
   if (!unseen.empty()) return Words(job, order.graph()).tell(unseen.front());
