@@ -100,11 +100,27 @@ class EarlySyncs {
 
 class Unsynced {
  public:
-  Unsynced(const Collectives& collectives, const RankSteps& rank) : collectives_(collectives), rank_(rank) {
-    for (const auto* steps : {&rank.steps, &rank.unreduced})
+  Unsynced(const Collectives& collectives, const RankSteps& rank) : collectives_(collectives), rank_(rank) {}
+
+  std::optional<Unsynchronised> find() {
+    if (rank_.unreduced.size() < kLeastUpdates || reduces_gradients()) return std::nullopt;
+    for (const auto* steps : {&rank_.steps, &rank_.unreduced})
       for (const Step& step : *steps) updates_.push_back(step.end_ns);
     std::sort(updates_.begin(), updates_.end());
+    auto model = find_handed_out();
+    if (!model) return std::nullopt;
+    std::size_t longest = longest_without_exchange(model->values);
+    if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
+    return Unsynchronised{collectives_.calls.form(model->largest).communicator, model->largest, longest,
+                          in_most_steps([](const Step& step) { return step.captured; }),
+                          in_most_steps([&](const Step& step) { return reads_back(step); })};
   }
+
+ private:
+  struct HandedOut {
+    std::uint64_t values = 0;
+    std::uint32_t largest = kNone;  // call
+  };
 
   // Metrics are reduced now and then; in several steps running, gradients are.
   bool reduces_gradients() const {
@@ -117,24 +133,6 @@ class Unsynced {
     return false;
   }
 
-  std::optional<Unsynchronised> find() {
-    if (rank_.unreduced.size() < kLeastUpdates || reduces_gradients()) return std::nullopt;
-    Unsynchronised result{};
-    if (!find_handed_out(result)) return std::nullopt;
-    std::size_t longest = longest_without_exchange();
-    if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
-    result.updates = longest;
-    std::size_t captured = 0, by_host = 0;
-    for (const Step& step : rank_.unreduced) {
-      captured += step.captured;
-      by_host += reads_back(step);
-    }
-    result.captured = 2 * captured > rank_.unreduced.size();
-    result.by_host = 2 * by_host > rank_.unreduced.size();
-    return result;
-  }
-
- private:
   template <class Visit>
   void for_each_call(Visit&& visit) const {
     for (std::uint32_t call = collectives_.first_of_process[rank_.process];
@@ -142,30 +140,29 @@ class Unsynced {
       visit(call, collectives_.calls.form(call));
   }
 
-  bool find_handed_out(Unsynchronised& result) {
-    std::map<std::uint32_t, std::uint64_t> values;  // by communicator
-    std::map<std::uint32_t, std::uint32_t> largest;
+  // Before the first step, on the communicator through which most went.
+  std::optional<HandedOut> find_handed_out() const {
+    std::map<std::uint32_t, HandedOut> of_communicators;
     for_each_call([&](std::uint32_t call, const CallForm& form) {
-      if (form.signature.operation != Operation::kBroadcast || form.communicator == kNone) return;
-      if (!model::is_float(form.signature.datatype)) return;
-      if (collectives_.communicators[form.communicator].size < 2) return;
-      if (collectives_.calls.begin_ns(call) >= updates_.front()) return;
-      values[form.communicator] += form.signature.count;
-      auto [known, fresh] = largest.try_emplace(form.communicator, call);
-      if (form.signature.count > collectives_.calls.signature(known->second).count) known->second = call;
+      if (form.signature.operation != Operation::kBroadcast || !model::is_float(form.signature.datatype) ||
+          collectives_.communicators[form.communicator].size < 2 ||
+          collectives_.calls.begin_ns(call) >= updates_.front())
+        return;
+      HandedOut& own = of_communicators[form.communicator];
+      own.values += form.signature.count;
+      bool largest =
+          own.largest == kNone || form.signature.count > collectives_.calls.signature(own.largest).count;
+      if (largest) own.largest = call;
     });
-    for (auto [communicator, count] : values) {
-      if (count < kLeastValues || count < handed_out_) continue;
-      handed_out_ = count;
-      result.communicator = communicator;
-      result.broadcast = largest.at(communicator);
-    }
-    return handed_out_ > 0;
+    std::optional<HandedOut> most;
+    for (const auto& [communicator, own] : of_communicators)
+      if (own.values >= kLeastValues && (!most || own.values >= most->values)) most = own;
+    return most;
   }
 
   // Updates in a row. 0 for a job that exchanges something and is too short to tell how often it would.
-  std::size_t longest_without_exchange() const {
-    std::uint64_t least = std::min(kLeastValues, handed_out_ / 2);
+  std::size_t longest_without_exchange(std::uint64_t handed_out) const {
+    std::uint64_t least = std::min(kLeastValues, handed_out / 2);
     std::size_t longest = 0, last = 0;
     bool exchanges = false;
     for_each_call([&](std::uint32_t call, const CallForm& form) {
@@ -181,6 +178,12 @@ class Unsynced {
     return std::max(longest, updates_.size() - last);
   }
 
+  template <class Predicate>
+  bool in_most_steps(Predicate predicate) const {
+    const auto& steps = rank_.unreduced;
+    return 2 * static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), predicate)) > steps.size();
+  }
+
   bool reads_back(const Step& step) const {
     for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i)
       if (rank_.entries[i].kind == Kind::kReadBack) return true;
@@ -190,7 +193,6 @@ class Unsynced {
   const Collectives& collectives_;
   const RankSteps& rank_;
   std::vector<std::int64_t> updates_;  // of the optimizer
-  std::uint64_t handed_out_ = 0;       // values
 };
 
 }  // namespace

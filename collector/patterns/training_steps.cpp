@@ -114,7 +114,6 @@ void Finder::end_step() {
 
 void Finder::begin_optimizer() {
   result_.optimizer_seen = in_optimizer_ = true;
-  step_.last_launches = launches_;
   step_.first_kernel = first_kernel_;
   step_.end_kernel = static_cast<std::uint32_t>(result_.kernels.size());
 }

@@ -24,10 +24,9 @@ struct Step {
   std::int64_t begin_ns;                 // the previous optimizer's last launch
   std::int64_t end_ns;                   // this optimizer's last launch
   std::uint32_t first_entry, end_entry;  // into RankSteps::entries
-  // Between the last entry and this optimizer's first launch.
-  std::uint64_t last_launches = 0;
-  std::uint32_t first_kernel = 0, end_kernel = 0;  // into RankSteps::kernels
-  bool captured = false;                           // graphs were launched: what they hold shows in no call
+  // Between the last entry and this optimizer's first launch, into RankSteps::kernels.
+  std::uint32_t first_kernel = 0, end_kernel = 0;
+  bool captured = false;  // graphs were launched: what they hold shows in no call
 };
 
 // Launches in a row of one kernel; a captured graph counts as a kernel.
