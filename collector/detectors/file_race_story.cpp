@@ -263,10 +263,12 @@ std::string count_unjudged(const Facts& facts, const patterns::Unjudged& unjudge
                      of_what, path_of(facts, first), side(first.change), side(first.use));
 }
 
-void add_row(findings::Outcome& outcome, std::string what, std::string why, const char* slug) {
+// `why()` is asked once: what several detectors leave unjudged, they do for one reason.
+template <class Why>
+void add_row(findings::Outcome& outcome, std::string what, Why why, const char* slug) {
   for (findings::Coverage& known : outcome.coverage)
-    if (known.what == what && known.why == why) return known.unjudged.push_back(slug);
-  outcome.coverage.push_back({std::move(what), std::move(why), {slug}});
+    if (known.what == what) return known.unjudged.push_back(slug);
+  outcome.coverage.push_back({std::move(what), why(), {slug}});
 }
 
 // Of the first pair.
@@ -280,15 +282,20 @@ std::string why_unjudged(const Facts& facts, const patterns::Unjudged& unjudged)
 }
 
 void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
-  auto add = [&](std::string what, std::string why) {
-    add_row(outcome, std::move(what), std::move(why), kind.slug);
+  auto add_pairs = [&](const patterns::Unjudged& unjudged, const char* of_what) {
+    add_row(
+        outcome, count_unjudged(facts, unjudged, of_what), [&] { return why_unjudged(facts, unjudged); },
+        kind.slug);
+  };
+  auto add = [&](std::string what, const char* why) {
+    add_row(
+        outcome, std::move(what), [&] { return why; }, kind.slug);
   };
   const patterns::FileRaces& races = facts.file_races;
   if (races.unjudged.pairs && kind.cause != RaceCause::kRemoved)
-    add(count_unjudged(facts, races.unjudged, "accesses to a file"), why_unjudged(facts, races.unjudged));
+    add_pairs(races.unjudged, "accesses to a file");
   if (races.unjudged_removals.pairs && kind.cause != RaceCause::kForgotten)
-    add(count_unjudged(facts, races.unjudged_removals, "a file's removal and a use of it"),
-        why_unjudged(facts, races.unjudged_removals));
+    add_pairs(races.unjudged_removals, "a file's removal and a use of it");
   if (races.unjudged_parts && kind.cause != RaceCause::kRemoved)
     add(fmt::format("{} pairs of accesses to files that several ranks write", races.unjudged_parts),
         "which bytes were read or written was not recorded");
@@ -316,9 +323,13 @@ std::vector<findings::Evidence> evidence_of(const Facts& facts, const FileRace& 
 void add_asked_coverage(const Facts& facts, const char* slug, findings::Outcome& outcome) {
   const patterns::Unjudged& asked = facts.file_races.unjudged_asked;
   if (asked.pairs)
-    add_row(outcome, count_unjudged(facts, asked, "the writing of a file and its use by who asked for it"),
-            "it was there, and no order was seen: what the rank would have done without it shows in no call",
-            slug);
+    add_row(
+        outcome, count_unjudged(facts, asked, "the writing of a file and its use by who asked for it"),
+        [] {
+          return "it was there, and no order was seen: what the rank would have done without it shows in no "
+                 "call";
+        },
+        slug);
 }
 
 void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {

@@ -26,11 +26,11 @@ class MissedFolders {
             Touch touch) {
     for (auto [name, rank] : missed_) {
       const std::string& place = places[name];
-      auto folder = by_place.find(place.substr(0, place.rfind('/')));
+      auto folder = by_place.find(std::string(folder_of(place)));
       if (folder == by_place.end()) continue;
       touch(folder->second, rank);
       for_each_below(by_place, folder->first, [&](Name below) {
-        if (places[below].rfind('/') == folder->first.size()) folder_of_[below] = folder->second;
+        if (folder_of(places[below]) == folder->first) folder_of_[below] = folder->second;
       });
     }
   }

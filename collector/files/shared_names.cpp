@@ -235,10 +235,9 @@ class Survey {
 
   // What comes and goes in a folder may be what another rank waits for.
   void choose_awaited(Name folder, const Touched& waiting) {
-    std::size_t above = out_.places[folder].size() + 1;
     for_each_below(folder, [&](Name name) {
       const Touched& own = touched_[name];
-      bool inside = out_.places[name].find('/', above) == std::string::npos;
+      bool inside = folder_of(out_.places[name]) == out_.places[folder];
       bool others = waiting.several || own.several || waiting.rank != own.rank;
       if (!inside || !own.changed || !others) return;
       aside_[name] = !chosen_[name] || aside_[name];

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,9 @@ bool is_miss(const FileEvent& event);  // such a one that found nothing
 bool shares_writes(std::uint64_t protection, std::uint64_t flags);
 bool removes(const FileEvent& event);    // its name has no meaning from here on
 bool lists(trace::Operation operation);  // the entries of a folder, or begins to
+
+// Of a place the folder above.
+inline std::string_view folder_of(std::string_view place) { return place.substr(0, place.rfind('/')); }
 
 // The names in a folder, however deep; `by_place`: a map from places to names.
 template <class ByPlace, class Visit>

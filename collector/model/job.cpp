@@ -47,6 +47,17 @@ CallClass class_of(PayloadKind payload) {
   }
 }
 
+bool is_one_process(const Process& a, const Process& b) {
+  const trace::FileHeader &one = a.header(), &other = b.header();
+  return one.host_id == other.host_id && one.pid == other.pid && one.start_time == other.start_time;
+}
+
+bool becomes_rank(const Job& job, const Process& process) {
+  return std::any_of(job.processes.begin(), job.processes.end(), [&](const Process& other) {
+    return other.role == Role::kRank && is_one_process(other, process);
+  });
+}
+
 std::uint64_t folded_calls(const trace::Record& record, const trace::CallInfo& info) {
   namespace payload = trace::payload;
   using trace::payload_of;

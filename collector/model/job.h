@@ -120,6 +120,11 @@ struct Job {
   std::int32_t process_of_rank(std::int32_t rank) const;  // index, -1 if no process is that rank
 };
 
+// One process of the system, as one program or another (exec).
+bool is_one_process(const Process& a, const Process& b);
+// Whether the process is a rank, as another program.
+bool becomes_rank(const Job& job, const Process& process);
+
 // Calls that a record stands for: runs of one call are folded into one.
 std::uint64_t folded_calls(const trace::Record& record, const trace::CallInfo& info);
 

@@ -56,8 +56,7 @@ class Asking {
   }
 
   void note_entry(Name entry, const FileEvent& at) {
-    std::string_view place = names_.places[entry];
-    auto folder = by_place_.find(place.substr(0, place.rfind('/')));
+    auto folder = by_place_.find(files::folder_of(names_.places[entry]));
     if (folder == by_place_.end()) return;
     folders_.insert(folder->second);
     changes_.note_entry(folder->second, at);

@@ -112,7 +112,7 @@ class FileEdges {
     if (event.operation == Operation::kOpen && event.flags & O_CREAT) {
       if (event.flags & O_EXCL) follow_removal(event, event.name);
     } else {
-      end_polling(looker, index);
+      if (end_polling(looker, index)) synchronises_[index] = true;
       follow_renames(index);
       follow_maker(index);
       may_wait_for_makers(event);
@@ -132,7 +132,6 @@ class FileEdges {
     Looker looker{thread_of(event), event.name};
     if (event.error) return note_miss(looker, index);
     end_polling(looker, index);
-    synchronises_[index] = false;
     polling_.erase(looker);
   }
 
@@ -174,9 +173,10 @@ class FileEdges {
   }
 
   // The name came to be between the last failure, if any, and the success: by the first that made it then.
-  void end_polling(const Looker& looker, std::size_t index) {
+  // Whether that was awaited.
+  bool end_polling(const Looker& looker, std::size_t index) {
     const FileEvent& seen = names_.events[index];
-    if (!awaited_.count(seen.name)) return;
+    if (!awaited_.count(seen.name)) return false;
     auto polled = polling_.find(looker);
     std::int64_t missed_ns = polled == polling_.end() ? kBefore : polled->second.last_ns;
     const FileEvent* made = nullptr;
@@ -189,13 +189,13 @@ class FileEdges {
       if (first != makers.end() && (!made || *first < made))
         made = *first;  // events are in the order of begin
     }
-    if (!made || made->begin_ns > seen.end_ns + job_.clock_error_ns) return;
+    if (!made || made->begin_ns > seen.end_ns + job_.clock_error_ns) return false;
     // What takes the name away does so itself after it was made.
     Node told = takes(seen) ? graph_.before(span_of(seen)) : graph_.after(span_of(seen));
     graph_.edge(graph_.through(span_of(*made)), told, EdgeKind::kFile);
-    synchronises_[index] = true;
-    if (polled == polling_.end()) return;
-    for (std::size_t miss : polled->second.events) synchronises_[miss] = true;
+    if (polled != polling_.end())
+      for (std::size_t miss : polled->second.events) synchronises_[miss] = true;
+    return true;
   }
 
   // What was written under another name and then got this one was complete. A name that had meant another

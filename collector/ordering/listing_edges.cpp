@@ -18,8 +18,10 @@ class Listings {
   Listings(const model::Job& job, const files::SharedNames& names, Graph& graph)
       : job_(job), names_(names), graph_(graph) {
     for (const FileEvent& event : names.events) {
-      if (event.made != kNoName && event.fresh) changes_[folder_of(event.made)].push_back(&event);
-      if (files::removes(event) && event.name != kNoName) changes_[folder_of(event.name)].push_back(&event);
+      if (event.made != kNoName && event.fresh)
+        changes_[files::folder_of(names.places[event.made])].push_back(&event);
+      if (files::removes(event) && event.name != kNoName)
+        changes_[files::folder_of(names.places[event.name])].push_back(&event);
     }
     for (auto& [folder, changes] : changes_)
       std::stable_sort(changes.begin(), changes.end(),
@@ -51,11 +53,6 @@ class Listings {
       if (changer.process != thread.process)
         graph_.edge(graph_.through(span_of(*change)), graph_.after(span_of(listing)), EdgeKind::kFile,
                     Trust::kUnseen);
-  }
-
-  std::string_view folder_of(Name name) const {
-    std::string_view place = names_.places[name];
-    return place.substr(0, place.rfind('/'));
   }
 
   const model::Job& job_;

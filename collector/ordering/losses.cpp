@@ -9,28 +9,16 @@
 
 namespace ddpscope::ordering {
 
-namespace {
-
-// Whatever starts ranks made it, as them.
-bool becomes_rank(const model::Job& job, const model::Process& process) {
-  return std::any_of(job.processes.begin(), job.processes.end(), [&](const model::Process& other) {
-    return other.role == model::Role::kRank && other.host == process.host &&
-           other.header().pid == process.header().pid &&
-           other.header().start_time == process.header().start_time;
-  });
-}
-
-}  // namespace
-
 bool lost_records(const model::Job& job) {
   // A rank without a trace, or a worker whose maker may have left one: order may have passed through either.
+  // What becomes a rank was made by whatever starts ranks.
   std::vector<std::int32_t> ranks = job.ranks();
   auto in_world =
       std::count_if(ranks.begin(), ranks.end(), [&](std::int32_t rank) { return rank < job.world_size; });
   if (in_world < job.world_size) return true;
   return std::any_of(job.processes.begin(), job.processes.end(), [&](const model::Process& process) {
     return (process.role == model::Role::kWorker && process.parent < model::kMakerNotRecorded &&
-            !becomes_rank(job, process)) ||
+            !model::becomes_rank(job, process)) ||
            process.file.health(trace::Health::kept_records_lost) ||
            process.file.health(trace::Health::bulk_records_lost) ||
            process.file.health(trace::Health::chunk_open_failed) ||

@@ -115,8 +115,8 @@ class ProcessEdges {
     // The pid of a shell is not told: it began within the call.
     for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
       const Process& child = job_.processes[i];
-      bool own_child = child.parent == static_cast<std::int32_t>(process_) || by_a_shell_of(process_, i);
-      if (!own_child || child.first_ns < own.begin_ns || child.first_ns > own.end_ns) continue;
+      if (child.first_ns < own.begin_ns || child.first_ns > own.end_ns) continue;
+      if (child.parent != static_cast<std::int32_t>(process_) && !by_a_shell_of(process_, i)) continue;
       link(graph_.before(own), i);
       if (waits_itself(record) && child.last_ns <= own.end_ns && !leaves_behind(text(call.path)))
         graph_.edge(graph_.end_of_process(i), graph_.after(own), EdgeKind::kProcess);
@@ -174,12 +174,7 @@ class ProcessEdges {
   // No program that becomes a rank later: whatever starts ranks makes that.
   bool made_by_unseen(std::uint32_t process) const {
     const Process& own = job_.processes[process];
-    if (own.role != model::Role::kWorker || own.parent >= 0) return false;
-    const std::vector<std::uint32_t>& programs = by_pid_.at({own.host, own.header().pid});
-    return std::none_of(programs.begin(), programs.end(), [&](std::uint32_t program) {
-      const Process& other = job_.processes[program];
-      return other.role == model::Role::kRank && other.header().start_time == own.header().start_time;
-    });
+    return own.role == model::Role::kWorker && own.parent < 0 && !model::becomes_rank(job_, own);
   }
 
   // Of a shell that left no trace, started by a call that does not tell its pid.
@@ -286,7 +281,7 @@ class ProcessEdges {
   std::optional<std::uint32_t> first_program(std::uint32_t process) const {
     const Process& own = job_.processes[process];
     for (std::uint32_t other : by_pid_.at({own.host, own.header().pid}))
-      if (job_.processes[other].header().start_time == own.header().start_time)
+      if (is_one_process(job_.processes[other], own))
         return other == process ? std::nullopt : std::optional(other);
     return std::nullopt;
   }

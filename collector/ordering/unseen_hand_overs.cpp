@@ -57,8 +57,8 @@ class PythonThreads {
   std::map<std::uint32_t, bool> interpreters_;  // by module
 };
 
-// Of an interpreter that recording does not know it cannot be told which threads run it, nor what they do with
-// its locks (free-threaded ones are atomics).
+// Of an interpreter that recording does not know it cannot be told which threads run it, nor what they do
+// with its locks (free-threaded ones are atomics).
 bool hides_hand_overs(const trace::TraceFile& file, const ThreadNews& news) {
   return !news.hand_overs || file.health(trace::Health::hand_overs_lost) ||
          file.health(trace::Health::python_stack_off);

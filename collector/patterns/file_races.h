@@ -41,8 +41,9 @@ std::vector<ordering::ThreadId> judged_threads(const files::SharedNames& names,
 
 // Left out: looks that only wait for a name; a process that has made the name itself; what a process uses
 // after it asked for the name and found it, if all that the other rank changed, and changes by that opening,
-// was done by then: whether it would have waited shows in no call. Of removals: what several ranks remove, if none ends for not finding
-// it; renames of one name to several, of which one succeeds and so decides who has it.
+// was done by then: whether it would have waited shows in no call. Of removals: what several ranks remove, if
+// none ends for not finding it; renames of one name to several, of which one succeeds and so decides who has
+// it.
 FileRaces find_file_races(const model::Job& job, const files::SharedNames& names,
                           const std::vector<files::Object>& objects, const ordering::HappensBefore& order);
 

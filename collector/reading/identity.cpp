@@ -82,9 +82,7 @@ bool has_better_claim(const std::vector<Process>& processes, std::size_t a, std:
 
 // The same process, before it became another program (exec).
 bool became(const Process& earlier, const Process& later) {
-  const trace::FileHeader &a = earlier.header(), &b = later.header();
-  return a.host_id == b.host_id && a.pid == b.pid && a.start_time == b.start_time &&
-         a.opened.ticks < b.opened.ticks;
+  return is_one_process(earlier, later) && earlier.header().opened.ticks < later.header().opened.ticks;
 }
 
 // What came later on the same host with the same number was started by the rank, if only by way of a shell
