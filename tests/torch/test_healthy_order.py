@@ -102,7 +102,8 @@ def test_one_database(tmp_path, seed):
     rng = ddpscope.draw(seed, "sqlite")
     ranks = rng.choice([2, 3])
     job = Job("results_in_sqlite.py", ranks=ranks, launcher="loop", arguments=["results.sqlite", rng.randrange(3, 8)])
-    expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES)
+    # SQLite reads a database's first bytes before it takes its lock, and again once it has it.
+    expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES | {"missing-barrier", "divergent-existence-check"})
 
 
 def test_sharded_safetensors(tmp_path, seed):
