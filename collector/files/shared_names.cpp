@@ -2,6 +2,7 @@
 #include "collector/files/shared_names.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -133,6 +134,7 @@ class Survey {
       touch(name, rank, writes);
       if (opening.error == ENOENT && opening.flags & O_CREAT) missed_folders_.note(name, rank);
       if (opening.error) return;
+      if (S_ISFIFO(opening.mode) && name != kNoName) out_.ignored[name] = true;  // what it holds is a message
       if (opening.flags & O_CREAT) aliases_.make(name, rank, opening.device, opening.inode);
       aliases_.find(name, rank, opening.device, opening.inode);
     } else if (info->payload == trace::PayloadKind::kFileLock) {

@@ -5,6 +5,7 @@
 
 #include "collector/ordering/accumulated.h"
 #include "collector/ordering/ending_edges.h"
+#include "collector/ordering/opening_edges.h"
 #include "collector/ordering/servers.h"
 #include "collector/ordering/store_edges.h"
 #include "collector/ordering/stream_ends.h"
@@ -66,6 +67,7 @@ class StreamEdges {
     for (const Joint& joint : streams_.joints) join(joint);
     add_store_edges(job_, streams_, graph_);
     add_ending_edges(job_, streams_, graph_);
+    add_opening_edges(job_, judged_, streams_, graph_);
     add_unseen_work(job_, judged_, at_other_ends(), graph_);
     pass_on(&StreamEdges::leads_outside, Trust::kAssumed);
     pass_on(&StreamEdges::has_datagrams, Trust::kUnseen);

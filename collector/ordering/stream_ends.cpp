@@ -1,6 +1,9 @@
 // Reads connections and transfers of all processes, then pairs.
 #include "collector/ordering/stream_ends.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
@@ -45,7 +48,8 @@ class Reader {
   void read(std::uint32_t process) {
     process_ = process;
     listening_.clear();
-    constexpr auto kTalking = trace::OperationSet::range(Operation::kSocket, Operation::kStoreKey);
+    constexpr auto kTalking = trace::OperationSet::range(Operation::kSocket, Operation::kStoreKey) |
+                              trace::OperationSet{Operation::kOpen};
     model::for_each_in_time(job_.processes[process].file, kTalking,
                             [&](model::EventPlace place, const Record& record) { see(place, record); });
   }
@@ -85,6 +89,8 @@ class Reader {
         return moved(place, record);
       case Operation::kStoreKey:
         return named(record);
+      case Operation::kOpen:
+        return opened(info->payload, place, record);
       case Operation::kPair:
         return paired(place, record);
       case Operation::kStreamClose:
@@ -111,6 +117,16 @@ class Reader {
     bool sends = trace::operation_of(record.call) == Operation::kStreamSend;
     StreamEnd& own = out_.ends[end(io.inode)];
     (sends ? own.sent : own.received).push_back({span(place, record), io.offset, io.bytes, io.count});
+  }
+
+  void opened(trace::PayloadKind kind, model::EventPlace place, const Record& record) {
+    if (kind != trace::PayloadKind::kFileOpen) return;
+    auto opening = trace::payload_of<payload::FileOpen>(record);
+    if (opening.error || !S_ISFIFO(opening.mode)) return;
+    int access = static_cast<int>(opening.flags) & O_ACCMODE;
+    bool waits = access == O_WRONLY || (access == O_RDONLY && !(opening.flags & O_NONBLOCK));
+    out_.ends[end(opening.inode)].opened.push_back(
+        {span(place, record), access != O_WRONLY, access != O_RDONLY, waits});
   }
 
   void named(const Record& record) {
@@ -251,6 +267,9 @@ StreamEnds find_stream_ends(const Job& job) {
     std::stable_sort(end.requests.begin(), end.requests.end(), in_order);
     std::stable_sort(end.sent.begin(), end.sent.end(), earlier);
     std::stable_sort(end.received.begin(), end.received.end(), earlier);
+    std::stable_sort(end.opened.begin(), end.opened.end(), [](const PipeOpening& a, const PipeOpening& b) {
+      return a.call.begin_ns < b.call.begin_ns;
+    });
     std::stable_sort(end.given_up.begin(), end.given_up.end(),
                      [](const Span& a, const Span& b) { return a.begin_ns < b.begin_ns; });
     if (end.requests.empty()) continue;

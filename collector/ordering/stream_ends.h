@@ -38,13 +38,21 @@ struct StoreRequest {
   std::string key;  // empty: none, or not told
 };
 
+// The opening of a pipe that has a name.
+struct PipeOpening {
+  Span call;
+  bool receives, sends;
+  bool waits;  // it returns when somebody opens, or has opened, the other direction
+};
+
 struct StreamEnd {
   std::vector<Transfer> sent, received;
   std::vector<StoreRequest> requests;  // of a store's client; by process and offset
   std::vector<Span> given_up;          // nothing more is sent from here on by this process; by time
   std::vector<Span> found_ended;       // receives that returned nothing because the other end was given up
   std::map<std::uint32_t, std::set<std::uint16_t>>
-      holders;  // processes with a record of it, and their threads
+      holders;                      // processes with a record of it, and their threads
+  std::vector<PipeOpening> opened;  // by time
   std::optional<EndId> peer;
   Trust trust = Trust::kSeen;             // in the pairing
   bool made = false;                      // its making was recorded

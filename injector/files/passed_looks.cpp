@@ -15,14 +15,15 @@ namespace {
 using std::string_view;
 
 struct Look {
-  std::uint64_t began, ended;  // ticks
-  std::uint64_t hash;          // of the path
-  Found found;
-  int error;
-  Call call;
-  std::uint32_t count;  // 0: a free place
-  std::uint32_t size;
-  char path[264];
+  std::uint64_t began = 0, ended = 0;  // ticks
+  std::uint64_t hash = 0;              // of the path
+  Found found = {};
+  int error = 0;
+  Call call = {};
+  std::uint32_t count = 0;  // 0: a free place
+  std::uint32_t size = 0;
+  std::uint32_t flags = 0, mode = 0;  // of a pipe that was opened
+  char path[264] = {};
 };
 
 constexpr std::size_t kLooks = 24;
@@ -83,6 +84,11 @@ bool failed_before(const Path& path) {
                      [&](const Look& look) { return look.error && names(look, path); });
 }
 
+void set_path(Look& look, string_view text) {
+  look.size = static_cast<std::uint32_t>(text.size());
+  std::memcpy(look.path, text.data(), text.size());
+}
+
 // Whether the process waits: it looks for this name in vain, for nothing else, and has for some time.
 bool keep(Call call, string_view text, const Found& found, int error, std::uint64_t began) {
   Turn turn(taken);
@@ -92,8 +98,8 @@ bool keep(Call call, string_view text, const Found& found, int error, std::uint6
   Look* known = find(call, path, found, error);
   if (!known) {
     known = &least();
-    *known = {began, began, path.hash, found, error, call, 0, static_cast<std::uint32_t>(text.size()), {}};
-    std::memcpy(known->path, text.data(), text.size());
+    *known = {.began = began, .hash = path.hash, .error = error, .call = call};
+    set_path(*known, text);
     latest = nullptr;
   }
   std::uint64_t now_ns = trace::monotonic_ns();
@@ -105,6 +111,22 @@ bool keep(Call call, string_view text, const Found& found, int error, std::uint6
   return error && now_ns - run_began >= kWaitNs;
 }
 
+void keep_pipe(const OpenRequest& request, string_view text, const Found& found, std::uint64_t began) {
+  Turn turn(taken);
+  if (!turn || text.size() > sizeof(Look::path)) return;
+  Look& look = least();
+  look = {.began = began,
+          .ended = ticks(),
+          .hash = trace::hash_bytes(text.data(), text.size()),
+          .found = found,
+          .call = request.call,
+          .count = 1,
+          .flags = static_cast<std::uint32_t>(request.flags),
+          .mode = S_IFIFO};
+  set_path(look, text);
+  latest = nullptr;
+}
+
 trace::OpenRecord open_record(trace::FileWriter& file, const Look& look) {
   std::uint32_t path = this_thread.writer.intern(file, look.path, look.size);
   if (is_open(look.call)) {
@@ -113,6 +135,8 @@ trace::OpenRecord open_record(trace::FileWriter& file, const Look& look) {
     payload.inode = look.found.inode;
     payload.path = path;
     payload.fd = -static_cast<std::int32_t>(look.count);
+    payload.flags = look.flags;
+    payload.mode = look.mode;
     payload.error = look.error;
     return open_file_record(file, look.call, trace::Budget::kKept, payload, look.began);
   }
@@ -137,6 +161,16 @@ void note_passed_look(Call call, NameArgument name, const Found& found, int erro
     string_view text(path.text, path.size);
     if (is_ignored(path.text, path.size) || is_of_the_system(text)) return;
     if (keep(call, text, found, error, began)) recorder(Weight::kOpens);
+  });
+  errno = saved;
+}
+
+void note_opened_pipe(const OpenRequest& request, const Found& found, std::uint64_t began) {
+  int saved = errno;
+  with_absolute_path(request.directory, request.path, [&](PathText path) {
+    if (is_ignored(path.text, path.size)) return;
+    keep_pipe(request, string_view(path.text, path.size), found, began);
+    recorder(Weight::kOpens);
   });
   errno = saved;
 }

@@ -3,6 +3,7 @@
 // waits for somebody.
 #pragma once
 #include "injector/files/lookup_call.h"
+#include "injector/files/open_call.h"
 
 namespace ddpscope::injector {
 
@@ -12,6 +13,9 @@ std::uint64_t begin_passed_look();
 // After it. Looking for one name in vain for a millisecond weighs enough. Of opens only those that fail, and
 // one that then succeeds, are looks. Keeps errno.
 void note_passed_look(Call call, NameArgument name, const Found& found, int error, std::uint64_t began);
+
+// To open a pipe that has a name is to wait for another process, and weighs enough.
+void note_opened_pipe(const OpenRequest& request, const Found& found, std::uint64_t began);
 
 // The first records of the file. As own work only.
 void write_passed_looks(trace::FileWriter& file);

@@ -11,6 +11,7 @@ import time
 from multiprocessing import shared_memory
 
 import askings
+import named_pipes
 import readings
 from exchanges import LIBC, Anonymous, Attached, Event, PosixQueue, Queue, Semaphores, called
 from readings import Marker
@@ -271,7 +272,7 @@ class Latest(Marker):
             time.sleep(0.02)
 
 
-WAYS = {**readings.WAYS, **askings.WAYS, "first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
+WAYS = {**readings.WAYS, **askings.WAYS, **named_pipes.WAYS, "first": First, "renamed": Renamed, "pair": Pair, "queue": Queue, "semaphores": Semaphores,
         "attached": Attached, "posix_queue": PosixQueue,
         "event": Event, "anonymous": Anonymous, "notice": Notice,
         "cache": Cache, "shell": Shell, "stranger": Stranger, "told": Told, "link": Link,
