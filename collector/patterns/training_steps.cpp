@@ -1,12 +1,10 @@
 // One pass over each rank's process.
 #include "collector/patterns/training_steps.h"
 
-#include <algorithm>
-#include <cctype>
-#include <string>
-#include <string_view>
+#include <unordered_map>
 
 #include "collector/model/nccl_types.h"
+#include "collector/patterns/optimizer_kernels.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -20,19 +18,6 @@ constexpr std::uint64_t kFewElements = 8;
 constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2;  // cudaMemcpyKind
 constexpr std::uint64_t kLeastInput = 64;                     // bytes: a scalar hyperparameter is no batch
 constexpr std::uint64_t kLeastReadBack = 1024;                // bytes: losses and flags are smaller
-
-// What is known of optimizers: PyTorch (fused, foreach: addcdiv is Adam's last step), Apex, DeepSpeed and
-// what programs of one's own tend to be called.
-constexpr std::string_view kOptimizerNames[] = {"adam",    "sgd",      "lamb",    "lion",
-                                                "adagrad", "adadelta", "rmsprop", "adafactor",
-                                                "shampoo", "muon",     "addcdiv", "optimizer"};
-
-bool is_optimizer_kernel(std::string_view name) {
-  std::string lower(name);
-  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return std::any_of(std::begin(kOptimizerNames), std::end(kOptimizerNames),
-                     [&](std::string_view known) { return lower.find(known) != std::string::npos; });
-}
 
 class Finder {
  public:
@@ -230,12 +215,6 @@ bool is_reduction(const matching::Signature& signature) {
                  signature.operation == Operation::kReduceScatter ||
                  signature.operation == Operation::kReduce;
   return reduces && signature.count > kFewElements && model::is_float(signature.datatype);
-}
-
-bool OptimizerKernels::has(std::uint32_t name) {
-  auto [known, fresh] = known_.try_emplace(name, false);
-  if (fresh) known->second = is_optimizer_kernel(file_.string(name));
-  return known->second;
 }
 
 RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,

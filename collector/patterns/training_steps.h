@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,7 +63,8 @@ struct RankSteps {
 };
 
 // A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:
-// losses, norms and metrics are smaller). An optimizer is known by its kernel's name. Steps whose launches
+// losses, norms and metrics are smaller). An optimizer is known by its kernel's name
+// (optimizer_kernels.def). Steps whose launches
 // the ring has overwritten are left out.
 // `room`: steps that are not needed any more, for their memory. `most`: of steps that are wanted, the first.
 constexpr std::size_t kAllSteps = std::numeric_limits<std::size_t>::max();
@@ -86,16 +86,5 @@ void for_each_rank_steps(const model::Job& job, const matching::Collectives& col
 
 // See above.
 bool is_reduction(const matching::Signature& signature);
-
-// Which of a process's kernels are an optimizer's update, by their names, mangled or not.
-class OptimizerKernels {
- public:
-  explicit OptimizerKernels(const trace::TraceFile& file) : file_(file) {}
-  bool has(std::uint32_t name);  // string id
-
- private:
-  const trace::TraceFile& file_;
-  std::unordered_map<std::uint32_t, bool> known_;  // by string id
-};
 
 }  // namespace ddpscope::patterns

@@ -8,7 +8,7 @@
 
 #include "collector/files/read_items.h"
 #include "collector/model/numbering.h"
-#include "collector/patterns/training_steps.h"
+#include "collector/patterns/optimizer_kernels.h"
 
 namespace ddpscope::patterns {
 namespace {
