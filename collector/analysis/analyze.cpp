@@ -76,14 +76,14 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
   patterns::Rounds rounds(job, collectives, device_order);
   detectors::CodePlaces places(job);
-  auto data_parallel = patterns::find_data_parallel_groups(job, collectives);
+  patterns::LazyReductionHabits reduction_habits(job, collectives);
+  auto data_parallel = patterns::find_data_parallel_groups(job, collectives, reduction_habits);
   std::vector<files::WrittenFile> written = files::find_written_files(job);
   files::SharedNames names = files::find_shared_names(job);
   std::vector<files::Object> objects = files::find_objects(job, names);
   ordering::HappensBefore order(job, collectives, device_order, names,
                                 threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
-  patterns::LazyReductionHabits reduction_habits(job, collectives);
   detectors::Facts facts{job,    collectives,   divergences,     device_order, barriers,
                          rounds, data_parallel, places,          written,      names,
                          order,  races,         reduction_habits};

@@ -16,7 +16,6 @@ namespace ddpscope::detectors {
 namespace {
 
 using patterns::EarlyHabit;
-using patterns::Unsynchronised;
 using patterns::UnsynchronisedRank;
 
 constexpr const char* kSlug = "missing-gradient-sync";
@@ -59,6 +58,7 @@ void tell_early(const Facts& facts, const std::vector<EarlyHabit>& sharing, find
   finding.evidence.push_back(
       evidence_of(facts.job, example.input,
                   "input of a further micro-batch; nothing is reduced from here to the optimizer"));
+  finding.evidence.push_back(evidence_of_update(facts.job, example.optimizer));
   outcome.findings.push_back(std::move(finding));
 }
 
@@ -81,33 +81,8 @@ void tell_unsynced(const Facts& facts, const std::vector<UnsynchronisedRank>& al
   finding.key = "none " + facts.places.whole(call.event);
   finding.evidence.push_back(evidence_of(facts.job, facts.collectives, call,
                                          matching::to_text(call.signature) + ": the ranks start alike"));
+  finding.evidence.push_back(evidence_of_update(facts.job, example.optimizer));
   outcome.findings.push_back(std::move(finding));
-}
-
-// A rank that stops to train alone, or trains something of its own beside, is no data-parallel group.
-bool all_members(const Facts& facts, std::uint32_t communicator, const std::vector<UnsynchronisedRank>& all) {
-  const auto& members = facts.collectives.communicators[communicator].members;
-  return std::all_of(members.begin(), members.end(), [&](const matching::Member& member) {
-    return std::any_of(all.begin(), all.end(),
-                       [&](const UnsynchronisedRank& one) { return one.rank == member.rank; });
-  });
-}
-
-void judge_unsynced(const Facts& facts, std::uint32_t communicator,
-                    const std::vector<UnsynchronisedRank>& all, findings::Outcome& outcome) {
-  if (all.size() < 2 || !all_members(facts, communicator, all)) return;
-  auto any = [&](auto member) {
-    return std::any_of(all.begin(), all.end(),
-                       [&](const UnsynchronisedRank& one) { return one.what.*member; });
-  };
-  auto doubt = [&](const char* why) {
-    outcome.coverage.push_back({"gradient reductions of " + list_ranks(numbers_of(all)), why, {kSlug}});
-  };
-  if (any(&Unsynchronised::captured))
-    return doubt("none were seen, but graphs are launched, and what was captured in them shows in no call");
-  if (any(&Unsynchronised::by_host))
-    return doubt("none were seen, but the host reads data back in each step: it may exchange them by itself");
-  tell_unsynced(facts, all, outcome);
 }
 
 }  // namespace
@@ -115,7 +90,13 @@ void judge_unsynced(const Facts& facts, std::uint32_t communicator,
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome) {
   const patterns::ReductionHabits& habits = facts.reduction_habits.get();
   for (const auto& [communicator, sharing] : habits.early) tell_early(facts, sharing, outcome);
-  for (const auto& [communicator, all] : habits.never) judge_unsynced(facts, communicator, all, outcome);
+  for (const patterns::UnsynchronisedGroup& group : habits.never) {
+    if (const char* why = group.doubt())
+      outcome.coverage.push_back(
+          {"gradient reductions of " + list_ranks(numbers_of(group.ranks)), why, {kSlug}});
+    else
+      tell_unsynced(facts, group.ranks, outcome);
+  }
 }
 
 }  // namespace ddpscope::detectors

@@ -75,6 +75,7 @@ void add_evidence(const Facts& facts, const RepeatedHabit& habit, const Repeated
                     fmt::format("reduction {} of {} in this step, {} calls, the first {}: {}", set + 1,
                                 example.times, example.set_size, matching::to_text(call.signature), which)));
   }
+  finding.evidence.push_back(evidence_of_update(facts.job, {habit.rank.process, example.step->optimizer}));
 }
 
 void tell(const Facts& facts, const patterns::RepeatingRanks& sharing, findings::Outcome& outcome) {

@@ -31,6 +31,14 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
   return evidence;
 }
 
+findings::Evidence evidence_of_update(const model::Job& job, model::EventRef launch) {
+  auto name = trace::payload_of<trace::payload::Launch>(job.record(launch)).name;
+  std::string kernel =
+      symbols::demangled(std::string(job.processes[launch.process].file.string(name)).c_str());
+  return evidence_of(job, launch,
+                     fmt::format("{}: by its name an optimizer's update, the end of a step", kernel));
+}
+
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) {
   static symbols::NativeFrames native_frames;  // what a module's addresses mean depends on nothing else
   const trace::TraceFile& file = job.processes[event.process].file;

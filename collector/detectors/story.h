@@ -15,6 +15,9 @@ findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std
 findings::Evidence evidence_of(const model::Job& job, const matching::Collectives& collectives,
                                const matching::CollectiveCall& call, std::string detail);
 
+// Of the launch by which the end of an optimizer step is known.
+findings::Evidence evidence_of_update(const model::Job& job, model::EventRef launch);
+
 // The frames of an event's stack, innermost first: "FILE:LINE FUNCTION", native ones resolved where debug
 // information is at hand.
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);

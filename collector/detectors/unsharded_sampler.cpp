@@ -176,9 +176,12 @@ findings::Finding Story::tell() {
   std::set<std::int32_t> ranks;
   for (const auto& set : sets_) ranks.insert(set.begin(), set.end());
   finding.slug = "unsharded-sampler";
-  // What goes over TCP is told by its amounts only.
+  // What goes over TCP is told by its amounts only; ranks that reduce nothing may each train a model of its
+  // own.
   bool by_tcp = facts_.collectives.communicators.empty();
-  finding.confidence = by_tcp ? findings::Confidence::kLikely : findings::Confidence::kCertain;
+  bool reduces = std::all_of(facts_.data_parallel.begin(), facts_.data_parallel.end(),
+                             [](const patterns::DataParallelGroup& group) { return group.reduces; });
+  finding.confidence = by_tcp || !reduces ? findings::Confidence::kLikely : findings::Confidence::kCertain;
   finding.ranks.assign(ranks.begin(), ranks.end());
   finding.title = fmt::format(
       "{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too", list_sets(),

@@ -120,6 +120,28 @@ std::vector<DataParallelGroup> groups_of_communicators(const model::Job& job,
   return result;
 }
 
+Reductions updates_of(const model::Job& job, const Collectives& collectives, std::uint32_t process) {
+  RankSteps rank = find_steps(job, collectives, process);
+  std::vector<std::int64_t> times;
+  for (const Step& step : rank.unreduced) times.push_back(step.end_ns);
+  std::size_t updates = times.size();
+  return {ReductionTimes(std::move(times)), updates};
+}
+
+std::vector<DataParallelGroup> groups_that_started_alike(const model::Job& job,
+                                                         const Collectives& collectives,
+                                                         const ReductionHabits& habits) {
+  std::vector<DataParallelGroup> groups;
+  for (const UnsynchronisedGroup& found : habits.never) {
+    if (found.doubt()) continue;
+    DataParallelGroup group{{}, false};
+    for (const UnsynchronisedRank& one : found.ranks)
+      group.of_rank[one.rank] = updates_of(job, collectives, one.optimizer.process);
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
 // Stores, barriers and heartbeats exchange tens of bytes at a time, gradients kilobytes.
 constexpr std::uint64_t kMoreThanMessages = 1024;
 constexpr std::uint64_t kMoreThanAMessage = 256;  // on the average of a run of calls
@@ -217,9 +239,11 @@ std::vector<std::int64_t> ReductionTimes::all() const {
 }
 
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
-                                                         const Collectives& collectives) {
-  return collectives.communicators.empty() ? group_by_traffic(job)
-                                           : groups_of_communicators(job, collectives);
+                                                         const Collectives& collectives,
+                                                         const LazyReductionHabits& habits) {
+  if (collectives.communicators.empty()) return group_by_traffic(job);
+  auto groups = groups_of_communicators(job, collectives);
+  return groups.empty() ? groups_that_started_alike(job, collectives, habits.get()) : std::move(groups);
 }
 
 }  // namespace ddpscope::patterns

@@ -5,6 +5,7 @@
 
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
+#include "collector/patterns/reduction_habits.h"
 #include "collector/patterns/training_steps.h"
 
 namespace ddpscope::patterns {
@@ -45,15 +46,18 @@ struct Traffic {
 
 struct DataParallelGroup {
   std::map<std::int32_t, Reductions> of_rank;
+  bool reduces = true;  // false: known by how the ranks started alike; times are those of the optimizer
   std::map<std::int32_t, Traffic> traffic =
       {};  // of a group found by what goes over TCP; replicas.h judges it
 };
 
 // With NCCL: the members of each communicator that carries gradients. Communicators that reduce during the
 // forward pass are left out: they carry activations, and their ranks are given the same samples on purpose
-// (tensor parallelism). Without NCCL: all ranks that send more than messages of a store or a heartbeat to
-// others, over TCP (Gloo, MPI).
+// (tensor parallelism). If none carries any: ranks to which one model was handed out and that change it again
+// and again, each for itself (missing-gradient-sync). Without NCCL: all ranks that send more than messages of
+// a store or a heartbeat to others, over TCP (Gloo, MPI).
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
-                                                         const matching::Collectives& collectives);
+                                                         const matching::Collectives& collectives,
+                                                         const LazyReductionHabits& habits);
 
 }  // namespace ddpscope::patterns

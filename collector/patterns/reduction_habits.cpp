@@ -108,28 +108,64 @@ void add_early(const Collectives& collectives, const RankSteps& rank, ReductionH
       {rank.rank,
        call,
        {rank.process, rank.entries[example.input].place},
+       {rank.process, example.step->optimizer},
        early.size(),
        early.front().step->begin_ns,
        early.back().step->end_ns});
 }
 
-void add_never(const Collectives& collectives, const RankSteps& rank, ReductionHabits& habits) {
+using OfCommunicators = std::map<std::uint32_t, std::vector<UnsynchronisedRank>>;
+
+void add_never(const Collectives& collectives, const RankSteps& rank, OfCommunicators& never) {
   if (auto what = find_unsynchronised(collectives, rank))
-    habits.never[what->communicator].push_back(
-        {rank.rank, *what, rank.unreduced.front().begin_ns, rank.unreduced.back().end_ns});
+    never[what->communicator].push_back({rank.rank,
+                                         *what,
+                                         rank.unreduced.front().begin_ns,
+                                         rank.unreduced.back().end_ns,
+                                         {rank.process, rank.unreduced.front().optimizer}});
+}
+
+// A rank that stops to train alone, or trains something of its own beside, is no data-parallel group.
+std::vector<UnsynchronisedGroup> whole_groups(const Collectives& collectives, OfCommunicators never) {
+  std::vector<UnsynchronisedGroup> groups;
+  for (auto& [communicator, ranks] : never) {
+    const auto& members = collectives.communicators[communicator].members;
+    bool all = std::all_of(members.begin(), members.end(), [&](const matching::Member& member) {
+      return std::any_of(ranks.begin(), ranks.end(),
+                         [&](const UnsynchronisedRank& one) { return one.rank == member.rank; });
+    });
+    if (ranks.size() < 2 || !all) continue;
+    std::sort(ranks.begin(), ranks.end(),
+              [](const UnsynchronisedRank& a, const UnsynchronisedRank& b) { return a.rank < b.rank; });
+    groups.push_back({std::move(ranks)});
+  }
+  return groups;
 }
 
 }  // namespace
 
+const char* UnsynchronisedGroup::doubt() const {
+  auto any = [&](bool Unsynchronised::*what) {
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [&](const UnsynchronisedRank& one) { return one.what.*what; });
+  };
+  if (any(&Unsynchronised::captured))
+    return "none were seen, but graphs are launched, and what was captured in them shows in no call";
+  if (any(&Unsynchronised::by_host))
+    return "none were seen, but the host reads data back in each step: it may exchange them by itself";
+  return nullptr;
+}
+
 ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& collectives) {
   ReductionHabits habits;
+  OfCommunicators never;
   for_each_rank_steps(job, collectives, [&](RankSteps& rank) {
     habits.optimized = habits.optimized || rank.optimizer_seen;
     habits.reduced =
         habits.reduced || std::any_of(rank.entries.begin(), rank.entries.end(),
                                       [](const StepEntry& entry) { return entry.kind == Kind::kReduction; });
     add_early(collectives, rank, habits);
-    add_never(collectives, rank, habits);
+    add_never(collectives, rank, never);
     std::int32_t number = rank.rank;
     Habit habit = read_repetitions(job, collectives, std::move(rank));
     if (const std::string* doubt = habit.doubt()) habits.doubts[*doubt].push_back(number);
@@ -138,6 +174,7 @@ ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& 
     else
       rank = std::move(habit.rank);  // its room is the next one's
   });
+  habits.never = whole_groups(collectives, std::move(never));
   for (auto& [communicator, sharing] : habits.repeated) std::sort(sharing.ranks.begin(), sharing.ranks.end());
   for (auto& [doubt, ranks] : habits.doubts) std::sort(ranks.begin(), ranks.end());
   return habits;

@@ -28,8 +28,9 @@ struct RepeatingRanks {
 // Before the last micro-batch.
 struct EarlyHabit {
   std::int32_t rank;
-  std::uint32_t call;     // of the example: what reduces, into Collectives::calls
-  model::EventRef input;  // of the micro-batch behind it
+  std::uint32_t call;         // of the example: what reduces, into Collectives::calls
+  model::EventRef input;      // of the micro-batch behind it
+  model::EventRef optimizer;  // that runs then: a launch
   std::size_t steps;
   std::int64_t first_ns, last_ns;
 };
@@ -39,14 +40,23 @@ struct UnsynchronisedRank {
   std::int32_t rank;
   Unsynchronised what;
   std::int64_t first_ns, last_ns;  // of its updates
+  model::EventRef optimizer;       // its first launch
+};
+
+// All members of a communicator through which their model was handed out.
+struct UnsynchronisedGroup {
+  std::vector<UnsynchronisedRank> ranks;  // two or more, ascending
+
+  // Why it may be otherwise, for one of them; nullptr: nothing speaks for that.
+  const char* doubt() const;
 };
 
 struct ReductionHabits {
-  std::map<std::uint32_t, RepeatingRanks> repeated;                // by communicator
-  std::map<std::uint32_t, std::vector<EarlyHabit>> early;          // likewise
-  std::map<std::uint32_t, std::vector<UnsynchronisedRank>> never;  // by that which the model went through
-  std::map<std::string, std::vector<std::int32_t>> doubts;         // ranks, by why nothing is said of them
-  bool reduced = false, optimized = false;                         // by any rank, at all
+  std::map<std::uint32_t, RepeatingRanks> repeated;        // by communicator
+  std::map<std::uint32_t, std::vector<EarlyHabit>> early;  // likewise
+  std::vector<UnsynchronisedGroup> never;
+  std::map<std::string, std::vector<std::int32_t>> doubts;  // ranks, by why nothing is said of them
+  bool reduced = false, optimized = false;                  // by any rank, at all
 };
 
 // The first two steps are left out: DistributedDataParallel arranges its buckets anew after the first. A

@@ -40,14 +40,14 @@ class Finder {
 
  private:
   void take(EventPlace place, const Record& record);
-  void take_launch(const Record& record, std::int64_t at_ns);
+  void take_launch(EventPlace place, const Record& record, std::int64_t at_ns);
   void take_kernel(std::uint64_t stream, KernelRun run);
   void take_copy(EventPlace place, const Record& record, std::int64_t at_ns);
   void take_order(Operation operation, const Record& record);
   void take_collective(EventPlace place, std::int64_t at_ns);
   void take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_ns,
                   std::uint32_t call = matching::kNone);
-  void begin_optimizer();
+  void begin_optimizer(EventPlace place);
   void end_step();
   std::uint32_t call_at(EventPlace place, std::int64_t at_ns);
   std::int64_t complete_from() const;
@@ -97,16 +97,17 @@ void Finder::end_step() {
   reduced_ = in_optimizer_ = false;
 }
 
-void Finder::begin_optimizer() {
+void Finder::begin_optimizer(EventPlace place) {
+  step_.optimizer = place;
   result_.optimizer_seen = in_optimizer_ = true;
   step_.first_kernel = first_kernel_;
   step_.end_kernel = static_cast<std::uint32_t>(result_.kernels.size());
 }
 
-void Finder::take_launch(const Record& record, std::int64_t at_ns) {
+void Finder::take_launch(EventPlace place, const Record& record, std::int64_t at_ns) {
   auto launch = trace::payload_of<payload::Launch>(record);
   if (optimizer_.has(launch.name)) {
-    if (!in_optimizer_) begin_optimizer();
+    if (!in_optimizer_) begin_optimizer(place);
     step_.end_ns = at_ns;
     launches_ = 0;
     first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
@@ -170,7 +171,7 @@ void Finder::take(EventPlace place, const Record& record) {
   if (at_ns < step_.begin_ns) return;
   switch (operation) {
     case Operation::kLaunch:
-      return take_launch(record, at_ns);
+      return take_launch(place, record, at_ns);
     case Operation::kGraphLaunch: {
       auto graph = trace::payload_of<payload::DeviceOrder>(record);
       step_.captured = true;

@@ -38,14 +38,6 @@ std::string without_arguments(std::string name) {
   return name;
 }
 
-std::string demangled(const char* name) {
-  if (!name) return "??";
-  int status = 0;
-  std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                    &std::free);
-  return plain ? without_arguments(plain.get()) : name;
-}
-
 std::string name_of(Dwarf_Die* function) {
   Dwarf_Attribute attribute;
   for (unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
@@ -144,6 +136,14 @@ Module load(const std::string& path, std::string_view build_id) {
 }
 
 }  // namespace
+
+std::string demangled(const char* name) {
+  if (!name) return "??";
+  int status = 0;
+  std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                    &std::free);
+  return plain ? without_arguments(plain.get()) : name;
+}
 
 struct NativeFrames::Modules {
   std::map<std::pair<std::string, std::string>, Module> by_path_and_build;
