@@ -2,34 +2,26 @@
 #include "collector/reading/identity.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
 
 #include "collector/model/makers.h"
+#include "collector/model/rank_variables.h"
 #include "collector/reading/generations.h"
 
 namespace ddpscope::reading {
 
 using model::CallClass;
+using model::environment_number;
 using model::Job;
+using model::kRankVariables;
 using model::Membership;
 using model::Process;
 using model::Role;
 
 namespace {
-
-struct RankVariable {
-  const char* name;
-  const char* size;
-};
-constexpr RankVariable kRankVariables[] = {{"RANK", "WORLD_SIZE"},
-                                           {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                           {"PMI_RANK", "PMI_SIZE"},
-                                           {"SLURM_PROCID", "SLURM_NTASKS"},
-                                           {"LOCAL_RANK", "LOCAL_WORLD_SIZE"}};
 
 bool made_calls(const Process& process, CallClass call_class) {
   return process.calls[static_cast<std::size_t>(call_class)] > 0;
@@ -46,7 +38,7 @@ void rank_by_communicator(Process& process, std::int32_t world) {
 }
 
 void rank_by_environment(Process& process) {
-  for (const RankVariable& variable : kRankVariables) {
+  for (const model::RankVariable& variable : kRankVariables) {
     auto rank = environment_number(process, variable.name);
     if (!rank || *rank < 0) continue;
     process.rank = *rank;
@@ -284,23 +276,13 @@ std::int32_t find_world_size(const std::vector<Process>& processes) {
   std::int32_t world = 0;
   for (const Process& process : processes) {
     for (const Membership& member : process.memberships) world = std::max(world, member.size);
-    for (const RankVariable& variable : kRankVariables)
+    for (const model::RankVariable& variable : kRankVariables)
       if (auto size = environment_number(process, variable.size)) {
         world = std::max(world, *size);
         break;
       }
   }
   return world;
-}
-
-std::optional<std::int32_t> environment_number(const Process& process, std::string_view name) {
-  auto found = process.environment.find(name);
-  if (found == process.environment.end()) return std::nullopt;
-  std::int32_t number = 0;
-  std::string_view text = found->second;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 void identify(Job& job) {

@@ -1,7 +1,5 @@
 // Which processes form one job, which attempt of it, and which rank each of them is or works for.
 #pragma once
-#include <optional>
-
 #include "collector/model/job.h"
 #include "trace/result.h"
 
@@ -30,8 +28,5 @@ void identify(model::Job& job);
 
 // As communicators and environment say; 0 if nothing does.
 std::int32_t find_world_size(const std::vector<model::Process>& processes);
-
-// An integer from the environment of the process; nothing if it is absent or no number.
-std::optional<std::int32_t> environment_number(const model::Process& process, std::string_view name);
 
 }  // namespace ddpscope::reading
