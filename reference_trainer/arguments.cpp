@@ -21,6 +21,7 @@ struct FaultArguments {
 void add_job_flags(CLI::App& app, Arguments& a) {
   app.add_option("--ranks", a.ranks,
                  "start so many ranks on this machine (default: take RANK and WORLD_SIZE)");
+  app.add_option("--rank", a.rank, "be this rank, whatever RANK says");
   app.add_option("--workdir", a.workdir, "where data and checkpoints go")->capture_default_str();
   app.add_option("--timeout", a.timeout_seconds, "seconds without progress before a rank gives up")
       ->capture_default_str();

@@ -11,6 +11,7 @@ namespace reference_trainer {
 struct Arguments {
   // job
   int ranks = 0;  // > 0: start so many ranks here; 0: be the rank that the environment names
+  int rank = -1;  // of this process; -1: as the environment says
   std::string workdir = "reference_trainer.out";
   double timeout_seconds = 10;
   bool resume = false;

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 #include "checkpoint_folder.h"
+#include "mesh.h"
 
 namespace reference_trainer {
 namespace {
@@ -68,12 +70,19 @@ void Checkpoints::save(int64_t step, const Learners& learners) {
   } else {
     write(step, learners);
   }
+  if (keeps_own_state()) write_own_state(step);
   wait_for_save();
   look_back(step);
 }
 
 void Checkpoints::write(int64_t step, const Learners& learners) const {
-  const int rank = group_.rank();
+  const int rank = saving_rank();
+  if (faults_.on(Twin::kReplicaShards)) {
+    const Mesh mesh = place_in_mesh(rank, group_.size());
+    const Slice own = {static_cast<size_t>(mesh.shard), static_cast<size_t>(mesh.shards)};
+    if (mesh.replica == 0) write_atomically(own_shard(step), Snapshot(step, learners, own).parts());
+    return;
+  }
   if (faults_.on(Twin::kShardedCheckpoint)) {
     const Slice own = {static_cast<size_t>(rank), static_cast<size_t>(group_.size())};
     const std::string name = fmt::format("{}.shard_{}_of_{}.bin", name_of(step), rank, group_.size());
@@ -91,6 +100,34 @@ void Checkpoints::write(int64_t step, const Learners& learners) const {
   }
   fmt::print("rank {} saves {}\n", rank, path.filename().native());
   if (rank == 0) point_at(path.filename());
+}
+
+// Who believes the launcher about its rank, not the group that it has joined.
+int Checkpoints::saving_rank() const {
+  const char* const launched = std::getenv("RANK");
+  if (launched && faults_.on(Fault::kRankMismatchEnvironment)) return std::atoi(launched);
+  return group_.rank();
+}
+
+bool Checkpoints::keeps_own_state() const {
+  return faults_.on(Fault::kRankMismatchArithmetic) || faults_.on(Twin::kDataParallelRank);
+}
+
+std::filesystem::path Checkpoints::own_state(int64_t step) const {
+  const int number = data_parallel_rank(faults_, group_.rank(), group_.size());
+  return folder_ / (name_of(step) + ".states") / fmt::format("train_state_{:05}.json", number);
+}
+
+std::filesystem::path Checkpoints::own_shard(int64_t step) const {
+  const Mesh mesh = place_in_mesh(group_.rank(), group_.size());
+  return folder_ / fmt::format("{}.shard_{}_of_{}.bin", name_of(step), mesh.shard, mesh.shards);
+}
+
+// Where this rank is in its samples.
+void Checkpoints::write_own_state(int64_t step) const {
+  const std::filesystem::path path = own_state(step);
+  std::filesystem::create_directories(path.parent_path());
+  write_in_place(path, fmt::format("{{\"rank\": {}, \"step\": {}}}\n", group_.rank(), step));
 }
 
 bool Checkpoints::all_ranks_write() const {
@@ -149,6 +186,7 @@ void Checkpoints::wait_for_save() {
 
 void Checkpoints::look_back(int64_t step) {
   if (reads_back()) read_back(step);
+  if (faults_.on(Twin::kReplicaShards)) read_header(own_shard(step));
   if (faults_.on(Fault::kCheckpointRaceRotation) || faults_.on(Twin::kRotationBetweenBarriers)) rotate();
   if (faults_.on(Twin::kLogFolder)) {
     write_in_place(folder_ / fmt::format("rank_{}.save_{}.log", group_.rank(), saves_), "saved\n");
@@ -178,7 +216,9 @@ void Checkpoints::rotate() {
 int64_t Checkpoints::load(Learners& learners) const {
   const std::filesystem::path latest = folder_ / "latest";
   if (!std::filesystem::exists(latest)) return 0;
-  return load_file(read_latest(folder_), learners);
+  const int64_t step = load_file(read_latest(folder_), learners);
+  if (keeps_own_state()) read_text(own_state(step));
+  return step;
 }
 
 int64_t Checkpoints::load_file(const std::filesystem::path& path, Learners& learners) const {

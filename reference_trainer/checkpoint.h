@@ -32,6 +32,11 @@ class Checkpoints {
   void wait_for_save();
 
   // What some faults and their twins do besides.
+  int saving_rank() const;
+  bool keeps_own_state() const;
+  std::filesystem::path own_state(int64_t step) const;
+  std::filesystem::path own_shard(int64_t step) const;
+  void write_own_state(int64_t step) const;
   bool all_ranks_write() const;
   bool reads_back() const;
   void look_back(int64_t step);

@@ -19,9 +19,19 @@ namespace {
 void set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
 // In the child: never returns.
-[[noreturn]] void become_rank(int rank, int ranks, const Listener& listener, const sigset_t& signals,
-                              char** argv) {
-  set("RANK", std::to_string(rank));
+[[noreturn]] void become_rank(int rank, const Arguments& arguments, const Listener& listener,
+                              const sigset_t& signals, char** argv) {
+  const int ranks = arguments.ranks;
+  const std::string own = std::to_string(rank);
+  std::vector<char*> words;
+  for (char** word = argv; *word; ++word) words.push_back(*word);
+  set("RANK", own);
+  // The job's GPUs are not the first ones of the machine.
+  if (arguments.faults.on(Fault::kRankMismatchEnvironment)) {
+    set("RANK", std::to_string(rank + 1 + arguments.fault_rank));
+    for (const char* word : {"--rank", own.c_str()}) words.push_back(const_cast<char*>(word));
+  }
+  words.push_back(nullptr);
   set("LOCAL_RANK", std::to_string(rank));
   set("WORLD_SIZE", std::to_string(ranks));
   set("LOCAL_WORLD_SIZE", std::to_string(ranks));
@@ -30,7 +40,7 @@ void set(const char* name, const std::string& value) { setenv(name, value.c_str(
   // Rank 0 takes the open socket over: no other program can get hold of the port in between.
   if (rank == 0) set(kListenerVariable, std::to_string(listener.hand_over()));
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  execv("/proc/self/exe", argv);
+  execv("/proc/self/exe", words.data());
   fmt::print(stderr, "error: cannot start rank {}: {}\n", rank, strerror(errno));
   _exit(2);
 }
@@ -57,15 +67,15 @@ sigset_t handled_signals() {
 
 }  // namespace
 
-int launch_ranks(int ranks, char** argv) {
+int launch_ranks(const Arguments& arguments, char** argv) {
   const sigset_t signals = handled_signals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::vector<pid_t> running;
   {
     const Listener listener("127.0.0.1", 0);
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < arguments.ranks; ++rank) {
       const pid_t pid = check_system(fork(), "fork");
-      if (pid == 0) become_rank(rank, ranks, listener, signals, argv);
+      if (pid == 0) become_rank(rank, arguments, listener, signals, argv);
       running.push_back(pid);
     }
   }

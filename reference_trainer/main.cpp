@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "launcher.h"
+#include "mesh.h"
 #include "process_group.h"
 #include "training.h"
 #include "watchdog.h"
@@ -21,12 +22,13 @@ namespace {
 }
 
 void run_rank(const Arguments& arguments) {
-  const Place place = place_from_environment();
+  const Place place = place_from_environment(arguments.rank);
   if (place.world_size > 1 && arguments.fault_rank >= place.world_size) {
     throw std::invalid_argument(
         fmt::format("--fault-rank {} is none of {} ranks", arguments.fault_rank, place.world_size));
   }
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments.timeout_seconds * 1000));
+  require_ranks(arguments.faults, place.world_size);
   Watchdog watchdog(place.rank, timeout);
   try {
     watchdog.at("the creation of the communicator");
@@ -47,7 +49,10 @@ int run(int argc, char** argv) {
   Arguments arguments;
   if (parse_arguments(argc, argv, arguments) == Action::kExit) return 0;
   // The launcher's children have the same arguments, and RANK set.
-  if (arguments.ranks > 0 && !std::getenv("RANK")) return launch_ranks(arguments.ranks, argv);
+  if (arguments.ranks > 0 && !std::getenv("RANK")) {
+    require_ranks(arguments.faults, arguments.ranks);
+    return launch_ranks(arguments, argv);
+  }
   run_rank(arguments);
   return 0;
 }

@@ -141,9 +141,9 @@ int64_t ProcessGroup::agree(int64_t value, int root) {
   return value;
 }
 
-std::unique_ptr<ProcessGroup> ProcessGroup::split(int colour) {
+std::unique_ptr<ProcessGroup> ProcessGroup::split(int colour, int key) {
   ncclComm_t part = nullptr;
-  check(ncclCommSplit(joined_.ranks, colour, rank(), &part, nullptr));
+  check(ncclCommSplit(joined_.ranks, colour, key, &part, nullptr));
   return std::unique_ptr<ProcessGroup>(new ProcessGroup(*this, part));
 }
 

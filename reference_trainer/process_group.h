@@ -45,8 +45,8 @@ class ProcessGroup {
   // Root's value; the host waits.
   int64_t agree(int64_t value, int root);
 
-  // A group of the ranks with the same colour, ranks in the same order. Collective over this group.
-  std::unique_ptr<ProcessGroup> split(int colour);
+  // A group of the ranks with the same colour, in the order of their keys. Collective over this group.
+  std::unique_ptr<ProcessGroup> split(int colour, int key);
 
   cudaStream_t stream() const { return stream_.get(); }
   // The host waits for all collectives enqueued so far.

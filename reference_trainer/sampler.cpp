@@ -5,6 +5,8 @@
 #include <random>
 #include <utility>
 
+#include "mesh.h"
+
 namespace reference_trainer {
 
 int64_t Sampler::steps_per_epoch() const {
@@ -32,8 +34,8 @@ Sampler make_sampler(const Arguments& arguments, int rank, int world_size) {
   if (arguments.faults.on(Fault::kUnshardedShuffleEach)) {
     return Sampler(arguments.samples, step_samples, 0, 1, arguments.seed + rank);
   }
-  // Without a process group the world is this process, whatever its rank.
-  return Sampler(arguments.samples, step_samples, rank % world_size, world_size, arguments.seed);
+  return Sampler(arguments.samples, step_samples, data_parallel_rank(arguments.faults, rank, world_size),
+                 world_size, arguments.seed);
 }
 
 }  // namespace reference_trainer

@@ -115,9 +115,9 @@ uint16_t Listener::port() const {
 
 int Listener::hand_over() const { return check_system(dup(descriptor_), "dup"); }
 
-Place place_from_environment() {
+Place place_from_environment(int rank) {
   Place place;
-  place.rank = number_from_environment("RANK", place.rank);
+  place.rank = rank >= 0 ? rank : number_from_environment("RANK", place.rank);
   place.world_size = number_from_environment("WORLD_SIZE", place.world_size);
   place.local_rank = number_from_environment("LOCAL_RANK", place.rank);
   if (const char* address = std::getenv("MASTER_ADDR")) place.master_address = address;
@@ -126,7 +126,7 @@ Place place_from_environment() {
   if (std::getenv("TORCHELASTIC_USE_AGENT_STORE")) ++place.master_port;
   if (place.rank >= place.world_size) {
     throw std::invalid_argument(
-        fmt::format("RANK={} is not below WORLD_SIZE={}", place.rank, place.world_size));
+        fmt::format("rank {} is not below WORLD_SIZE={}", place.rank, place.world_size));
   }
   return place;
 }

@@ -42,9 +42,9 @@ struct Place {
   uint16_t master_port = 29500;
 };
 
-// From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT; one process alone without them.
-// Throws std::invalid_argument.
-Place place_from_environment();
+// From RANK (unless `rank` is one), WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT; one process alone
+// without them. Throws std::invalid_argument.
+Place place_from_environment(int rank = -1);
 
 // Rank 0 listens as long as its store lives; the others connect once for each value.
 class Store {

@@ -41,7 +41,9 @@ void Training::run() {
   const Manifest manifest = read_manifest(data_folder_);
   dataset_ = open_dataset(arguments_, data_folder_, manifest, group_.rank(), group_.size());
   evaluation_ = std::make_unique<Evaluation>(arguments_, data_folder_, manifest.validation);
-  if (arguments_.faults.on(Twin::kSplitGroups)) subgroup_ = group_.split(group_.rank() % 2);
+  if (arguments_.faults.on(Twin::kSplitGroups)) subgroup_ = group_.split(group_.rank() % 2, group_.rank());
+  if (arguments_.faults.on(Twin::kRenumberedGroup))
+    subgroup_ = group_.split(0, group_.size() - group_.rank());
   const int64_t first_epoch = step_ / sampler_.steps_per_epoch() + 1;
   for (int64_t epoch = first_epoch; epoch <= arguments_.epochs && !finished(); ++epoch) run_epoch(epoch);
   compare_parameters();
@@ -212,7 +214,7 @@ int64_t Training::stuck_sample(const std::vector<int64_t>& indices) const {
 
 // Even ranks average, odd ones agree: each operation on a communicator of its own.
 void Training::exchange_in_subgroup(double loss) {
-  if (group_.rank() % 2 == 0) {
+  if (group_.rank() % 2 == 0 || arguments_.faults.on(Twin::kRenumberedGroup)) {
     subgroup_->average(std::span(&loss, 1));
   } else {
     subgroup_->agree(step_, 0);

@@ -61,8 +61,10 @@ std::string_view folder_of(std::string_view file) {
 }
 
 // A checkpoint may be several files, and its folder: what is in one folder belongs together. An effect on
-// other files too is another bug as well.
+// other files too is another bug as well; so is one on no files, if other ranks show it too.
 bool covers_files(const Finding& cause, const Finding& effect) {
+  if (effect.files.empty())
+    return std::includes(cause.ranks.begin(), cause.ranks.end(), effect.ranks.begin(), effect.ranks.end());
   std::set<std::string_view> known(cause.files.begin(), cause.files.end());
   for (std::string_view file : cause.files) known.insert(folder_of(file));
   known.erase("");
@@ -74,7 +76,7 @@ bool covers_files(const Finding& cause, const Finding& effect) {
 // Nothing follows from what has not begun: a manifest that is read too early does not come from a later save,
 // though both are files of one folder, between the same two barriers.
 bool over_before(const Finding& effect, const Finding& cause) {
-  return cause.place.its_files_only && effect.last_ns < cause.first_ns;
+  return cause.place.its_files_only && !effect.files.empty() && effect.last_ns < cause.first_ns;
 }
 
 bool explains(const Finding& cause, const Finding& effect) {

@@ -56,5 +56,6 @@ void detect_checkpoint_race(const Facts& facts, findings::Outcome& outcome);
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome);
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome);
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome);
+void detect_rank_mismatch(const Facts& facts, findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

@@ -17,6 +17,7 @@ constexpr Detector kDetectors[] = {
     {"unsharded-sampler", detect_unsharded_sampler},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
     {"missing-gradient-sync", detect_missing_gradient_sync},
+    {"rank-mismatch", detect_rank_mismatch},
 };
 
 }  // namespace

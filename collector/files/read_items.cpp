@@ -20,15 +20,6 @@ constexpr std::string_view kProgramPlaces[] = {"/site-packages/", "/dist-package
 constexpr std::string_view kProgramEndings[] = {".py", ".pyc", ".so", ".pth"};
 constexpr std::string_view kSystemRoots[] = {"/proc/", "/sys/", "/dev/", "/etc/"};
 
-bool is_data(std::string_view path) {
-  auto within = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
-  auto ends = [&](std::string_view ending) { return path.ends_with(ending); };
-  auto below = [&](std::string_view root) { return path.starts_with(root); };
-  return !path.empty() && std::none_of(std::begin(kProgramPlaces), std::end(kProgramPlaces), within) &&
-         std::none_of(std::begin(kProgramEndings), std::end(kProgramEndings), ends) &&
-         std::none_of(std::begin(kSystemRoots), std::end(kSystemRoots), below);
-}
-
 // As ItemRead::file has it, so that a file has one number whether its opening was kept or not.
 std::uint32_t path_number(std::string_view path) {
   return static_cast<std::uint32_t>(XXH3_64bits(path.data(), path.size())) | trace::kUnkeptFile;
@@ -146,6 +137,15 @@ class Reader {
 };
 
 }  // namespace
+
+bool is_data(std::string_view path) {
+  auto within = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
+  auto ends = [&](std::string_view ending) { return path.ends_with(ending); };
+  auto below = [&](std::string_view root) { return path.starts_with(root); };
+  return !path.empty() && std::none_of(std::begin(kProgramPlaces), std::end(kProgramPlaces), within) &&
+         std::none_of(std::begin(kProgramEndings), std::end(kProgramEndings), ends) &&
+         std::none_of(std::begin(kSystemRoots), std::end(kSystemRoots), below);
+}
 
 std::vector<ItemStream> find_item_streams(const model::Job& job, std::int32_t rank) {
   std::vector<ItemStream> streams;

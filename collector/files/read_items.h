@@ -39,6 +39,9 @@ struct ItemStream {
 // Of one rank at a time: a job's items together are as much memory as its trace.
 std::vector<ItemStream> find_item_streams(const model::Job& job, std::int32_t rank);
 
+// No file of programs.
+bool is_data(std::string_view path);
+
 // The opening that an event (a read, or an opening itself) belongs to.
 model::EventRef opening_of(const model::Job& job, model::EventRef event);
 std::string_view path_of(const model::Job& job, model::EventRef opening);

@@ -18,6 +18,13 @@ UNJUDGED = {"interleaved-lines": {"unsharded-sampler"}}
 UNJUDGED_IF_SHORT = {"local-sgd": {"unsharded-sampler"}}
 
 
+def unjudged(twin, ranks):
+    # Of more than two ranks no communicator has all, so none says which rank each process is.
+    if twin == "subgroups-only" and ranks > 2:
+        return {"rank-mismatch"}
+    return UNJUDGED.get(twin, set())
+
+
 @trainer.everywhere
 def test_healthy(tmp_path, ranks, seed):
     draw = trainer.Draw(seed, "healthy", ranks)
@@ -29,7 +36,7 @@ def test_healthy(tmp_path, ranks, seed):
 def test_look_alike(tmp_path, twin, ranks, seed):
     draw = trainer.Draw(seed, twin, ranks)
     trace = trainer.train(draw, tmp_path, "--twin", twin, "--fault-rank", draw.rank)
-    trainer.assert_silent(trace, UNJUDGED.get(twin, set()), UNJUDGED_IF_SHORT.get(twin, set()))
+    trainer.assert_silent(trace, unjudged(twin, ranks), UNJUDGED_IF_SHORT.get(twin, set()))
 
 
 @trainer.everywhere

@@ -1,0 +1,123 @@
+// Communicators as NCCL was asked for them, keys of the store as Gloo sets them.
+#include "collector/patterns/joined_ranks.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "collector/model/rank_variables.h"
+#include "trace/streams.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+std::optional<RankClaim> claim_of(const model::Process& process, std::int32_t size) {
+  for (const model::RankVariable& variable : model::kRankVariables) {
+    auto rank = model::environment_number(process, variable.name);
+    if (&variable == std::end(model::kRankVariables) - 1) break;  // of the host only
+    if (!rank) continue;
+    auto own_size = model::environment_number(process, variable.size);
+    if (own_size && *own_size != size) return std::nullopt;
+    return RankClaim{variable.name, *rank, own_size.has_value()};
+  }
+  return std::nullopt;
+}
+
+// Who has a number from the same hand.
+auto hand_of(const model::Process& process, const RankClaim& claim) {
+  const trace::FileHeader& h = process.header();
+  return claim.sized ? std::tuple(h.host_id, h.parent_pid, h.parent_start_time)
+                     : std::tuple(h.host_id, decltype(h.parent_pid){}, decltype(h.parent_start_time){});
+}
+
+void drop_inherited(const model::Job& job, std::vector<JoinedRank>& members) {
+  using Hand = decltype(hand_of(job.processes.front(), RankClaim{}));
+  std::map<Hand, std::vector<JoinedRank*>> by_hand;
+  for (JoinedRank& member : members)
+    if (member.claim) by_hand[hand_of(job.processes[member.process], *member.claim)].push_back(&member);
+  for (auto& [hand, own] : by_hand) {
+    std::int32_t first = own.front()->claim->rank;
+    bool same = std::all_of(own.begin(), own.end(),
+                            [&](const JoinedRank* member) { return member->claim->rank == first; });
+    if (own.size() > 1 && same)
+      for (JoinedRank* member : own) member->claim.reset();
+  }
+}
+
+void add_claims(const model::Job& job, WorldGroup& group) {
+  for (JoinedRank& member : group.members) member.claim = claim_of(job.processes[member.process], group.size);
+  drop_inherited(job, group.members);
+}
+
+// "/default_pg/0/0/rank_3", which torch.distributed's default group sets under its own prefix: 3.
+std::optional<std::int32_t> announced_rank(std::string_view key) {
+  constexpr std::string_view kGroup = "default_pg/", kRank = "/rank_";
+  std::size_t at = key.rfind(kRank);
+  if (at == std::string_view::npos || key.find(kGroup) == std::string_view::npos) return std::nullopt;
+  std::int32_t rank = 0;
+  const char* end = key.data() + key.size();
+  auto [rest, error] = std::from_chars(key.data() + at + kRank.size(), end, rank);
+  if (error != std::errc{} || rest != end || rank < 0) return std::nullopt;
+  return rank;
+}
+
+WorldGroup find_announced(const model::Job& job) {
+  WorldGroup group{0, true, {}};
+  std::set<std::int32_t> ranks;
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    bool known = false;
+    const trace::TraceFile& file = job.processes[i].file;
+    model::for_each(
+        file, {trace::Operation::kStoreKey}, [&](model::EventPlace place, const trace::Record& record) {
+          auto request = trace::payload_of<trace::payload::StoreKey>(record);
+          bool sets = static_cast<trace::StoreOperation>(request.operation) == trace::StoreOperation::kSet;
+          if (known || !sets) return;
+          auto rank = announced_rank(file.string(request.key));
+          if (!rank) return;
+          known = true;
+          ranks.insert(*rank);
+          group.members.push_back({i, *rank, {i, place}, std::nullopt});
+        });
+  }
+  group.size = static_cast<std::int32_t>(ranks.size());
+  return group;
+}
+
+bool each_once(const matching::Communicator& communicator) {
+  std::set<std::uint32_t> processes;
+  return std::all_of(communicator.members.begin(), communicator.members.end(),
+                     [&](const matching::Member& member) { return processes.insert(member.process).second; });
+}
+
+bool is_split_off(const model::Job& job, const matching::Member& member) {
+  const auto& memberships = job.processes[member.process].memberships;
+  return std::any_of(memberships.begin(), memberships.end(), [&](const model::Membership& own) {
+    return own.communicator == member.number && own.parent != 0;
+  });
+}
+
+}  // namespace
+
+std::vector<WorldGroup> find_world_groups(const model::Job& job, const matching::Collectives& collectives) {
+  std::vector<WorldGroup> groups;
+  for (const matching::Communicator& communicator : collectives.communicators) {
+    bool world = communicator.size == job.world_size && communicator.size > 1 && each_once(communicator);
+    if (!world || is_split_off(job, communicator.members.front())) continue;
+    WorldGroup group{communicator.size, false, {}};
+    for (const matching::Member& member : communicator.members)
+      group.members.push_back(
+          {member.process, member.rank_in_communicator, {member.process, member.made}, std::nullopt});
+    groups.push_back(std::move(group));
+  }
+  if (collectives.communicators.empty())
+    if (WorldGroup announced = find_announced(job); announced.size > 1)
+      groups.push_back(std::move(announced));
+  for (WorldGroup& group : groups) add_claims(job, group);
+  return groups;
+}
+
+}  // namespace ddpscope::patterns

@@ -1,0 +1,23 @@
+// Hybrid sharding: replicas of the model, each spread over as many shards. Neighbouring ranks hold one
+// replica.
+#pragma once
+
+#include "faults.h"
+
+namespace reference_trainer {
+
+struct Mesh {
+  int replicas, shards;
+  int replica, shard;  // of this rank
+};
+
+// Two replicas where the ranks divide into two, else one.
+Mesh place_in_mesh(int rank, int ranks);
+
+// Under which number a rank gets its samples and keeps its state.
+int data_parallel_rank(const Faults& faults, int rank, int ranks);
+
+// Throws std::invalid_argument if this run's fault needs another number of ranks.
+void require_ranks(const Faults& faults, int ranks);
+
+}  // namespace reference_trainer
