@@ -2,6 +2,9 @@
 #include "evaluation.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "sampler.h"
 
 namespace reference_trainer {
 
@@ -10,7 +13,13 @@ Evaluation::Evaluation(const Arguments& arguments, const std::filesystem::path& 
     : batch_(arguments.batch),
       tokens_per_sample_(arguments.tokens_per_sample()),
       batches_(std::max<int64_t>(kSamples / batch_, 1)),
-      samples_(folder, {validation}, batches_ * batch_, tokens_per_sample_, arguments.targets) {}
+      samples_(folder, {validation}, batches_ * batch_, tokens_per_sample_, arguments.targets),
+      order_(batches_ * batch_) {
+  std::iota(order_.begin(), order_.end(), 0);
+  if (arguments.faults.on(Twin::kShuffledEvaluation)) {
+    order_ = Sampler(samples_.size(), 1, 0, 1, arguments.seed).indices();
+  }
+}
 
 double Evaluation::run(Model& model, BatchFeed& feed, cudaStream_t stream) {
   check(cudaMemsetAsync(total_.data(), 0, total_.bytes(), stream));
@@ -18,7 +27,7 @@ double Evaluation::run(Model& model, BatchFeed& feed, cudaStream_t stream) {
   for (int64_t batch = 0; batch < batches_; ++batch) {
     auto next = feed.fill().begin();
     for (int64_t i = batch * batch_; i < (batch + 1) * batch_; ++i) {
-      samples_.read(i, sample);
+      samples_.read(order_[i], sample);
       next = std::copy(sample.begin(), sample.end(), next);
     }
     model.evaluate(feed.copy(), 1.0 / static_cast<double>(batches_), total_.data(), stream);

@@ -22,6 +22,7 @@ class Evaluation {
   int batch_, tokens_per_sample_;
   int64_t batches_;
   ShardDataset samples_;
+  std::vector<int64_t> order_;  // the same each time
   DeviceBuffer<double> total_{1};
 };
 

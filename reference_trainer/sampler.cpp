@@ -19,7 +19,8 @@ std::vector<int64_t> Sampler::indices() const {
   std::iota(order.begin(), order.end(), 0);
   std::mt19937_64 generator(seed_ * 1'000'003 + epoch_);
   // Written out because std::shuffle may differ between standard libraries.
-  for (int64_t i = samples_ - 1; i > 0; --i) std::swap(order[i], order[generator() % (i + 1)]);
+  for (int64_t i = shuffles_ ? samples_ - 1 : 0; i > 0; --i)
+    std::swap(order[i], order[generator() % (i + 1)]);
   std::vector<int64_t> own;
   const int64_t padded = steps_per_epoch() * step_samples_ * shards_;
   for (int64_t i = shard_; i < padded; i += shards_) own.push_back(order[i % samples_]);
@@ -34,8 +35,10 @@ Sampler make_sampler(const Arguments& arguments, int rank, int world_size) {
   if (arguments.faults.on(Fault::kUnshardedShuffleEach)) {
     return Sampler(arguments.samples, step_samples, 0, 1, arguments.seed + rank);
   }
-  return Sampler(arguments.samples, step_samples, data_parallel_rank(arguments.faults, rank, world_size),
-                 world_size, arguments.seed);
+  Sampler sampler(arguments.samples, step_samples, data_parallel_rank(arguments.faults, rank, world_size),
+                  world_size, arguments.seed);
+  if (arguments.faults.on(Twin::kSequentialSampler)) sampler.keep_in_order();
+  return sampler;
 }
 
 }  // namespace reference_trainer

@@ -96,7 +96,8 @@ void Training::run_epoch(int64_t epoch) {
 void Training::agree_on_epoch(int64_t epoch) {
   group_.watchdog().at(fmt::format("the start of epoch {}", epoch));
   const bool mistaken = arguments_.faults.hits(Fault::kMismatchedRoot, group_.rank(), epoch);
-  sampler_.set_epoch(group_.agree(epoch, mistaken ? group_.size() - 1 : 0));
+  const int64_t agreed = group_.agree(epoch, mistaken ? group_.size() - 1 : 0);
+  if (!arguments_.faults.on(Fault::kRepeatedNoSetEpoch)) sampler_.set_epoch(agreed);
 }
 
 double Training::run_step(Loader& loader) {

@@ -9,6 +9,7 @@
 #include "collector/analysis/coverage.h"
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/detector.h"
+#include "collector/detectors/sample_groups.h"
 #include "collector/patterns/barriers.h"
 #include "collector/patterns/existence_checks.h"
 
@@ -84,9 +85,10 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   ordering::HappensBefore order(job, collectives, device_order, names,
                                 threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
-  detectors::Facts facts{job,    collectives,   divergences,     device_order, barriers,
-                         rounds, data_parallel, places,          written,      names,
-                         order,  races,         reduction_habits};
+  detectors::LazySampleGroups samples(job, collectives, data_parallel);
+  detectors::Facts facts{job,    collectives,   divergences,      device_order, barriers,
+                         rounds, data_parallel, places,           written,      names,
+                         order,  races,         reduction_habits, samples};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   tell_lost(job, analysis.errors);

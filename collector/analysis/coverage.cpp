@@ -96,7 +96,7 @@ void add_losses(const Job& job, std::vector<Coverage>& coverage) {
     std::vector<std::string>& unjudged = loss.unjudged;
     if (row.index == Health::kept_records_lost || row.index == Health::chunk_open_failed)
       unjudged = all_slugs();
-    if (row.index == Health::items_lost) unjudged = {"unsharded-sampler"};
+    if (row.index == Health::items_lost) unjudged = {"unsharded-sampler", "repeated-epoch-order"};
     if (row.index == Health::digests_skipped) unjudged = {"duplicate-checkpoint-write"};
     if (row.index == Health::unknown_communicators) unjudged = collective_slugs();
     coverage.push_back(std::move(loss));

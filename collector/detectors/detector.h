@@ -19,6 +19,8 @@
 
 namespace ddpscope::detectors {
 
+class LazySampleGroups;
+
 // Everything that was derived from the trace, computed once.
 struct Facts {
   const model::Job& job;
@@ -34,6 +36,7 @@ struct Facts {
   const ordering::HappensBefore& order;  // knows the threads that touch files of several ranks
   const patterns::FileRaces& file_races;
   const patterns::LazyReductionHabits& reduction_habits;
+  const LazySampleGroups& samples;
 };
 
 struct Detector {
@@ -54,6 +57,7 @@ void detect_no_process_group(const Facts& facts, findings::Outcome& outcome);
 void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& outcome);
 void detect_checkpoint_race(const Facts& facts, findings::Outcome& outcome);
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome);
+void detect_repeated_epoch_order(const Facts& facts, findings::Outcome& outcome);
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome);
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome);
 void detect_rank_mismatch(const Facts& facts, findings::Outcome& outcome);

@@ -15,6 +15,7 @@ constexpr Detector kDetectors[] = {
     {"duplicate-checkpoint-write", detect_duplicate_checkpoint_write},
     {"checkpoint-race", detect_checkpoint_race},
     {"unsharded-sampler", detect_unsharded_sampler},
+    {"repeated-epoch-order", detect_repeated_epoch_order},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
     {"missing-gradient-sync", detect_missing_gradient_sync},
     {"rank-mismatch", detect_rank_mismatch},

@@ -22,12 +22,13 @@ std::map<std::int32_t, std::vector<SampleGroup*>> groups_by_rank(std::vector<Sam
 }
 
 // True: something of the rank's reading tells nothing of samples.
-bool add_rank(SampleGroup& group, patterns::RankReads reads) {
+bool add_rank(const model::Job& job, SampleGroup& group, patterns::RankReads reads) {
   std::int32_t rank = reads.rank;
   patterns::Exchanges exchanges = find_exchanges(*group.members, rank, reads.all_taken_ns());
   TrainingReads training = find_training_reads(std::move(reads), group.members->of_rank.at(rank));
   if (training.count() > 0) {
     group.ranks.push_back(keep_orders(training));
+    group.ranks.back().repeated = patterns::find_repeated_order(job, training);
     group.exchanges.push_back(exchanges);
   }
   return training.scanned;
@@ -38,7 +39,7 @@ void read_ranks(const model::Job& job, SampleGroups& found) {
     patterns::RankReads reads = patterns::find_rank_reads(job, rank);
     for (SampleGroup* group : groups) {
       bool last = group == groups.back();
-      bool scanned = add_rank(*group, last ? std::move(reads) : reads);
+      bool scanned = add_rank(job, *group, last ? std::move(reads) : reads);
       found.scanned = found.scanned || scanned;
     }
   }
@@ -94,6 +95,28 @@ class Comparison {
   SampleOverlap overlap_;
 };
 
+struct Reason {
+  const char *what, *why;
+};
+
+Reason why_not_compared(bool grouped, const SampleGroups& found) {
+  if (!grouped)
+    return {"which ranks train together",
+            "none were seen to exchange gradients, by NCCL or by TCP, where those of a very small model look "
+            "like messages"};
+  if (!found.replicas)
+    return {"which ranks train together",
+            "what they exchange over TCP does not show that they hold copies of one model: one rank sends it "
+            "to all at first, and an all-reduce of its size follows each batch"};
+  if (found.scanned)
+    return {"the samples that ranks train on",
+            "data is read from front to back, and which part of it a rank keeps is not seen"};
+  return {"the samples that ranks train on",
+          "too few of them were seen to be read: they are mapped, kept in memory, read "
+          "from the beginning of a file "
+          "to its end, or the job is short"};
+}
+
 }  // namespace
 
 bool SampleGroup::shares(std::int32_t rank) const {
@@ -107,21 +130,35 @@ bool SampleGroup::holds(std::int32_t rank) const {
   return std::any_of(ranks.begin(), ranks.end(), [&](const RankSamples& own) { return own.rank == rank; });
 }
 
-SampleGroups find_sample_groups(const Facts& facts) {
+SampleGroups find_sample_groups(const model::Job& job, const matching::Collectives& collectives,
+                                const std::vector<patterns::DataParallelGroup>& data_parallel) {
   SampleGroups found;
-  for (const patterns::DataParallelGroup& members : facts.data_parallel) found.groups.push_back({&members});
-  read_ranks(facts.job, found);
+  for (const patterns::DataParallelGroup& members : data_parallel) found.groups.push_back({&members});
+  read_ranks(job, found);
   std::erase_if(found.groups, [&](const SampleGroup& group) {
     bool left_out = enough(group) && !hold_replicas(*group.members, group.exchanges);
     found.replicas = found.replicas && !left_out;
     return left_out;
   });
-  patterns::Pipelines pipelines(facts.collectives);
+  patterns::Pipelines pipelines(collectives);
   for (SampleGroup& group : found.groups) {
     found.compared = found.compared || enough(group);
-    Comparison(facts.job, group, pipelines).find_shared();
+    Comparison(job, group, pipelines).find_shared();
   }
   return found;
+}
+
+void LazySampleGroups::explain_silence(std::string_view slug,
+                                       std::vector<findings::Coverage>& coverage) const {
+  if (get().compared || job_.ranks().size() < 2) return;
+  Reason reason = why_not_compared(!data_parallel_.empty(), get());
+  auto known = std::find_if(coverage.begin(), coverage.end(), [&](const findings::Coverage& entry) {
+    return entry.what == reason.what && entry.why == reason.why;
+  });
+  if (known != coverage.end())
+    known->unjudged.emplace_back(slug);
+  else
+    coverage.push_back({reason.what, reason.why, {std::string(slug)}, true});
 }
 
 TrainingReads read_again(const model::Job& job, const SampleGroup& group, std::int32_t rank) {

@@ -1,9 +1,11 @@
 // What is kept of a rank's reading to compare it with that of others: the order of its samples, no more.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "collector/model/numbering.h"
+#include "collector/patterns/repeated_orders.h"
 #include "collector/patterns/training_reads.h"
 
 namespace ddpscope::detectors {
@@ -29,6 +31,7 @@ struct RankSamples {
   std::int64_t first_ns, last_ns;       // of the reads
   std::vector<SampleOrder> by_workers;  // in the order of their start
   SampleOrder by_itself;
+  std::optional<patterns::RepeatedOrder> repeated = std::nullopt;
 
   // What is compared with the same number of another rank: its own order, then its workers'.
   std::size_t orders() const { return 1 + by_workers.size(); }

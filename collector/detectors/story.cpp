@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "collector/files/read_items.h"
 #include "collector/ordering/explanation.h"
 #include "collector/symbols/native_frames.h"
 
@@ -37,6 +38,14 @@ findings::Evidence evidence_of_update(const model::Job& job, model::EventRef lau
       symbols::demangled(std::string(job.processes[launch.process].file.string(name)).c_str());
   return evidence_of(job, launch,
                      fmt::format("{}: by its name an optimizer's update, the end of a step", kernel));
+}
+
+findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read, model::EventRef opening,
+                                    std::string detail) {
+  findings::Evidence evidence = evidence_of(job, read, std::move(detail));
+  if (evidence.stack.empty()) evidence.stack = stack_of(job, opening);
+  evidence.file = files::path_of(job, opening);
+  return evidence;
 }
 
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) {

@@ -18,6 +18,10 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
 // Of the launch by which the end of an optimizer step is known.
 findings::Evidence evidence_of_update(const model::Job& job, model::EventRef launch);
 
+// Of a read: the opening's file, and its stack where the read has none.
+findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read, model::EventRef opening,
+                                    std::string detail);
+
 // The frames of an event's stack, innermost first: "FILE:LINE FUNCTION", native ones resolved where debug
 // information is at hand.
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);

@@ -161,13 +161,10 @@ void Story::add_evidence(const SampleGroup& group, const std::vector<const RankS
 
 void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::size_t others) {
   model::EventRef opening = files::opening_of(facts_.job, read);
-  findings::Evidence evidence = evidence_of(
-      facts_.job, read,
+  evidence_.push_back(evidence_of_read(
+      facts_.job, read, opening,
       fmt::format("one of {} samples that {} read; {} other rank{} read it too", rank.reads,
-                  rank.has_workers ? "its loader workers" : "the rank", others, others == 1 ? "" : "s"));
-  if (evidence.stack.empty()) evidence.stack = stack_of(facts_.job, opening);
-  evidence.file = files::path_of(facts_.job, opening);
-  evidence_.push_back(std::move(evidence));
+                  rank.has_workers ? "its loader workers" : "the rank", others, others == 1 ? "" : "s")));
   if (place_.empty()) place_ = program_place(facts_.job, opening);
 }
 
@@ -204,40 +201,12 @@ findings::Finding Story::tell() {
   return finding;
 }
 
-// Why samples of several ranks could not be compared.
-findings::Coverage explain_silence(bool grouped, bool replicas, bool scanned) {
-  if (!grouped)
-    return {"which ranks train together",
-            "none were seen to exchange gradients, by NCCL or by TCP, where those of a very small model look "
-            "like messages",
-            {"unsharded-sampler"},
-            true};
-  if (!replicas)
-    return {"which ranks train together",
-            "what they exchange over TCP does not show that they hold copies of one model: one rank sends it "
-            "to all at first, and an all-reduce of its size follows each batch",
-            {"unsharded-sampler"},
-            true};
-  if (scanned)
-    return {"the samples that ranks train on",
-            "data is read from front to back, and which part of it a rank keeps is not seen",
-            {"unsharded-sampler"},
-            true};
-  return {"the samples that ranks train on",
-          "too few of them were seen to be read: they are mapped, kept in memory, read "
-          "from the beginning of a file "
-          "to its end, or the job is short",
-          {"unsharded-sampler"},
-          true};
-}
-
 }  // namespace
 
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
-  SampleGroups found = find_sample_groups(facts);
-  if (Story story(facts, found.groups); !story.empty()) outcome.findings.push_back(story.tell());
-  if (!found.compared && facts.job.ranks().size() > 1)
-    outcome.coverage.push_back(explain_silence(!facts.data_parallel.empty(), found.replicas, found.scanned));
+  if (Story story(facts, facts.samples.get().groups); !story.empty())
+    outcome.findings.push_back(story.tell());
+  facts.samples.explain_silence("unsharded-sampler", outcome.coverage);
 }
 
 }  // namespace ddpscope::detectors

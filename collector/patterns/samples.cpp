@@ -2,7 +2,6 @@
 #include "collector/patterns/samples.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "collector/model/numbering.h"
 #include "collector/patterns/longest_rise.h"
+#include "collector/patterns/natural_names.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -116,25 +116,6 @@ class Sorter {
     });
     std::size_t rising = std::max(longest_rise(plain), longest_rise(natural));
     return rising * 100 >= plain.size() * kScanPercent;
-  }
-
-  // Each number is preceded by its length, so that clip9 stands before clip10.
-  static std::string natural_key(std::string_view name) {
-    std::string key;
-    for (std::size_t at = 0; at < name.size();) {
-      auto is_digit = [&](std::size_t i) { return std::isdigit(static_cast<unsigned char>(name[i])) != 0; };
-      std::size_t end = at;
-      while (end < name.size() && is_digit(end)) ++end;
-      if (end == at) {
-        key += name[at++];
-        continue;
-      }
-      while (at + 1 < end && name[at] == '0') ++at;
-      key += static_cast<char>('0' + std::min<std::size_t>(end - at, 40));
-      key += name.substr(at, end - at);
-      at = end;
-    }
-    return key;
   }
 
   const ItemStream& stream_;

@@ -11,11 +11,11 @@ import trainer
 
 TWINS = [row["name"] for row in trainer.TABLE["twins"]]
 
-# What of a look-alike cannot be judged yet: each rank reads the whole file and keeps every Nth line, so what it trains
-# on does not show in its reads.
-UNJUDGED = {"interleaved-lines": {"unsharded-sampler"}}
+# What of a look-alike cannot be judged yet: each rank reads the whole file and keeps every Nth line, or reads as the
+# data lies, which may be the same: what it trains on does not show in its reads.
+UNJUDGED = {twin: {"unsharded-sampler", "repeated-epoch-order"} for twin in ("interleaved-lines", "sequential-sampler")}
 # Likewise in short jobs: parameters are averaged too seldom to tell by it who trains together.
-UNJUDGED_IF_SHORT = {"local-sgd": {"unsharded-sampler"}}
+UNJUDGED_IF_SHORT = {"local-sgd": {"unsharded-sampler", "repeated-epoch-order"}}
 
 
 def unjudged(twin, ranks):

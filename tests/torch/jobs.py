@@ -72,7 +72,7 @@ def run_recorded(job, folder, code=0):
 
 # What a job may leave unjudged: its samples, where it does not read them from files one by one; pairs of accesses to
 # files, where what could order the two was not recorded.
-SAMPLES = {"unsharded-sampler"}
+SAMPLES = {"unsharded-sampler", "repeated-epoch-order"}
 FILES = {"missing-barrier", "ineffective-barrier", "checkpoint-race", "divergent-existence-check"}
 
 # What can only be seen of collectives that NCCL runs, whatever a job on Gloo does.

@@ -1,0 +1,100 @@
+// Follows each sample from one reading to the next.
+#include "collector/patterns/repeated_orders.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "collector/model/numbering.h"
+#include "collector/patterns/longest_rise.h"
+#include "collector/patterns/shuffles.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+using files::Item;
+using files::ItemStream;
+
+constexpr std::size_t kEnoughSamples = 32;  // fewer are a run to try something out, or configuration
+constexpr std::size_t kSamePercent = 95;    // a few come twice in a pass, for padding
+
+class Passes {
+ public:
+  Passes(const TrainingReads& reads, std::size_t samples) : last_(samples) {
+    for (const ItemStream* stream : reads.streams())
+      for (const Item& item : stream->items) times_.push_back(item.at_ns);
+    std::sort(times_.begin(), times_.end());
+  }
+
+  // Streams one after the other; `sample`: its number.
+  void see(const ItemStream& stream, const Item& item, std::uint32_t sample) {
+    Reading& last = last_[sample];
+    bool again = last.item && in_another_pass(last.item->at_ns, item.at_ns);
+    if (again) take(stream, item, last);
+    last = {&item, stream.process, ++reads_, last.passes + (again || !last.item)};
+  }
+
+  std::optional<RepeatedOrder> find() {
+    std::size_t again = 0;
+    for (const Reading& last : last_) {
+      again += last.passes > 1;
+      found_.passes = std::max<std::size_t>(found_.passes, last.passes);
+    }
+    bool enough = again >= kEnoughSamples && again * 2 >= last_.size() && witnessed_;
+    if (!enough || longest_rise(previous_) * 100 < previous_.size() * kSamePercent) return std::nullopt;
+    found_.samples = last_.size();
+    found_.first_ns = times_.front();
+    found_.last_ns = times_.back();
+    return found_;
+  }
+
+ private:
+  struct Reading {
+    const Item* item = nullptr;
+    std::uint32_t process = 0;
+    std::uint32_t number = 0;  // among all reads, from 1
+    std::uint32_t passes = 0;
+  };
+
+  bool in_another_pass(std::int64_t before_ns, std::int64_t again_ns) const {
+    auto later = std::upper_bound(times_.begin(), times_.end(), before_ns);
+    auto between = std::lower_bound(times_.begin(), times_.end(), again_ns) - later;
+    return between > 0 && static_cast<std::size_t>(between) * 2 >= last_.size();
+  }
+
+  // The witness follows another sample that comes again, and followed it before.
+  void take(const ItemStream& stream, const Item& item, const Reading& last) {
+    bool follows = taken_ == reads_ && !previous_.empty() && previous_.back() + 1 == last.number;
+    previous_.push_back(last.number);
+    taken_ = reads_ + 1;
+    if (witnessed_ || !follows || !item.exact || !last.item->exact) return;
+    witnessed_ = true;
+    found_.before = {last.process, last.item->place};
+    found_.again = {stream.process, item.place};
+  }
+
+  std::vector<std::int64_t> times_;      // of all reads, ascending
+  std::vector<Reading> last_;            // by sample
+  std::vector<std::uint32_t> previous_;  // of those that come again: the number of the reading before
+  std::uint32_t reads_ = 0;
+  std::uint32_t taken_ = 0;  // number of the last that came again
+  bool witnessed_ = false;
+  RepeatedOrder found_{};
+};
+
+}  // namespace
+
+std::optional<RepeatedOrder> find_repeated_order(const model::Job& job, const TrainingReads& reads) {
+  std::size_t all = reads.count();
+  model::Numbering<std::uint64_t> samples;
+  for (const ItemStream* stream : reads.streams())
+    for (const Item& item : stream->items) samples.add(item.key);
+  if (samples.size() < kEnoughSamples || all < samples.size() + kEnoughSamples) return std::nullopt;
+  Passes passes(reads, samples.size());
+  for (const ItemStream* stream : reads.streams())
+    for (const Item& item : stream->items) passes.see(*stream, item, samples.find(item.key));
+  std::optional<RepeatedOrder> found = passes.find();
+  if (found) found->shuffled = are_shuffled(job, reads);
+  return found;
+}
+
+}  // namespace ddpscope::patterns
