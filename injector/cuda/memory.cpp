@@ -3,6 +3,8 @@
 
 using namespace ddpscope::injector;
 
+std::atomic<std::uint32_t> ddpscope::injector::kept_allocations;
+
 DDPSCOPE_EXPORT cudaError_t cudaMalloc(void** devPtr, size_t size) {
   return allocate<Call::cudaMalloc>(&cudaMalloc, devPtr, {size}, devPtr, size);
 }

@@ -13,6 +13,7 @@ import recording
 from recording import INJECTOR, TRAPS
 
 GUEST = TRAPS / "guest"
+RUNTIME = recording.BUILD / "lib" / "standin" / "libcudart.so.13"
 CONSUME = "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); sys.exit(l.consume(62))"
 
 
@@ -27,6 +28,14 @@ def nested(run):
     guest, trace = run([GUEST, "nested"])
     assert guest.returncode == 0
     assert [r.call for r in trace.calls("ncclBcast", "ncclBroadcast")] == ["ncclBcast"]
+
+
+def allocations(run):
+    guest, trace = run([TRAPS / "cuda_guest", "long"], after=[RUNTIME], environment={"DDPSCOPE_RING": str(1 << 20)})
+    assert guest.returncode == 0, guest.stderr
+    assert trace.health["bulk_records_overwritten"] > 0 and 0 < len(trace.calls("cudaEventRecord")) < 50_000
+    obtained, given_back = [call for call in trace.calls("cudaMalloc", "cudaFree") if int(call["address"], 0)]
+    assert (obtained.call, obtained["device"], given_back.call) == ("cudaMalloc", "1", "cudaFree") and obtained.stack
 
 
 def longjmp(run):
