@@ -70,6 +70,16 @@ std::string frame_text(const Place& place, const std::string& function) {
                      place.line, function);
 }
 
+// The scopes in which the code lies, innermost first. dwarf_getscopes goes on from an inlined function to
+// what encloses its definition: what it was inlined into is found by going up from the innermost.
+int scopes_at(Dwarf_Die* unit, Dwarf_Addr address, Dwarf_Die** scopes) {
+  Dwarf_Die* defined = nullptr;
+  if (dwarf_getscopes(unit, address, &defined) <= 0) return 0;
+  Dwarf_Die innermost = defined[0];
+  std::free(defined);
+  return dwarf_getscopes_die(&innermost, scopes);
+}
+
 // The function at `address` and those inlined into it there, from the debug information of its unit.
 std::vector<std::string> frames_from_dwarf(Dwfl_Module* module, Dwarf_Addr address) {
   std::vector<std::string> frames;
@@ -80,7 +90,7 @@ std::vector<std::string> frames_from_dwarf(Dwfl_Module* module, Dwarf_Addr addre
   Place place;
   place.file = dwfl_lineinfo(source, nullptr, &place.line, nullptr, nullptr, nullptr);
   Dwarf_Die* scopes = nullptr;
-  int count = dwarf_getscopes(unit, address - bias, &scopes);
+  int count = scopes_at(unit, address - bias, &scopes);
   for (int i = 0; i < count; ++i) {
     int tag = dwarf_tag(&scopes[i]);
     if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;

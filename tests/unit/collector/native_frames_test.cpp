@@ -14,11 +14,17 @@ namespace {
 
 [[gnu::noinline]] int place_in_this_test() { return 1; }
 
+// Its definition lies in a class, its code in whoever uses it.
+struct Inlined {
+  [[gnu::always_inline]] Inlined() { asm volatile("lea (%%rip), %0\n nop" : "=r"(here)); }
+  std::uintptr_t here = 0;
+};
+[[gnu::noinline]] std::uintptr_t address_in_inlined_code() { return Inlined().here; }
+
 std::string self() { return std::filesystem::read_symlink("/proc/self/exe").native(); }
 
-std::uint64_t offset() {
+std::uint64_t offset(void* address = reinterpret_cast<void*>(&place_in_this_test)) {
   dl_find_object object;
-  auto* address = reinterpret_cast<void*>(&place_in_this_test);
   if (_dl_find_object(address, &object) != 0) return 0;
   return reinterpret_cast<std::uintptr_t>(address) - object.dlfo_link_map->l_addr;
 }
@@ -28,6 +34,15 @@ TEST(NativeFrames, OfTheBuildThatRan) {
   std::string frame = frames.at(self(), THIS_BUILD_ID, offset()).front();
   EXPECT_TRUE(frame.starts_with("native_frames_test.cpp:")) << frame;
   EXPECT_TRUE(frame.ends_with("place_in_this_test")) << frame;
+}
+
+TEST(NativeFrames, OfInlinedCodeAndOfWhatItWasInlinedInto) {
+  NativeFrames frames;
+  auto* address = reinterpret_cast<void*>(address_in_inlined_code());
+  std::vector<std::string> at = frames.at(self(), THIS_BUILD_ID, offset(address));
+  ASSERT_EQ(at.size(), 2u);
+  EXPECT_TRUE(at[0].ends_with(" Inlined")) << at[0];
+  EXPECT_TRUE(at[1].ends_with("address_in_inlined_code")) << at[1];
 }
 
 TEST(NativeFrames, OfAnotherBuildHaveNoLine) {
