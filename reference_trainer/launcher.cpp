@@ -26,6 +26,7 @@ void set(const char* name, const std::string& value) { setenv(name, value.c_str(
   std::vector<char*> words;
   for (char** word = argv; *word; ++word) words.push_back(*word);
   set("RANK", own);
+  if (arguments.faults.on(Twin::kMaskedDevices)) set("CUDA_VISIBLE_DEVICES", own);
   // The job's GPUs are not the first ones of the machine.
   if (arguments.faults.on(Fault::kRankMismatchEnvironment)) {
     set("RANK", std::to_string(rank + 1 + arguments.fault_rank));

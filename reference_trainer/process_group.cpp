@@ -8,10 +8,10 @@
 namespace reference_trainer {
 namespace {
 
-int select_device(int local_rank) {
+int select_device(int local_rank, const Faults& faults) {
   int devices = 0;
   check(cudaGetDeviceCount(&devices));
-  const int device = local_rank % devices;
+  const int device = faults.on(Fault::kSharedSameDevice) ? 0 : local_rank % devices;
   check(cudaSetDevice(device));
   return device;
 }
@@ -28,7 +28,7 @@ Communicators only(ncclComm_t communicator) {
 
 ProcessGroup::ProcessGroup(const Place& place, std::chrono::milliseconds timeout, Watchdog& watchdog,
                            const Faults& faults)
-    : device_(select_device(place.local_rank)),
+    : device_(select_device(place.local_rank, faults)),
       faults_(faults),
       watchdog_(watchdog),
       store_(std::make_shared<Store>(place, timeout)),

@@ -27,6 +27,7 @@ class ProcessGroup {
 
   int rank() const { return joined_.rank; }
   int size() const { return joined_.size; }
+  int device() const { return device_; }
   Watchdog& watchdog() const { return watchdog_; }
 
   // Collectives: enqueued on stream(), in place; the host does not wait.

@@ -10,6 +10,7 @@
 
 #include "data_preparation.h"
 #include "dataset_variants.h"
+#include "saved_weights.h"
 
 namespace reference_trainer {
 namespace {
@@ -36,6 +37,7 @@ Training::Training(const Arguments& arguments, ProcessGroup& group)
 void Training::run() {
   prepare_data(arguments_, data_folder_, group_);
   create_learners();
+  saved_weights_ = load_saved_weights(learners_.front().model.values(), group_.device(), arguments_.faults);
   if (arguments_.resume) step_ = checkpoints_.load(learners_);
   broadcast_state();
   const Manifest manifest = read_manifest(data_folder_);

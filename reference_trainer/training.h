@@ -59,6 +59,7 @@ class Training {
   DeviceBuffer<double> losses_{kMostLearners};  // this step's, of each learner; the first one's is reported
   PinnedBuffer<double> host_loss_{1};
   Learners learners_;
+  DeviceBuffer<float> saved_weights_;  // empty but for a fault
   Checkpoints checkpoints_;
   std::unique_ptr<Dataset> dataset_;
   std::unique_ptr<Evaluation> evaluation_;

@@ -18,6 +18,7 @@ constexpr Detector kDetectors[] = {
     {"repeated-epoch-order", detect_repeated_epoch_order},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
     {"missing-gradient-sync", detect_missing_gradient_sync},
+    {"shared-device", detect_shared_device},
     {"rank-mismatch", detect_rank_mismatch},
 };
 

@@ -83,6 +83,16 @@ def test_ranks_drift_apart_without_reductions(tmp_path, variant):
     assert sorted(job.errors) == [f"error: rank {rank}: the ranks' parameters differ" for rank in (0, 1)]
 
 
+def test_one_device_for_all_is_refused(tmp_path):
+    job = train(tmp_path, "--fault", "shared-device/same-device", *QUICK)
+    assert job.code == 1 and job.err.count("invalid usage") == 2
+    assert sorted(error.split(":")[1] for error in job.errors) == [" rank 0", " rank 1"]
+
+
+def test_weights_on_device_0_change_nothing(tmp_path):
+    train(tmp_path, "--fault", "shared-device/foreign-memory").expect_healthy(2)
+
+
 @pytest.mark.parametrize("variant", ["count", "dtype", "redop", "operation"])
 @pytest.mark.parametrize("faulty", [0, 1])
 def test_mismatched_reduction(tmp_path, variant, faulty):
