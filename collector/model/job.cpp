@@ -26,6 +26,7 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kNothing:
       return CallClass::kNccl;
     case PayloadKind::kCopy:
+    case PayloadKind::kCopyDigest:
     case PayloadKind::kLaunch:
     case PayloadKind::kDeviceOrder:
     case PayloadKind::kDevice:

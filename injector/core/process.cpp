@@ -33,6 +33,7 @@ struct Process {
   pthread_key_t thread_end;
   char directory[trace::kMaxPath];
   std::uint64_t ring_bytes;
+  bool digests_copies;
 };
 Process process;
 std::uint32_t always = 1;  // where no page tells a copy
@@ -87,6 +88,8 @@ bool read_settings() {
   const char* ring = getenv("DDPSCOPE_RING");
   process.ring_bytes = ring ? strtoull(ring, nullptr, 10) : 0;
   if (!process.ring_bytes) process.ring_bytes = trace::kDefaultRingBytes;
+  const char* digests = getenv("DDPSCOPE_COPY_DIGESTS");
+  process.digests_copies = !digests || strcmp(digests, "0") != 0;
   return true;
 }
 
@@ -142,6 +145,8 @@ bool may_record() {
   if (recording.state == State::kUnloaded) load();
   return recording.state != State::kOff;
 }
+
+bool digests_copies() { return process.digests_copies; }
 
 trace::FileWriter* open_recorder_for(Weight weight) {
   State state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);

@@ -41,6 +41,9 @@ inline bool awaits_weight() {
 // False: this process will never be recorded.
 bool may_record();
 
+// Whether what copies bring to the device is digested: DDPSCOPE_COPY_DIGESTS is not 0.
+bool digests_copies();
+
 // The epoch of the open file: a record of another one is not ours to touch (its process is our parent's).
 inline std::uint32_t open_epoch() {
   trace::FileWriter* file = open_recorder();

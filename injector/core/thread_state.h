@@ -18,6 +18,12 @@ struct HeldMutex {
 };
 constexpr unsigned kHeldMutexBits = 4;
 
+// The run of copies that was digested last.
+struct DigestedCopy {
+  trace::OpenRecord copy;
+  trace::OpenRecord digest;
+};
+
 struct ThreadState {
   trace::ThreadWriter writer;
   const OwnWork* own_work = nullptr;        // what the injector itself is at in this thread, see process.h
@@ -43,6 +49,7 @@ struct ThreadState {
   std::uint64_t before_echo = 0;    // before it took anything from that object
   std::uint32_t releases = 0;       // that other threads may have taken
   trace::OpenRecord semaphores_awaited;  // by the latest call on semaphores of System V
+  DigestedCopy digested = {};
   HeldMutex held[1u << kHeldMutexBits] = {};
 };
 

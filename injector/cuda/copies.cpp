@@ -4,13 +4,13 @@
 using namespace ddpscope::injector;
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
-  return copy<Call::cudaMemcpy>(&cudaMemcpy, move(dst, src, count, kind), dst, src, count, kind);
+  return copy<Call::cudaMemcpy>(&cudaMemcpy, move_linear(dst, src, count, kind), dst, src, count, kind);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpyKind kind,
                                             cudaStream_t stream) {
-  return copy<Call::cudaMemcpyAsync>(&cudaMemcpyAsync, move(dst, src, count, kind, stream), dst, src, count,
-                                     kind, stream);
+  return copy<Call::cudaMemcpyAsync>(&cudaMemcpyAsync, move_linear(dst, src, count, kind, stream), dst, src,
+                                     count, kind, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice,

@@ -1,6 +1,7 @@
 // Copies and fills. The same bytes moved between the same places again are one record; different copies stay
 // apart, because what is copied where tells input from result.
 #pragma once
+#include "injector/cuda/copy_digests.h"
 #include "injector/cuda/recording.h"
 
 namespace ddpscope::injector {
@@ -11,11 +12,17 @@ struct CopyArguments {
   std::uint64_t bytes;
   cudaStream_t stream = nullptr;
   cudaMemcpyKind kind = cudaMemcpyDeviceToDevice;  // a fill stays on its device
+  bool linear = false;                             // `bytes` bytes from `source` on, no more and no less
 };
 
 inline CopyArguments move(const void* destination, const void* source, std::uint64_t bytes,
                           cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
   return {destination, as_number(source), bytes, stream, kind};
+}
+
+inline CopyArguments move_linear(const void* destination, const void* source, std::uint64_t bytes,
+                                 cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  return {destination, as_number(source), bytes, stream, kind, true};
 }
 
 inline std::uint64_t bytes_of(const cudaExtent& extent) {
@@ -72,7 +79,11 @@ cudaError_t copy(cudaError_t (*self)(Params...), const CopyArguments& a, Args...
     fields.bytes += a.bytes;
     ++fields.count;
   };
-  return folded<call>(self, key, payload, add, args...);
+  auto digest = [&](const OpenRecord& open) {
+    if (!a.linear || !may_carry_input(a.bytes, a.kind)) return;
+    digest_copy(open, key, {a.destination, a.source, a.bytes, payload.stream, a.kind});
+  };
+  return folded<call>(self, key, payload, add, digest, args...);
 }
 
 }  // namespace ddpscope::injector

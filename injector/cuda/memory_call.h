@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 
+#include "injector/cuda/copy_digests.h"
 #include "injector/cuda/recording.h"
 #include "trace/allocations.h"
 
@@ -52,6 +53,7 @@ template <Call call, class... Params, class... Args>
 cudaError_t allocate(cudaError_t (*self)(Params...), void* const* obtained, const AllocationArguments& a,
                      Args... args) {
   PayloadOf<call> payload{0, a.bytes, stream_number<call>(a.stream), a.flags, 1, current_device(), 0, 0};
+  if constexpr (call == Call::cudaHostAlloc || call == Call::cudaHostRegister) note_host_memory(a.flags);
   auto fill = [obtained](auto& fields) { fields.address = as_number(*obtained); };
   return recorded_memory<call>(self, payload, Stack::kTaken, fill, args...);
 }

@@ -43,13 +43,14 @@ decltype(cudaFreeAsync) cudaFreeAsync_ptsz;
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy_ptds(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
-  return copy<Call::cudaMemcpy_ptds>(&cudaMemcpy_ptds, move(dst, src, count, kind), dst, src, count, kind);
+  return copy<Call::cudaMemcpy_ptds>(&cudaMemcpy_ptds, move_linear(dst, src, count, kind), dst, src, count,
+                                     kind);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpyAsync_ptsz(void* dst, const void* src, size_t count,
                                                  cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy<Call::cudaMemcpyAsync_ptsz>(&cudaMemcpyAsync_ptsz, move(dst, src, count, kind, stream), dst,
-                                          src, count, kind, stream);
+  return copy<Call::cudaMemcpyAsync_ptsz>(&cudaMemcpyAsync_ptsz, move_linear(dst, src, count, kind, stream),
+                                          dst, src, count, kind, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaMemcpy2D_ptds(void* dst, size_t dpitch, const void* src, size_t spitch,

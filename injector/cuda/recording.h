@@ -56,10 +56,11 @@ cudaError_t recorded(cudaError_t (*self)(Params...), const PayloadOf<call>& payl
 
 constexpr auto kNothingToFill = [](auto&) {};
 
-// Calls of which runs become one record; `add` counts this one into it, the result is the last one's.
-template <Call call, class Add, class... Params, class... Args>
+// Calls of which runs become one record; `add` counts this one into it, the result is the last one's. `then`
+// is called with the record when the call has succeeded.
+template <Call call, class Add, class Then, class... Params, class... Args>
 cudaError_t folded(cudaError_t (*self)(Params...), std::uint64_t key, const PayloadOf<call>& payload, Add add,
-                   Args... args) {
+                   Then then, Args... args) {
   auto* function = real<call>(self);
   if (!function) return kNoCuda;
   if (inside_vendor_call()) return function(args...);
@@ -68,7 +69,10 @@ cudaError_t folded(cudaError_t (*self)(Params...), std::uint64_t key, const Payl
   cudaError_t result = function(args...);
   if (auto* fields = result_of<call>(open)) add(*fields);
   finish<PayloadOf<call>>(open, result);
-  if (result != cudaSuccess) end_run();
+  if (result == cudaSuccess)
+    then(open);
+  else
+    end_run();
   return result;
 }
 

@@ -10,6 +10,9 @@ extern "C" {
 // ncclAllReduce; its count takes `kinds` values in turn, so with as many as there are calls nothing recurs.
 void time_collectives(std::uint64_t calls, std::uint64_t kinds);
 
+// A copy of so many bytes from the host to the device.
+void time_copies(std::uint64_t calls, std::uint64_t bytes);
+
 // A byte read from, or written to, a device: never recorded.
 void time_reads(std::uint64_t calls);
 void time_writes(std::uint64_t calls);

@@ -59,6 +59,14 @@ class ThreadWriter {
   // from before a fork, another thread's, or bulk in a chunk that this thread has left (the ring may have
   // taken it).
   OpenRecord resume(FileWriter& file, const OpenRecord& earlier);
+  // What was recorded since only adds to this closed record of the thread: the next call may still be folded
+  // into it. Not if it is bulk in a chunk that this thread has left.
+  void go_on_with(const OpenRecord& run, std::uint64_t key) {
+    if (!run || run.chunk != chunks_[static_cast<std::size_t>(run.chunk->kind)]) return;
+    last_ = run.record;
+    last_chunk_ = run.chunk;
+    last_key_ = key;
+  }
   std::uint32_t opened() const {
     return opened_;
   }  // records that this thread has begun, resumed ones not counted

@@ -1,0 +1,7 @@
+// The functions of the CUDA runtime that does nothing.
+#pragma once
+#include <cuda_runtime_api.h>
+
+// cudaMemcpyAsync by a name that nobody hooks.
+extern "C" cudaError_t bare_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                 cudaStream_t stream);
