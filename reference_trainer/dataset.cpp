@@ -46,10 +46,13 @@ void ShardDataset::read(int64_t index, std::span<Token> sample) {
   size_t which = 0;
   for (; window >= files_[which].windows; ++which) window -= files_[which].windows;
   File& file = files_[which];
-  const off_t offset = window * targets_ * static_cast<off_t>(sizeof(Token));
+  fetch(file, window * targets_ * static_cast<int64_t>(sizeof(Token)), sample);
+}
+
+void ShardDataset::fetch(File& file, int64_t offset, std::span<Token> sample) {
   const ssize_t got = pread(descriptor(file), sample.data(), sample.size_bytes(), offset);
   if (got != static_cast<ssize_t>(sample.size_bytes())) {
-    throw std::runtime_error(fmt::format("{} ends before sample {}", file.path.native(), index));
+    throw std::runtime_error(fmt::format("{} ends before the sample at {}", file.path.native(), offset));
   }
 }
 
@@ -57,6 +60,12 @@ std::unique_ptr<Dataset> open_dataset(const Arguments& arguments, const std::fil
                                       const Manifest& manifest, int rank, int world_size) {
   if (arguments.faults.on(Twin::kInterleavedLines)) {
     return std::make_unique<LineDataset>(folder / "train.jsonl", rank, world_size);
+  }
+  const Faults& faults = arguments.faults;
+  if (faults.on(Fault::kUnshardedInMemory) || faults.on(Twin::kMemoryMapped) ||
+      faults.on(Twin::kSharedMasks)) {
+    return std::make_unique<MappedDataset>(folder, manifest.train, arguments.samples,
+                                           arguments.tokens_per_sample(), arguments.targets);
   }
   auto shards = std::make_unique<ShardDataset>(folder, manifest.train, arguments.samples,
                                                arguments.tokens_per_sample(), arguments.targets);

@@ -22,7 +22,7 @@ class Dataset {
   virtual void read(int64_t index, std::span<Token> sample) = 0;
 };
 
-// Samples spread evenly over token shards, each read by one pread.
+// Samples spread evenly over token shards.
 class ShardDataset : public Dataset {
  public:
   // `samples` windows of `tokens_per_sample` tokens. Throws std::invalid_argument if the shards hold fewer.
@@ -32,15 +32,20 @@ class ShardDataset : public Dataset {
   void read(int64_t index, std::span<Token> sample) override;
   int64_t size() const { return samples_; }
 
- private:
+ protected:
   struct File {
     std::filesystem::path path;
     int64_t windows;
     int descriptor;
+    std::span<const std::byte> mapping = {};
   };
   int descriptor(File& file);
+  // A sample from where it lies in the file, in bytes: by one pread.
+  virtual void fetch(File& file, int64_t offset, std::span<Token> sample);
 
   std::vector<File> files_;
+
+ private:
   int64_t samples_;
   int targets_;
   int64_t stride_;  // windows from one sample to the next

@@ -1,11 +1,15 @@
-// Data sets that are not read by position: lines dealt out to the ranks, and two that go wrong.
+// Data sets that are not read by position: lines dealt out to the ranks, mapped shards, and two that go
+// wrong.
 #include "dataset_variants.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "check.h"
 
@@ -36,6 +40,23 @@ void LineDataset::read(int64_t /*index*/, std::span<Token> sample) {
       throw std::runtime_error(fmt::format("{}: a line is too short", path_.native()));
     next = rest + 1;
   }
+}
+
+MappedDataset::~MappedDataset() {
+  for (const File& file : files_) {
+    if (!file.mapping.empty()) munmap(const_cast<std::byte*>(file.mapping.data()), file.mapping.size());
+  }
+}
+
+void MappedDataset::fetch(File& file, int64_t offset, std::span<Token> sample) {
+  if (file.mapping.empty()) {
+    const size_t bytes = std::filesystem::file_size(file.path);
+    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor(file), 0);
+    if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), file.path.native());
+    file.mapping = {static_cast<const std::byte*>(memory), bytes};
+  }
+  const auto part = file.mapping.subspan(offset, sample.size_bytes());
+  std::copy(part.begin(), part.end(), std::as_writable_bytes(sample).begin());
 }
 
 void RandomDataset::start_worker(int worker, int workers) {

@@ -1,4 +1,5 @@
-// Data sets that are not read by position: lines dealt out to the ranks, and two that go wrong.
+// Data sets that are not read by position: lines dealt out to the ranks, mapped shards, and two that go
+// wrong.
 #pragma once
 
 #include <fstream>
@@ -23,6 +24,16 @@ class LineDataset : public Dataset {
   std::ifstream lines_;
   int rank_, world_size_;
   int64_t reader_ = 0, readers_ = 1, line_ = 0;
+};
+
+// The shards are mapped: which samples are used shows in no call.
+class MappedDataset : public ShardDataset {
+ public:
+  using ShardDataset::ShardDataset;
+  ~MappedDataset() override;
+
+ private:
+  void fetch(File& file, int64_t offset, std::span<Token> sample) override;
 };
 
 // Fault unsharded-sampler/ignored-index: draws its samples itself, and seeds its generator alike on all

@@ -29,7 +29,7 @@ std::vector<int64_t> Sampler::indices() const {
 
 Sampler make_sampler(const Arguments& arguments, int rank, int world_size) {
   const int64_t step_samples = static_cast<int64_t>(arguments.batch) * arguments.accumulate;
-  if (arguments.faults.on(Fault::kUnshardedNoSampler)) {
+  if (arguments.faults.on(Fault::kUnshardedNoSampler) || arguments.faults.on(Fault::kUnshardedInMemory)) {
     return Sampler(arguments.samples, step_samples, 0, 1, arguments.seed);
   }
   if (arguments.faults.on(Fault::kUnshardedShuffleEach)) {

@@ -30,7 +30,8 @@ class Sampler {
   bool shuffles_ = true;
 };
 
-// The sampler of this rank; faults unsharded-sampler/no-sampler and /shuffle-each go wrong here.
+// The sampler of this rank; faults unsharded-sampler/no-sampler, /in-memory and /shuffle-each go wrong
+// here.
 Sampler make_sampler(const Arguments& arguments, int rank, int world_size);
 
 }  // namespace reference_trainer

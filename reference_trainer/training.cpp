@@ -32,7 +32,11 @@ Training::Training(const Arguments& arguments, ProcessGroup& group)
       data_folder_(std::filesystem::path(arguments.workdir) / "data"),
       sampler_(make_sampler(arguments, group.rank(), group.size())),
       feed_(static_cast<size_t>(arguments.batch) * arguments.tokens_per_sample(), compute_.get()),
-      checkpoints_(std::filesystem::path(arguments.workdir) / "checkpoints", group, arguments.faults) {}
+      checkpoints_(std::filesystem::path(arguments.workdir) / "checkpoints", group, arguments.faults) {
+  if (!arguments.faults.on(Twin::kSharedMasks)) return;
+  masks_.emplace(static_cast<size_t>(arguments.batch) * arguments.tokens_per_sample(), compute_.get());
+  mask_generator_.seed(arguments.seed);
+}
 
 void Training::run() {
   prepare_data(arguments_, data_folder_, group_);
@@ -150,7 +154,15 @@ const int32_t* Training::next_batch(Loader& loader) {
   loader.next(tokens);
   digest_ = hash(std::span<const int32_t>(tokens), digest_);
   samples_ += arguments_.batch;
+  if (arguments_.faults.on(Twin::kSharedMasks)) copy_mask();
   return feed_.copy();
+}
+
+// Which tokens the model may see: drawn on the host with the seed that all ranks share.
+void Training::copy_mask() {
+  const std::span<int32_t> mask = masks_->fill();
+  for (int32_t& word : mask) word = static_cast<int32_t>(mask_generator_());
+  masks_->copy();
 }
 
 double Training::read_loss() {

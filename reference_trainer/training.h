@@ -4,6 +4,8 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <random>
 
 #include "arguments.h"
 #include "batch_feed.h"
@@ -34,6 +36,7 @@ class Training {
   bool reduces_with(int micro_batch) const;
   void average_parameters();
   const int32_t* next_batch(Loader& loader);
+  void copy_mask();
   double read_loss();
   void report_epoch(int64_t epoch, double mean_loss);
   void evaluate();
@@ -55,6 +58,8 @@ class Training {
   Sampler sampler_;
   Stream compute_;
   BatchFeed feed_;
+  std::optional<BatchFeed> masks_;  // twin shared-masks
+  std::mt19937_64 mask_generator_;
   static constexpr size_t kMostLearners = 2;
   DeviceBuffer<double> losses_{kMostLearners};  // this step's, of each learner; the first one's is reported
   PinnedBuffer<double> host_loss_{1};

@@ -1,5 +1,6 @@
 // unsharded-sampler: data-parallel ranks train on the same samples. Judged by what they and their loader
-// workers read: in the same order (rule D1), or each all of it before it begins anew (rule D2).
+// workers read: in the same order (rule D1), or each all of it before it begins anew (rule D2); else by what
+// is copied to their devices (rule D3).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <span>
 
 #include "collector/detectors/detector.h"
+#include "collector/detectors/equal_batches.h"
 #include "collector/detectors/sample_groups.h"
 #include "collector/detectors/story.h"
 
@@ -26,6 +28,30 @@ bool on_purpose(const std::vector<SampleGroup>& groups, std::int32_t rank) {
   return std::any_of(groups.begin(), groups.end(), [&](const SampleGroup& group) {
     return group.ranks.size() > 1 && group.holds(rank) && !group.shares(rank);
   });
+}
+
+using RankSets = std::vector<std::set<std::int32_t>>;  // each: ranks that share their samples
+
+// "ranks 0 and 2, and likewise ranks 1 and 3,"
+std::string list_sets(const RankSets& sets) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sets.size(), kMaxSetsTold); ++i)
+    text += (i ? ", and likewise " : "") + list_ranks({sets[i].begin(), sets[i].end()});
+  if (sets.size() > kMaxSetsTold) text += fmt::format(", and {} more such sets", sets.size() - kMaxSetsTold);
+  return text + (sets.size() > 1 ? "," : "");
+}
+
+// Of what these ranks do, how much another one does too: a set needs to go through its samples once.
+double shared_part(const RankSets& sets) {
+  std::size_t ranks = 0;
+  for (const auto& set : sets) ranks += set.size();
+  return 1 - static_cast<double>(sets.size()) / static_cast<double>(ranks);
+}
+
+std::vector<std::int32_t> ranks_of(const RankSets& sets) {
+  std::set<std::int32_t> ranks;
+  for (const auto& set : sets) ranks.insert(set.begin(), set.end());
+  return {ranks.begin(), ranks.end()};
 }
 
 // Of all ranks; the first steps of a job are longer, so the median says more than the mean.
@@ -102,14 +128,12 @@ class Story {
   }
 
   bool add_set(const std::vector<const RankSamples*>& sharing);
-  std::string list_sets() const;
-  double share() const;
   void add_evidence(const SampleGroup& group, const std::vector<const RankSamples*>& sharing,
                     std::size_t others);
   void add_evidence(const RankSamples& rank, model::EventRef read, std::size_t others);
 
   const Facts& facts_;
-  std::vector<std::set<std::int32_t>> sets_;  // each: ranks that share their samples
+  RankSets sets_;
   bool in_order_ = false;
   std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max(), last_ns_ = 0;
   std::vector<findings::Evidence> evidence_;
@@ -128,23 +152,6 @@ bool Story::add_set(const std::vector<const RankSamples*>& sharing) {
   std::erase_if(sets_, [&](const auto& known) { return within(known, ranks); });
   sets_.push_back(std::move(ranks));
   return true;
-}
-
-// "ranks 0 and 2, and likewise ranks 1 and 3,"
-std::string Story::list_sets() const {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(sets_.size(), kMaxSetsTold); ++i)
-    text += (i ? ", and likewise " : "") + list_ranks({sets_[i].begin(), sets_[i].end()});
-  if (sets_.size() > kMaxSetsTold)
-    text += fmt::format(", and {} more such sets", sets_.size() - kMaxSetsTold);
-  return text + (sets_.size() > 1 ? "," : "");
-}
-
-// Of what these ranks do, how much another one does too: a set needs to go through its samples once.
-double Story::share() const {
-  std::size_t ranks = 0;
-  for (const auto& set : sets_) ranks += set.size();
-  return 1 - static_cast<double>(sets_.size()) / static_cast<double>(ranks);
 }
 
 // One sample, and how each of them read it.
@@ -170,8 +177,6 @@ void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::siz
 
 findings::Finding Story::tell() {
   findings::Finding finding;
-  std::set<std::int32_t> ranks;
-  for (const auto& set : sets_) ranks.insert(set.begin(), set.end());
   finding.slug = "unsharded-sampler";
   // What goes over TCP is told by its amounts only; ranks that reduce nothing may each train a model of its
   // own.
@@ -179,11 +184,11 @@ findings::Finding Story::tell() {
   bool reduces = std::all_of(facts_.data_parallel.begin(), facts_.data_parallel.end(),
                              [](const patterns::DataParallelGroup& group) { return group.reduces; });
   finding.confidence = by_tcp || !reduces ? findings::Confidence::kLikely : findings::Confidence::kCertain;
-  finding.ranks.assign(ranks.begin(), ranks.end());
+  finding.ranks = ranks_of(sets_);
   finding.title = fmt::format(
-      "{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too", list_sets(),
-      in_order_ ? "in the same order" : "each on the whole data set in an order of its own", at(place_),
-      share() * 100);
+      "{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too",
+      list_sets(sets_), in_order_ ? "in the same order" : "each on the whole data set in an order of its own",
+      at(place_), shared_part(sets_) * 100);
   finding.advice = in_order_ ? "Give each rank a part of its own: a DistributedSampler (with set_epoch), or "
                                "indices dealt out by "
                                "data-parallel rank and world size; and see that the data set uses the index "
@@ -192,7 +197,7 @@ findings::Finding Story::tell() {
                              : "Deal the samples out: a DistributedSampler (with set_epoch), or one shuffle "
                                "with a seed that all "
                                "ranks share, of which each takes every n-th sample.";
-  finding.cost.ms_per_step = share() * median_step_ms(facts_);
+  finding.cost.ms_per_step = shared_part(sets_) * median_step_ms(facts_);
   finding.evidence = std::move(evidence_);
   finding.first_ns = first_ns_;
   finding.last_ns = last_ns_;
@@ -201,12 +206,81 @@ findings::Finding Story::tell() {
   return finding;
 }
 
+// The call itself, or an earlier one of its process that has a stack: only the first of a kind has.
+model::EventRef with_stack(const model::Job& job, model::EventRef copy) {
+  std::uint64_t bytes = trace::payload_of<trace::payload::Copy>(job.record(copy)).bytes;
+  constexpr trace::OperationSet kCopies{trace::Operation::kCopy};
+  const trace::TraceFile& file = job.processes[copy.process].file;
+  for (model::TimeOrder order(file, kCopies); !order.done(); order.next()) {
+    const trace::Record& record = order.record();
+    if (record.stack && trace::payload_of<trace::payload::Copy>(record).bytes == bytes)
+      return {copy.process, order.place()};
+    if (order.place() == copy.place) break;
+  }
+  return copy;
+}
+
+void add_evidence(const Facts& facts, const EqualBatches& set, findings::Finding& finding) {
+  for (const GivenBatch& given : set) {
+    if (finding.evidence.size() == kMaxEvidence) return;
+    finding.evidence.push_back(evidence_of(
+        facts.job, given.copy,
+        fmt::format("part of the first of {} batches that were compared; {} other rank{} given the same",
+                    given.batches, set.size() - 1, set.size() == 2 ? " is" : "s are")));
+    auto& stack = finding.evidence.back().stack;
+    if (stack.empty()) stack = stack_of(facts.job, with_stack(facts.job, given.copy));
+  }
+}
+
+findings::Finding tell_batches(const Facts& facts, const std::vector<EqualBatches>& sets) {
+  findings::Finding finding;
+  finding.slug = "unsharded-sampler";
+  finding.confidence = findings::Confidence::kLikely;
+  RankSets ranks;
+  finding.first_ns = std::numeric_limits<std::int64_t>::max();
+  for (const EqualBatches& set : sets) {
+    ranks.emplace_back();
+    for (const GivenBatch& given : set) {
+      ranks.back().insert(given.rank);
+      finding.first_ns = std::min(finding.first_ns, facts.job.begin_ns(given.copy));
+      finding.last_ns = std::max(finding.last_ns, facts.job.processes[given.copy.process].last_ns);
+    }
+    add_evidence(facts, set, finding);
+  }
+  model::EventRef example = with_stack(facts.job, sets.front().front().copy);
+  std::string place = program_place(facts.job, example);
+  finding.ranks = ranks_of(ranks);
+  finding.title = fmt::format(
+      "{} train on the same samples: the batches copied to their devices are the same{}: {:.0f} % of their "
+      "work is done by another rank too",
+      list_sets(ranks), at(place), shared_part(ranks) * 100);
+  finding.advice =
+      "Give each rank a part of its own: a DistributedSampler (with set_epoch), or positions in the data "
+      "dealt out by data-parallel rank and world size; and see that random choices are seeded with the rank.";
+  finding.cost.ms_per_step = shared_part(ranks) * median_step_ms(facts);
+  finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
+  finding.key = "batches " + place;
+  return finding;
+}
+
+const findings::Coverage kBatchesDiffer{"the samples that ranks train on",
+                                        "too few of them were seen to be read; what is copied to the devices "
+                                        "differs from rank to rank, as it also "
+                                        "does where each changes the same samples at random",
+                                        {"unsharded-sampler"},
+                                        true};
+
 }  // namespace
 
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
-  if (Story story(facts, facts.samples.get().groups); !story.empty())
-    outcome.findings.push_back(story.tell());
-  facts.samples.explain_silence("unsharded-sampler", outcome.coverage);
+  const SampleGroups& found = facts.samples.get();
+  if (Story story(facts, found.groups); !story.empty()) return outcome.findings.push_back(story.tell());
+  BatchComparison batches = find_equal_batches(facts);
+  if (!batches.sets.empty()) return outcome.findings.push_back(tell_batches(facts, batches.sets));
+  if (batches.compared && !found.compared)
+    outcome.coverage.push_back(kBatchesDiffer);
+  else
+    facts.samples.explain_silence("unsharded-sampler", outcome.coverage);
 }
 
 }  // namespace ddpscope::detectors

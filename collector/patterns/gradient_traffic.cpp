@@ -116,7 +116,10 @@ std::vector<DataParallelGroup> groups_of_communicators(const model::Job& job,
   OfCommunicators groups = groups_that_reduce(collectives);
   leave_out_activations(job, collectives, groups);
   std::vector<DataParallelGroup> result;
-  for (auto& [communicator, group] : groups) result.push_back(std::move(group));
+  for (auto& [communicator, group] : groups) {
+    group.communicator = communicator;
+    result.push_back(std::move(group));
+  }
   return result;
 }
 

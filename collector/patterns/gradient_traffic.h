@@ -49,6 +49,7 @@ struct DataParallelGroup {
   bool reduces = true;  // false: known by how the ranks started alike; times are those of the optimizer
   std::map<std::int32_t, Traffic> traffic =
       {};  // of a group found by what goes over TCP; replicas.h judges it
+  std::uint32_t communicator = matching::kNone;
 };
 
 // With NCCL: the members of each communicator that carries gradients. Communicators that reduce during the

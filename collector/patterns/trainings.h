@@ -15,9 +15,10 @@ struct Training {
   model::EventRef first;  // launch of the first update, or reading of the first sample
 };
 
-// An optimizer is known by its kernels' names (optimizer_kernels.def), and that it trains by three updates with
-// other kernels between. Where a rank launches none (it trains on the host, or by captured graphs): it or its
-// workers go through the same samples, 32 at least, two times or more. Ranks without either are left out.
+// An optimizer is known by its kernels' names (optimizer_kernels.def), and that it trains by three updates
+// with other kernels between. Where a rank launches none (it trains on the host, or by captured graphs): it
+// or its workers go through the same samples, 32 at least, two times or more. Ranks without either are left
+// out.
 std::vector<Training> find_trainings(const model::Job& job);
 
 }  // namespace ddpscope::patterns

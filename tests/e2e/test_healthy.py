@@ -13,7 +13,9 @@ TWINS = [row["name"] for row in trainer.TABLE["twins"]]
 
 # What of a look-alike cannot be judged yet: each rank reads the whole file and keeps every Nth line, or reads as the
 # data lies, which may be the same: what it trains on does not show in its reads.
-UNJUDGED = {twin: {"unsharded-sampler", "repeated-epoch-order"} for twin in ("interleaved-lines", "sequential-sampler")}
+# Of mapped data no read shows the samples, and that batches differ does not prove that samples do.
+UNJUDGED = {twin: {"unsharded-sampler", "repeated-epoch-order"}
+            for twin in ("interleaved-lines", "sequential-sampler", "memory-mapped", "shared-masks")}
 # Likewise in short jobs: parameters are averaged too seldom to tell by it who trains together.
 UNJUDGED_IF_SHORT = {"local-sgd": {"unsharded-sampler", "repeated-epoch-order"}}
 

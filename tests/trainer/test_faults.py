@@ -56,7 +56,7 @@ def test_all_ranks_write_the_same_under_names_of_shards(tmp_path):
     assert copies[0] == copies[1]
 
 
-@pytest.mark.parametrize("variant", ["no-sampler", "ignored-index"])
+@pytest.mark.parametrize("variant", ["no-sampler", "ignored-index", "in-memory"])
 def test_ranks_train_on_the_same_batches(tmp_path, variant):
     job = train(tmp_path, "--fault", f"unsharded-sampler/{variant}").expect_healthy(2)
     assert all(job.batches[epoch, 0] == job.batches[epoch, 1] for epoch in (1, 2))

@@ -1,0 +1,171 @@
+// Reads the batches of a group's ranks, one rank after the other, and compares each with one of each set.
+#include "collector/detectors/equal_batches.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "collector/patterns/pipelines.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using matching::Member;
+using patterns::Batch;
+using patterns::RankBatches;
+using trace::Operation;
+
+constexpr std::size_t kRunning = 3;        // steps
+constexpr std::uint64_t kFewElements = 8;  // metrics and flags are smaller
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// Batches of one step on two ranks.
+struct Agreement {
+  std::size_t compared = 0, same = 0, longest = 0;
+  std::size_t first = kNone;  // the first that is the same, in the batches of the first rank
+
+  bool holds() const { return longest >= kRunning && same * 2 > compared; }
+};
+
+Agreement compare(const RankBatches& a, const RankBatches& b) {
+  Agreement result;
+  std::size_t run = 0;
+  auto other = b.batches.begin();
+  for (std::size_t i = 0; i < a.batches.size(); ++i) {
+    const Batch& own = a.batches[i];
+    while (other != b.batches.end() && other->step < own.step) ++other;
+    if (other == b.batches.end()) break;
+    if (other->step != own.step) continue;
+    ++result.compared;
+    run = own.content == other->content ? run + 1 : 0;
+    if (run && result.first == kNone) result.first = i;
+    result.same += run > 0;
+    result.longest = std::max(result.longest, run);
+  }
+  return result;
+}
+
+// Communicators beside those of the gradients that carry more than metrics in each step.
+class Partners {
+ public:
+  Partners(const Facts& facts) : pipelines_(facts.collectives) {
+    std::size_t steps = 0;
+    std::vector<bool> gradients(facts.collectives.communicators.size());
+    for (const patterns::DataParallelGroup& group : facts.data_parallel) {
+      if (group.communicator == matching::kNone) continue;
+      gradients[group.communicator] = true;
+      for (const auto& [rank, reductions] : group.of_rank)
+        steps = steps ? std::min(steps, reductions.rounds) : reductions.rounds;
+    }
+    for (std::size_t c = 0; c < gradients.size(); ++c) {
+      const auto& members = facts.collectives.communicators[c].members;
+      if (!gradients[c] && !members.empty() && exchanges(facts.collectives, members.front()) >= steps)
+        busy_.push_back(&members);
+    }
+  }
+
+  bool work_together(std::int32_t a, std::int32_t b) const {
+    auto holds = [](const std::vector<Member>& members, std::int32_t rank) {
+      return std::ranges::any_of(members, [&](const Member& member) { return member.rank == rank; });
+    };
+    return pipelines_.joins(a, b) || std::ranges::any_of(busy_, [&](const auto* members) {
+             return holds(*members, a) && holds(*members, b);
+           });
+  }
+
+ private:
+  static std::size_t exchanges(const matching::Collectives& collectives, const Member& member) {
+    std::size_t count = 0;
+    for (std::uint32_t number : member.calls) {
+      const matching::Signature& call = collectives.calls.signature(number);
+      bool all = call.operation == Operation::kAllReduce || call.operation == Operation::kAllGather ||
+                 call.operation == Operation::kReduceScatter || call.operation == Operation::kAllToAll;
+      count += all && call.count > kFewElements;
+    }
+    return count;
+  }
+
+  patterns::Pipelines pipelines_;
+  std::vector<const std::vector<Member>*> busy_;
+};
+
+std::vector<RankBatches> read_batches(const Facts& facts, const patterns::DataParallelGroup& group) {
+  std::vector<RankBatches> ranks;
+  if (group.communicator == matching::kNone) return ranks;
+  for (const Member& member : facts.collectives.communicators[group.communicator].members)
+    if (group.of_rank.contains(member.rank) && !member.incomplete)
+      ranks.push_back(patterns::find_batches(facts.job, facts.collectives, member));
+  std::erase_if(ranks, [](const RankBatches& rank) { return rank.batches.size() < kRunning; });
+  std::ranges::sort(ranks, {}, &RankBatches::rank);
+  return ranks;
+}
+
+GivenBatch given(const RankBatches& rank, std::uint32_t step, std::size_t compared) {
+  auto batch = std::ranges::lower_bound(rank.batches, step, {}, &Batch::step);
+  return {rank.rank, {rank.process, batch->copy}, compared};
+}
+
+// What is compared with the others of its set is the first of its ranks.
+struct GroupBatches {
+  std::vector<std::int32_t> ranks;  // that were given anything
+  std::vector<EqualBatches> sets;
+
+  bool shares(std::int32_t rank) const {
+    return std::ranges::any_of(sets, [&](const EqualBatches& set) {
+      return std::ranges::any_of(set, [&](const GivenBatch& one) { return one.rank == rank; });
+    });
+  }
+  bool tells_apart(std::int32_t rank) const {
+    return ranks.size() > 1 && std::ranges::find(ranks, rank) != ranks.end() && !shares(rank);
+  }
+};
+
+GroupBatches compare_group(const std::vector<RankBatches>& ranks, const Partners& partners) {
+  GroupBatches group;
+  std::vector<bool> assigned(ranks.size());
+  for (std::size_t front = 0; front < ranks.size(); ++front) {
+    group.ranks.push_back(ranks[front].rank);
+    if (assigned[front]) continue;
+    EqualBatches set;
+    for (std::size_t other = front + 1; other < ranks.size(); ++other) {
+      if (assigned[other] || partners.work_together(ranks[front].rank, ranks[other].rank)) continue;
+      Agreement agreement = compare(ranks[front], ranks[other]);
+      if (!agreement.holds()) continue;
+      assigned[other] = true;
+      std::uint32_t step = ranks[front].batches[agreement.first].step;
+      if (set.empty()) set.push_back(given(ranks[front], step, agreement.compared));
+      set.push_back(given(ranks[other], step, agreement.compared));
+    }
+    if (!set.empty()) group.sets.push_back(std::move(set));
+  }
+  return group;
+}
+
+bool is_known(const std::vector<EqualBatches>& known, const EqualBatches& set) {
+  return std::ranges::any_of(known, [&](const EqualBatches& other) {
+    return std::ranges::includes(other, set, {}, &GivenBatch::rank, &GivenBatch::rank);
+  });
+}
+
+}  // namespace
+
+BatchComparison find_equal_batches(const Facts& facts) {
+  std::vector<GroupBatches> groups;
+  std::optional<Partners> partners;
+  for (const patterns::DataParallelGroup& members : facts.data_parallel) {
+    std::vector<RankBatches> ranks = read_batches(facts, members);
+    if (ranks.size() < 2) continue;
+    if (!partners) partners.emplace(facts);
+    groups.push_back(compare_group(ranks, *partners));
+  }
+  BatchComparison found{{}, !groups.empty()};
+  for (const GroupBatches& group : groups)
+    for (EqualBatches set : group.sets) {
+      std::erase_if(set, [&](const GivenBatch& one) {
+        return std::ranges::any_of(groups, [&](const auto& all) { return all.tells_apart(one.rank); });
+      });
+      if (set.size() > 1 && !is_known(found.sets, set)) found.sets.push_back(std::move(set));
+    }
+  return found;
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,37 @@
+// What each rank was given to train on, step by step, as far as digests of its copies to the device tell.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collector/matching/collectives.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::patterns {
+
+// All that was new on the device in one step.
+struct Batch {
+  std::uint32_t step;      // ordinal of its first reduction in the communicator: the same on all ranks
+  std::uint64_t content;   // equal where each of the copies is
+  model::EventPlace copy;  // the longest one
+};
+
+struct RankBatches {
+  std::int32_t rank;
+  std::uint32_t process;
+  std::vector<Batch> batches;  // by step
+};
+
+// Of the first 1000 steps that the trace has whole, without the first: before a rank has reduced once it is
+// set up. Nothing without digests or without kernels of an optimizer. `member` reduces gradients on its
+// communicator. New is what this rank was not given before. Left out are steps in which what comes up may be
+// no samples:
+// - nothing in it has as many distinct words as a sample has (64);
+// - it may have been made of what went down: more than a quarter as many bytes, in this step and the one
+//   before (weights, optimizer states and activations that are kept in the host's memory);
+// - it adds up to the parameters;
+// - the host reads back again and again between it and the reduction: the samples may be drawn on the device
+//   from what came up (a policy's answers to one prompt).
+RankBatches find_batches(const model::Job& job, const matching::Collectives& collectives,
+                         const matching::Member& member);
+
+}  // namespace ddpscope::patterns
