@@ -105,18 +105,20 @@ bool is_split_off(const model::Job& job, const matching::Member& member) {
 std::vector<WorldGroup> find_world_groups(const model::Job& job, const matching::Collectives& collectives) {
   std::vector<WorldGroup> groups;
   for (const matching::Communicator& communicator : collectives.communicators) {
-    bool world = communicator.size == job.world_size && communicator.size > 1 && each_once(communicator);
+    bool world = communicator.size == job.world_size && communicator.size > 1;
     if (!world || is_split_off(job, communicator.members.front())) continue;
     WorldGroup group{communicator.size, false, {}};
     for (const matching::Member& member : communicator.members)
       group.members.push_back(
           {member.process, member.rank_in_communicator, {member.process, member.made}, std::nullopt});
+    if (each_once(communicator)) add_claims(job, group);
     groups.push_back(std::move(group));
   }
-  if (collectives.communicators.empty())
-    if (WorldGroup announced = find_announced(job); announced.size > 1)
-      groups.push_back(std::move(announced));
-  for (WorldGroup& group : groups) add_claims(job, group);
+  if (!collectives.communicators.empty()) return groups;
+  WorldGroup announced = find_announced(job);
+  if (announced.size < 2) return groups;
+  add_claims(job, announced);
+  groups.push_back(std::move(announced));
   return groups;
 }
 

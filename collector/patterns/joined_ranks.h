@@ -28,14 +28,15 @@ struct WorldGroup {
   std::vector<JoinedRank> members;
 };
 
-// Groups of all ranks of the job: communicators of the world's size that were not split off another, each
-// process a member once; without one, what processes announce to the default group of torch.distributed on
+// Groups of all ranks of the job: communicators of the world's size that were not split off another; where no
+// communicator was recorded, what processes announce to the default group of torch.distributed on
 // Gloo.
 //
-// A claim is the first variable that numbers ranks of a job, in the order of model::kRankVariables. It is
-// none if a size goes with it that is another than the group's (it then numbers nodes, or a job around this
-// one), or if all children of one parent on a host have the same number: it was meant for the parent.
-// Without a size all on one host must not have the same.
+// Of a process that holds several ranks the environment says nothing. A claim is the first variable that
+// numbers ranks of a job, in the order of model::kRankVariables. It is none if a size goes with it that is
+// another than the group's (it then numbers nodes, or a job around this one), or if all children of one
+// parent on a host have the same number: it was meant for the parent. Without a size all on one host must not
+// have the same.
 std::vector<WorldGroup> find_world_groups(const model::Job& job, const matching::Collectives& collectives);
 
 }  // namespace ddpscope::patterns
