@@ -89,7 +89,7 @@ def test_child_that_nobody_waits_for(tmp_path, seed):
 def test_thread_that_nobody_waits_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "forgotten-thread")
     job = Job("checkpoint_in_thread.py", launcher="loop", arguments=["saved", "--forget", "--late", rng.choice(LATE)])
-    trace = run_recorded(job, tmp_path)
+    trace = run_recorded(job, tmp_path, code=None)  # on a busy machine rank 0 itself comes too early, and fails
     # Found if the thread was still writing when rank 0 came to the barrier; otherwise it may have told the main thread
     # by a variable, and that stays unjudged.
     if not ddpscope.report(trace)["findings"]:

@@ -70,7 +70,7 @@ def test_only_rank_0_waits_for_the_shards(tmp_path, seed):
     rng = ddpscope.draw(seed, "fsdp-rank-0")
     ranks, out = rng.choice([2, 3]), f"out{rng.randrange(100)}"
     trace = run_recorded(fsdp(rng, ranks, out, "--save", "thread", "--wait", "rank-0"), tmp_path, code=1)
-    known_gap(trace, "hand-overs between threads")
+    known_gap(trace, "told each other shows in no call")
     finding = ddpscope.only_finding(trace, "missing-barrier")
     line = ddpscope.line_of(SCRIPTS / "fsdp_sharded.py", "dcp_to_torch_save(folder")
     assert set(finding["ranks"]) == {0, ranks - 1}
