@@ -87,13 +87,16 @@ std::vector<SharedGpu> find_shared_by_members(const Facts& facts, const DeviceUs
   return all;
 }
 
-// Whether any GPU is known to several ranks: else there is nothing to look for.
-bool meet_anywhere(const Facts& facts, const DeviceUse& use) {
+// Whether any GPU is known to several ranks: else there is nothing to look for. As their own: to each that
+// has no seat elsewhere only.
+bool meet_anywhere(const Facts& facts, const DeviceUse& use, bool as_their_own) {
   std::map<Gpu, std::int32_t> first;
   for (std::uint32_t process = 0; process < facts.job.processes.size(); ++process) {
     std::int32_t rank = facts.job.processes[process].rank;
-    for (const auto& [ordinal, gpu] : use.of_process(process))
+    for (const auto& [ordinal, gpu] : use.of_process(process)) {
+      if (as_their_own && use.has_seat(rank) && !use.has_seat(rank, gpu)) continue;
       if (first.emplace(gpu, rank).first->second != rank) return true;
+    }
   }
   return false;
 }
@@ -312,9 +315,9 @@ bool tell_unknown(const Facts& facts, const DeviceUse& use, findings::Outcome& o
 
 void detect_shared_device(const Facts& facts, findings::Outcome& outcome) {
   DeviceUse use(facts.job);
-  if (!tell_unknown(facts, use, outcome) || !meet_anywhere(facts, use)) return;
+  if (!tell_unknown(facts, use, outcome) || !meet_anywhere(facts, use, false)) return;
   std::vector<SharedGpu> shared = find_shared_by_members(facts, use);
-  if (shared.empty()) shared = find_shared_in_training(facts, use);
+  if (shared.empty() && meet_anywhere(facts, use, true)) shared = find_shared_in_training(facts, use);
   report_all_shared(facts, shared, outcome);
   judge_foreign_memory(facts, use, outcome);
 }
