@@ -68,7 +68,7 @@ void add_fault_flags(CLI::App& app, Arguments& a, FaultArguments& f) {
 void apply_twin(Arguments& a) {
   if (a.faults.on(Twin::kFrequentCheckpoint)) a.checkpoint_every = 2;
   if (a.faults.on(Twin::kFrequentEvaluation) || a.faults.on(Twin::kShuffledEvaluation)) a.evaluate_every = 4;
-  if (a.faults.on(Twin::kPaddedSampler)) a.samples -= a.batch + 3;
+  if (a.faults.on(Twin::kPaddedSampler) || a.faults.on(Twin::kDropLast)) a.samples -= a.batch + 3;
   if (a.faults.on(Twin::kManyBuckets)) a.bucket_bytes = 1;
 }
 

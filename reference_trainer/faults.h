@@ -37,6 +37,7 @@ class Faults {
   // Whether the one faulty rank is `rank`, and for the second form whether it is the count-th step, epoch or
   // save (from 1) at which it goes wrong.
   bool hits(Fault fault, int rank) const { return on(fault) && rank == rank_; }
+  bool hits(Twin twin, int rank) const { return on(twin) && rank == rank_; }
   bool hits(Fault fault, int rank, int64_t count) const { return hits(fault, rank) && count == at_; }
   bool hits(Twin twin, int rank, int64_t count) const { return on(twin) && rank == rank_ && count == at_; }
 

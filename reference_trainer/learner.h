@@ -23,6 +23,13 @@ class Learner {
     buckets.finish(stream);
   }
 
+  // Takes part in the reductions of a step with gradients that are zero, as the optimizer leaves them.
+  void reduce_nothing(int64_t step, cudaStream_t stream) {
+    buckets.begin(step, true);
+    for (size_t i = 0; i < model.parameters().size(); ++i) buckets.ready(i, stream);
+    buckets.finish(stream);
+  }
+
   Model model;
   GradientBuckets buckets;
   Optimizer optimizer;

@@ -11,7 +11,7 @@ namespace reference_trainer {
 
 int64_t Sampler::steps_per_epoch() const {
   const int64_t used_in_a_step = step_samples_ * shards_;
-  return (samples_ + used_in_a_step - 1) / used_in_a_step;
+  return (samples_ + (pads_ ? used_in_a_step - 1 : 0)) / used_in_a_step;
 }
 
 std::vector<int64_t> Sampler::indices() const {
@@ -22,8 +22,8 @@ std::vector<int64_t> Sampler::indices() const {
   for (int64_t i = shuffles_ ? samples_ - 1 : 0; i > 0; --i)
     std::swap(order[i], order[generator() % (i + 1)]);
   std::vector<int64_t> own;
-  const int64_t padded = steps_per_epoch() * step_samples_ * shards_;
-  for (int64_t i = shard_; i < padded; i += shards_) own.push_back(order[i % samples_]);
+  const int64_t used = steps_per_epoch() * step_samples_ * shards_;
+  for (int64_t i = shard_; i < used; i += shards_) own.push_back(order[i % samples_]);
   return own;
 }
 
@@ -38,6 +38,7 @@ Sampler make_sampler(const Arguments& arguments, int rank, int world_size) {
   Sampler sampler(arguments.samples, step_samples, data_parallel_rank(arguments.faults, rank, world_size),
                   world_size, arguments.seed);
   if (arguments.faults.on(Twin::kSequentialSampler)) sampler.keep_in_order();
+  if (arguments.faults.on(Twin::kDropLast)) sampler.drop_last();
   return sampler;
 }
 

@@ -19,6 +19,8 @@ class Sampler {
   // Another order for each epoch; the same one again without it.
   void set_epoch(int64_t epoch) { epoch_ = epoch; }
   void keep_in_order() { shuffles_ = false; }
+  // Leaves out what does not divide evenly, and repeats nothing.
+  void drop_last() { pads_ = false; }
   std::vector<int64_t> indices() const;
   int64_t steps_per_epoch() const;
 
@@ -27,7 +29,7 @@ class Sampler {
   int shard_, shards_;
   uint64_t seed_;
   int64_t epoch_ = 0;
-  bool shuffles_ = true;
+  bool shuffles_ = true, pads_ = true;
 };
 
 // The sampler of this rank; faults unsharded-sampler/no-sampler, /in-memory and /shuffle-each go wrong

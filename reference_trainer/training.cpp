@@ -77,9 +77,7 @@ void Training::broadcast_state() {
 
 void Training::run_epoch(int64_t epoch) {
   agree_on_epoch(epoch);
-  std::vector<int64_t> indices = sampler_.indices();
-  const int64_t done = step_ % sampler_.steps_per_epoch() * arguments_.batch * arguments_.accumulate;
-  indices.erase(indices.begin(), indices.begin() + done);
+  std::vector<int64_t> indices = samples_of_epoch();
   StuckDataset stuck(*dataset_, stuck_sample(indices));
   Loader loader(stuck, std::move(indices), arguments_.batch, arguments_.tokens_per_sample(),
                 arguments_.workers);
@@ -88,8 +86,8 @@ void Training::run_epoch(int64_t epoch) {
   double loss = 0;
   const int64_t steps = loader.batches() / arguments_.accumulate;
   int64_t step = 0;
-  for (; step < steps && !finished(); ++step) {
-    loss += run_step(loader);
+  for (; goes_on(step < steps && !finished()); ++step) {
+    loss += step < steps ? run_step(loader) : shadow_step();
     if (arguments_.evaluate_every > 0 && step_ % arguments_.evaluate_every == 0) evaluate();
     if (arguments_.checkpoint_every > 0 && step_ % arguments_.checkpoint_every == 0) save();
   }
@@ -97,6 +95,34 @@ void Training::run_epoch(int64_t epoch) {
   report_epoch(epoch, loss / static_cast<double>(step));
   if (arguments_.evaluate_every == 0) evaluate();
   if (arguments_.checkpoint_every == 0) save();
+}
+
+std::vector<int64_t> Training::samples_of_epoch() const {
+  const Faults& faults = arguments_.faults;
+  const int64_t step_samples = static_cast<int64_t>(arguments_.batch) * arguments_.accumulate;
+  std::vector<int64_t> indices = sampler_.indices();
+  if (faults.hits(Fault::kUnevenNoPadding, group_.rank()) || faults.hits(Twin::kJoinUneven, group_.rank())) {
+    indices.resize(indices.size() - step_samples);
+  }
+  indices.erase(indices.begin(), indices.begin() + step_ % sampler_.steps_per_epoch() * step_samples);
+  return indices;
+}
+
+bool Training::goes_on(bool has_data) {
+  if (!arguments_.faults.on(Twin::kJoinUneven)) return has_data;
+  group_.watchdog().at(fmt::format("the question who goes on after step {}", step_));
+  double with_data = has_data ? 1 : 0;
+  group_.average(std::span(&with_data, 1));
+  return with_data > 0;
+}
+
+double Training::shadow_step() {
+  ++step_;
+  for (Learner& learner : learners_) {
+    learner.reduce_nothing(step_, compute_.get());
+    learner.optimizer.step(step_, compute_.get());
+  }
+  return 0;
 }
 
 void Training::agree_on_epoch(int64_t epoch) {

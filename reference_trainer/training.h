@@ -32,6 +32,12 @@ class Training {
   void run_epoch(int64_t epoch);
   // Returns this rank's mean loss.
   double run_step(Loader& loader);
+  // Of a rank that has no data left: takes part in the reductions, and adds nothing.
+  double shadow_step();
+  // Whether this rank has data left, or any, if all ask each other.
+  bool goes_on(bool has_data);
+  // The rank's part of an epoch.
+  std::vector<int64_t> samples_of_epoch() const;
   void run_micro_batch(const int32_t* tokens, int index);
   bool reduces_with(int micro_batch) const;
   void average_parameters();

@@ -58,6 +58,7 @@ void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& ou
 void detect_checkpoint_race(const Facts& facts, findings::Outcome& outcome);
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome);
 void detect_repeated_epoch_order(const Facts& facts, findings::Outcome& outcome);
+void detect_uneven_steps(const Facts& facts, findings::Outcome& outcome);
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome);
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome);
 void detect_shared_device(const Facts& facts, findings::Outcome& outcome);

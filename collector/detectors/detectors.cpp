@@ -16,6 +16,7 @@ constexpr Detector kDetectors[] = {
     {"checkpoint-race", detect_checkpoint_race},
     {"unsharded-sampler", detect_unsharded_sampler},
     {"repeated-epoch-order", detect_repeated_epoch_order},
+    {"uneven-steps", detect_uneven_steps},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
     {"missing-gradient-sync", detect_missing_gradient_sync},
     {"shared-device", detect_shared_device},

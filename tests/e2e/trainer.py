@@ -119,7 +119,7 @@ def assert_silent(trace, unjudged=frozenset(), perhaps=frozenset()):
     listed = {slug for row in result["coverage"] for slug in row["unjudged"]}
     known = {"skipped-barrier", "duplicate-checkpoint-write", "unsharded-sampler", "redundant-accumulation-sync",
              "mismatched-collective", "hung-collective", "no-process-group", "divergent-existence-check",
-             "missing-gradient-sync", "repeated-epoch-order", "shared-device", "rank-mismatch"}
+             "missing-gradient-sync", "repeated-epoch-order", "uneven-steps", "shared-device", "rank-mismatch"}
     assert (listed & known) - perhaps == unjudged, result["coverage"]
 
 
