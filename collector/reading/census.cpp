@@ -35,8 +35,9 @@ void take_census(Process& process) {
     if (info->operation == Operation::kSetting) return take_setting(process, record);
     process.cut_short = false;
     if (info->operation == Operation::kThread || info->operation == Operation::kDigest ||
-        info->operation == Operation::kCopyDigest || info->operation == Operation::kStoreKey || info->operation == Operation::kJobWatched ||
-        info->operation == Operation::kJobTold || info->operation == Operation::kProcessEnded)
+        info->operation == Operation::kCopyDigest || info->operation == Operation::kStoreKey ||
+        info->operation == Operation::kJobWatched || info->operation == Operation::kJobTold ||
+        info->operation == Operation::kProcessEnded)
       return;  // no calls of the guest
     process.calls[static_cast<std::size_t>(model::class_of(info->payload))] +=
         model::folded_calls(record, *info);
