@@ -128,8 +128,9 @@ void add_never(const Collectives& collectives, const RankSteps& rank, OfCommunic
 // A rank that stops to train alone, or trains something of its own beside, is no data-parallel group.
 std::vector<UnsynchronisedGroup> whole_groups(const Collectives& collectives, OfCommunicators never) {
   std::vector<UnsynchronisedGroup> groups;
-  for (auto& [communicator, ranks] : never) {
-    const auto& members = collectives.communicators[communicator].members;
+  for (auto& entry : never) {
+    std::vector<UnsynchronisedRank>& ranks = entry.second;
+    const auto& members = collectives.communicators[entry.first].members;
     bool all = std::all_of(members.begin(), members.end(), [&](const matching::Member& member) {
       return std::any_of(ranks.begin(), ranks.end(),
                          [&](const UnsynchronisedRank& one) { return one.rank == member.rank; });
