@@ -129,7 +129,7 @@ GroupBatches compare_group(const std::vector<RankBatches>& ranks, const Partners
     for (std::size_t other = front + 1; other < ranks.size(); ++other) {
       if (assigned[other] || partners.work_together(ranks[front].rank, ranks[other].rank)) continue;
       Agreement agreement = compare(ranks[front], ranks[other]);
-      if (!agreement.holds()) continue;
+      if (!agreement.holds() || hold_their_own_data(ranks[front], ranks[other])) continue;
       assigned[other] = true;
       std::uint32_t step = ranks[front].batches[agreement.first].step;
       if (set.empty()) set.push_back(given(ranks[front], step, agreement.compared));

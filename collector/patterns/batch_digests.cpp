@@ -20,8 +20,10 @@ constexpr std::size_t kMostSteps = 1000;
 constexpr std::uint32_t kSampleWords = 64;
 constexpr std::uint64_t kMadeOf = 4;         // bytes up for a byte down: 16-bit gradients, 64-bit results
 constexpr std::uint32_t kMostReadBacks = 2;  // a loss, and whether it is finite
-constexpr double kTolerance = 0.02;          // buffers besides the parameters
-constexpr std::uint8_t kDeviceToHost = 2;    // cudaMemcpyKind
+constexpr std::uint64_t kStateBytes =
+    16;                              // a parameter: weights in two precisions, gradient, Adam's two moments
+constexpr double kTolerance = 0.02;  // buffers besides the parameters
+constexpr std::uint8_t kDeviceToHost = 2;  // cudaMemcpyKind
 constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15u;
 
 struct StepBounds {
@@ -82,12 +84,15 @@ bool adds_up_to(std::uint64_t bytes, std::uint64_t elements) {
 class Reader {
  public:
   Reader(const matching::Member& member, std::vector<StepBounds> steps)
-      : steps_(std::move(steps)), result_{member.rank, member.process, {}} {}
+      : steps_(std::move(steps)), result_{member.rank, member.process} {
+    for (const StepBounds& step : steps_) result_.elements = std::max(result_.elements, step.elements);
+  }
 
   bool done() const { return at_ == steps_.size(); }
   void see(model::EventPlace place, const trace::Record& record, std::int64_t at_ns);
   RankBatches finish() {
     if (!done()) close_step();
+    std::ranges::sort(result_.brought, {}, &Brought::content);
     return std::move(result_);
   }
 
@@ -120,7 +125,9 @@ void Reader::see(model::EventPlace place, const trace::Record& record, std::int6
 
 void Reader::take(model::EventPlace copy, const payload::CopyDigest& digest, std::int64_t at_ns) {
   std::uint64_t key = (digest.hash ^ digest.bytes) * kMix;
-  if (!seen_.insert(key).second || !inside(at_ns)) return;
+  if (!seen_.insert(key).second) return;
+  if (at_ == 0) result_.brought.push_back({key, digest.bytes});
+  if (!inside(at_ns)) return;
   content_.fresh.push_back({key, digest.bytes, digest.words, copy});
   content_.read_backs = 0;
 }
@@ -148,14 +155,26 @@ void Reader::close_step() {
   ++at_;
 }
 
+std::uint64_t bytes_only_in(const std::vector<Brought>& own, const std::vector<Brought>& other) {
+  std::uint64_t bytes = 0;
+  for (const Brought& copy : own)
+    if (!std::ranges::binary_search(other, copy.content, {}, &Brought::content)) bytes += copy.bytes;
+  return bytes;
+}
+
 }  // namespace
+
+bool hold_their_own_data(const RankBatches& a, const RankBatches& b) {
+  std::uint64_t model = std::max(a.elements, b.elements) * kStateBytes;
+  return bytes_only_in(a.brought, b.brought) > model && bytes_only_in(b.brought, a.brought) > model;
+}
 
 RankBatches find_batches(const model::Job& job, const matching::Collectives& collectives,
                          const matching::Member& member) {
   constexpr trace::OperationSet kDigests{Operation::kCopyDigest};
   constexpr trace::OperationSet kCopies{Operation::kCopyDigest, Operation::kCopy};
   const trace::TraceFile& file = job.processes[member.process].file;
-  if (file.count(kDigests) == 0) return {member.rank, member.process, {}};
+  if (file.count(kDigests) == 0) return {member.rank, member.process};
   Reader reader(member, find_bounds(job, collectives, member));
   for (model::TimeOrder order(file, kCopies); !order.done() && !reader.done(); order.next())
     if (order.record().call)

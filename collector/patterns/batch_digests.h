@@ -15,11 +15,23 @@ struct Batch {
   model::EventPlace copy;  // the longest one
 };
 
+// A copy to the device before the rank trains: parameters, states, perhaps its data.
+struct Brought {
+  std::uint64_t content;
+  std::uint64_t bytes;
+};
+
 struct RankBatches {
   std::int32_t rank;
   std::uint32_t process;
-  std::vector<Batch> batches;  // by step
+  std::vector<Batch> batches = {};    // by step
+  std::vector<Brought> brought = {};  // by content; none that the ring has overwritten
+  std::uint64_t elements = 0;         // that a step reduces, at most
 };
+
+// Whether each holds more on its device that the other does not than a model and its optimizer take: its part
+// of the data. What comes up in each step then says which of it is used, and may be the same on all.
+bool hold_their_own_data(const RankBatches& a, const RankBatches& b);
 
 // Of the first 1000 steps that the trace has whole, without the first: before a rank has reduced once it is
 // set up. Nothing without digests or without kernels of an optimizer. `member` reduces gradients on its

@@ -21,8 +21,8 @@ constexpr const char* kOptimizers[] = {
                          "28PointwiseOpScalarListFunctorIfLi3ELi3ELi0EEEJSt7dividesIfEEEEvT_T0_DpT1_"),
     PYTORCH_MULTI_TENSOR("22_ForeachBinaryOpList_cu_a911ec43",
                          "24BinaryOpListAlphaFunctorIfLi2ELi2ELi0EEEJSt4plusIfEfEEEvT_T0_DpT1_"),
-    "_ZN2at6native18elementwise_kernelILi128ELi2E18__nv_hdl_wrapper_tILb0ELb0ELb0E11__nv_dl_tagIPFvRNS_"
-    "18TensorIteratorBaseERKN3c106ScalarEEXadL_ZNS0_19addcdiv_cuda_kernelES5_S9_EELj3EEEEEviT1_",
+    ("_ZN2at6native18elementwise_kernelILi128ELi2E18__nv_hdl_wrapper_tILb0ELb0ELb0E11__nv_dl_tagIPFvRNS_"
+     "18TensorIteratorBaseERKN3c106ScalarEEXadL_ZNS0_19addcdiv_cuda_kernelES5_S9_EELj3EEEEEviT1_"),
     "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float, float>, float>(long, int "
     "volatile*)",
     "_Z25multi_tensor_apply_kernelI18TensorListMetadataILi3EE16DistOptLAMBStage2FunctorIfffEEvlPViT_T0_",
@@ -47,8 +47,8 @@ constexpr const char* kOthers[] = {
                          "13LpNormFunctorIdLNS0_8NormTypeE1EfLi1ELi1ELi0EEEJPfiEEEvT_T0_DpT1_"),
     PYTORCH_MULTI_TENSOR("19_ForeachTernaryOp_cu_5285c636",
                          "22TernaryOpScalarFunctorIfLi2ELi2ELi0EEEJNS0_11LerpFunctorIfEEfEEEvT_T0_DpT1_"),
-    "void at::native::vectorized_elementwise_kernel<4, at::native::exp_kernel(at::TensorIteratorBase&)::"
-    "{lambda(float)#1}, std::array<char*, 2> >(int, at::native::exp_kernel::{lambda(float)#1})",
+    ("void at::native::vectorized_elementwise_kernel<4, at::native::exp_kernel(at::TensorIteratorBase&)::"
+     "{lambda(float)#1}, std::array<char*, 2> >(int, at::native::exp_kernel::{lambda(float)#1})"),
     "count_millions",
     "medallion",
     "adamant_forward",
