@@ -2,10 +2,11 @@
 #include "collector/patterns/joined_ranks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -53,16 +54,14 @@ void add_claims(const model::Job& job, WorldGroup& group) {
   drop_inherited(job, group.members);
 }
 
-// "/default_pg/0/0/rank_3", which torch.distributed's default group sets under its own prefix: 3.
+// What torch.distributed's default group sets under its own prefix: "/default_pg/0/0/rank_3", since PyTorch 2
+// "/default_pg/0//cpu//0/3": 3. Groups within it have a prefix more.
 std::optional<std::int32_t> announced_rank(std::string_view key) {
-  constexpr std::string_view kGroup = "default_pg/", kRank = "/rank_";
-  std::size_t at = key.rfind(kRank);
-  if (at == std::string_view::npos || key.find(kGroup) == std::string_view::npos) return std::nullopt;
-  std::int32_t rank = 0;
-  const char* end = key.data() + key.size();
-  auto [rest, error] = std::from_chars(key.data() + at + kRank.size(), end, rank);
-  if (error != std::errc{} || rest != end || rank < 0) return std::nullopt;
-  return rank;
+  static const std::regex kRank("default_pg/(?:.*/rank_|[0-9]+//[a-z]+//[0-9]+/)([0-9]{1,9})$");
+  std::cmatch found;
+  bool announces = key.find("default_pg/") != std::string_view::npos &&
+                   std::regex_search(key.data(), key.data() + key.size(), found, kRank);
+  return announces ? std::optional(std::stoi(found[1])) : std::nullopt;
 }
 
 WorldGroup find_announced(const model::Job& job) {
