@@ -19,7 +19,6 @@ using patterns::NumberedNames;
 using patterns::NumberedUse;
 
 constexpr std::size_t kMaxEvidence = 16;
-constexpr std::size_t kMaxSetsTold = 4;
 constexpr std::size_t kMaxBlocksTold = 4;
 constexpr std::size_t kMaxNumbersTold = 8;
 
@@ -70,17 +69,12 @@ std::vector<Bug> group(const std::vector<NumberedNames>& all) {
   return bugs;
 }
 
-// "ranks 2 and 4, and likewise ranks 3 and 5,"
-std::string list_sets(const Bug& bug) {
+// As the subject of a sentence.
+std::string list_all(const Bug& bug) {
   std::set<std::vector<std::int32_t>> sets;
   for (const auto& [number, uses] : by_number(bug.uses()))
     if (uses.size() > 1) sets.insert(ranks_of(uses));
-  std::string text;
-  std::size_t told = 0;
-  for (const std::vector<std::int32_t>& ranks : sets)
-    if (told < kMaxSetsTold) text += (told++ ? ", and likewise " : "") + list_ranks(ranks);
-  if (sets.size() > kMaxSetsTold) text += fmt::format(", and {} more such sets", sets.size() - kMaxSetsTold);
-  return text + (sets.size() > 1 ? "," : "");
+  return list_sets({sets.begin(), sets.end()}) + (sets.size() > 1 ? "," : "");
 }
 
 // As many numbers as ranks, from the first one on; some of them nobody has.
@@ -91,10 +85,7 @@ std::string list_missing(const Bug& bug) {
   for (std::int32_t number = first; number < last; ++number)
     if (!used.count(number)) missing.push_back(number);
   if (missing.size() > kMaxNumbersTold) return fmt::format("{} to {}", missing.front(), missing.back());
-  std::string text;
-  for (std::size_t i = 0; i < missing.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ", missing[i]);
-  return text;
+  return list_numbers(missing);
 }
 
 // "ranks 0 to 3 have the numbers 0 to 3, ranks 4 to 7 2 to 5"
@@ -164,7 +155,7 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   finding.title = fmt::format(
       "{} {} files of the same number{}: from one block of {} ranks to the next the numbers rise by {}, and "
       "nobody has {}",
-      list_sets(bug), what, at(facts.places.of(place)), bug.numbering.block, bug.numbering.stride,
+      list_all(bug), what, at(facts.places.of(place)), bug.numbering.block, bug.numbering.stride,
       list_missing(bug));
   finding.advice = fmt::format(
       "Number ranks by the block times its size and the place within it: here block * {} + place, not block "

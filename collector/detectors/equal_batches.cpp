@@ -14,8 +14,7 @@ using patterns::Batch;
 using patterns::RankBatches;
 using trace::Operation;
 
-constexpr std::size_t kRunning = 3;        // steps
-constexpr std::uint64_t kFewElements = 8;  // metrics and flags are smaller
+constexpr std::size_t kRunning = 3;  // steps
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // Batches of one step on two ranks.
@@ -79,7 +78,7 @@ class Partners {
       const matching::Signature& call = collectives.calls.signature(number);
       bool all = call.operation == Operation::kAllReduce || call.operation == Operation::kAllGather ||
                  call.operation == Operation::kReduceScatter || call.operation == Operation::kAllToAll;
-      count += all && call.count > kFewElements;
+      count += all && call.count > patterns::kFewElements;
     }
     return count;
   }

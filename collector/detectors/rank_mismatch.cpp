@@ -1,6 +1,7 @@
 // rank-mismatch: the environment's rank against the one under which a process joins, and numbers in names of
 // files at which ranks collide (bugs c5 and 4.1 of the catalogue).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -51,13 +52,9 @@ std::vector<std::int32_t> shorten(std::vector<std::int32_t> ranks) {
   return ranks;
 }
 
-// "5 and 6"
-std::string list_numbers(const std::vector<std::int32_t>& numbers) {
-  std::string text;
-  std::size_t told = std::min(numbers.size(), kMaxTold);
-  for (std::size_t i = 0; i < told; ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ", numbers[i]);
-  return text + (numbers.size() > told ? ", ..." : "");
+std::string list_some(const std::vector<std::int32_t>& numbers) {
+  if (numbers.size() <= kMaxTold) return list_numbers(numbers);
+  return fmt::format("{}, ...", fmt::join(shorten(numbers), ", "));
 }
 
 struct Mismatch {
@@ -100,8 +97,8 @@ std::string describe(const Facts& facts, const Mismatch& mismatch) {
       joined.size() > kMaxTold ? fmt::format("{}, ...", list_ranks(shorten(joined))) : list_ranks(joined);
   return fmt::format("{} {} as {} of {}{}{}", one ? "a process joins" : "processes join", "the group", ranks,
                      mismatch.group.size, at(facts.places.of(mismatch.members.front()->event)),
-                     fmt::format(", though {} is {} there{}", mismatch.claim().variable,
-                                 list_numbers(claimed), describe_effect(mismatch)));
+                     fmt::format(", though {} is {} there{}", mismatch.claim().variable, list_some(claimed),
+                                 describe_effect(mismatch)));
 }
 
 void tell(const Facts& facts, const Mismatch& mismatch, findings::Outcome& outcome) {

@@ -22,7 +22,6 @@ using patterns::Seat;
 constexpr const char* kSlug = "shared-device";
 constexpr std::size_t kMaxOfAKind =
     8;  // ranks in the evidence: a job of a thousand tells its story with a few
-constexpr std::size_t kMaxSetsTold = 4;
 
 constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
 
@@ -149,26 +148,20 @@ void tell_sharers(const Facts& facts, const SharedGpu& shared, std::vector<findi
   evidence.back().rank = first.rank;
 }
 
-std::string list_sets(const std::vector<const SharedGpu*>& sets, std::vector<std::int32_t>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    std::vector<std::int32_t> own;
-    for (const Sharer& sharer : sets[i]->sharers) own.push_back(sharer.rank);
+std::vector<std::vector<std::int32_t>> ranks_of(const std::vector<const SharedGpu*>& sets) {
+  std::vector<std::vector<std::int32_t>> ranks;
+  for (const SharedGpu* set : sets) {
+    std::vector<std::int32_t>& own = ranks.emplace_back();
+    for (const Sharer& sharer : set->sharers) own.push_back(sharer.rank);
     std::sort(own.begin(), own.end());
-    if (i < kMaxSetsTold) text += (i ? "; " : "") + list_ranks(own);
-    ranks.insert(ranks.end(), own.begin(), own.end());
   }
-  if (sets.size() > kMaxSetsTold) text += fmt::format("; and {} more such sets", sets.size() - kMaxSetsTold);
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return text;
+  return ranks;
 }
 
-std::string describe_sets(const Facts& facts, const std::vector<const SharedGpu*>& sets,
-                          std::vector<std::int32_t>& ranks) {
+std::string describe_sets(const Facts& facts, const std::vector<const SharedGpu*>& sets) {
   const SharedGpu& first = *sets.front();
   const char* verb = first.in_one_communicator ? "use" : "train on";
-  std::string text = list_sets(sets, ranks);
+  std::string text = list_sets(ranks_of(sets), "; ");
   text +=
       sets.size() > 1 ? fmt::format(": each set {}s one GPU", verb) : fmt::format(" {} the same GPU", verb);
   bool refused = std::any_of(first.sharers.begin(), first.sharers.end(),
@@ -188,7 +181,10 @@ void report_shared(const Facts& facts, const std::vector<const SharedGpu*>& sets
                    findings::Outcome& outcome) {
   const SharedGpu& first = *sets.front();
   findings::Finding finding = begin_finding(kGpuEach);
-  finding.title = describe_sets(facts, sets, finding.ranks);
+  finding.title = describe_sets(facts, sets);
+  std::set<std::int32_t> ranks;
+  for (const auto& own : ranks_of(sets)) ranks.insert(own.begin(), own.end());
+  finding.ranks.assign(ranks.begin(), ranks.end());
   if (!first.in_one_communicator) {
     finding.severity = findings::Severity::kWarning;
     finding.confidence = findings::Confidence::kLikely;

@@ -79,11 +79,26 @@ std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order
   return searches;
 }
 
+std::string list_numbers(const std::vector<std::int32_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ", numbers[i]);
+  return text;
+}
+
 std::string list_ranks(const std::vector<std::int32_t>& ranks) {
-  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
-  std::string text = "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ", ranks[i]);
+  return verb(ranks, "rank ", "ranks ") + list_numbers(ranks);
+}
+
+std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets, std::string_view between) {
+  constexpr std::size_t kMaxTold = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sets.size(), kMaxTold); ++i) {
+    if (i) text += between;
+    text += list_ranks(sets[i]);
+  }
+  if (sets.size() > kMaxTold)
+    text += fmt::format("{} and {} more such sets", between.front(), sets.size() - kMaxTold);
   return text;
 }
 

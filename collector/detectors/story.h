@@ -1,6 +1,7 @@
 // The words that findings are made of: evidence from an event, lists of ranks, code places.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/findings/finding.h"
@@ -33,7 +34,11 @@ std::string program_place(const model::Job& job, model::EventRef event);
 std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order, const ordering::Span& first,
                                             const ordering::Span& second);
 
-std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
+std::string list_numbers(const std::vector<std::int32_t>& numbers);  // "0, 2 and 3"
+std::string list_ranks(const std::vector<std::int32_t>& ranks);      // "rank 1", "ranks 0, 2 and 3"
+// "ranks 0 and 2, and likewise ranks 1 and 3"; the first four sets.
+std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets,
+                      std::string_view between = ", and likewise ");
 const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many);
 std::string at(const std::string& code_place);  // " at FILE:LINE FUNCTION", or nothing
 std::string seconds(std::int64_t ns);           // "1.250 s"

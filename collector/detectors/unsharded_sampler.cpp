@@ -20,7 +20,6 @@ namespace {
 using files::Item;
 
 constexpr std::size_t kMaxEvidence = 16;
-constexpr std::size_t kMaxSetsTold = 4;
 
 // Ranks that share a model are given the same samples on purpose: if a rank also reduces with ranks none of
 // which reads what it reads, those are its data-parallel peers and the others are not.
@@ -32,13 +31,11 @@ bool on_purpose(const std::vector<SampleGroup>& groups, std::int32_t rank) {
 
 using RankSets = std::vector<std::set<std::int32_t>>;  // each: ranks that share their samples
 
-// "ranks 0 and 2, and likewise ranks 1 and 3,"
-std::string list_sets(const RankSets& sets) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(sets.size(), kMaxSetsTold); ++i)
-    text += (i ? ", and likewise " : "") + list_ranks({sets[i].begin(), sets[i].end()});
-  if (sets.size() > kMaxSetsTold) text += fmt::format(", and {} more such sets", sets.size() - kMaxSetsTold);
-  return text + (sets.size() > 1 ? "," : "");
+// As the subject of a sentence.
+std::string list_all(const RankSets& sets) {
+  std::vector<std::vector<std::int32_t>> all;
+  for (const auto& set : sets) all.emplace_back(set.begin(), set.end());
+  return list_sets(all) + (sets.size() > 1 ? "," : "");
 }
 
 // Of what these ranks do, how much another one does too: a set needs to go through its samples once.
@@ -187,7 +184,7 @@ findings::Finding Story::tell() {
   finding.ranks = ranks_of(sets_);
   finding.title = fmt::format(
       "{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too",
-      list_sets(sets_), in_order_ ? "in the same order" : "each on the whole data set in an order of its own",
+      list_all(sets_), in_order_ ? "in the same order" : "each on the whole data set in an order of its own",
       at(place_), shared_part(sets_) * 100);
   finding.advice = in_order_ ? "Give each rank a part of its own: a DistributedSampler (with set_epoch), or "
                                "indices dealt out by "
@@ -253,7 +250,7 @@ findings::Finding tell_batches(const Facts& facts, const std::vector<EqualBatche
   finding.title = fmt::format(
       "{} train on the same samples: the batches copied to their devices are the same{}: {:.0f} % of their "
       "work is done by another rank too",
-      list_sets(ranks), at(place), shared_part(ranks) * 100);
+      list_all(ranks), at(place), shared_part(ranks) * 100);
   finding.advice =
       "Give each rank a part of its own: a DistributedSampler (with set_epoch), or positions in the data "
       "dealt out by data-parallel rank and world size; and see that random choices are seeded with the rank.";

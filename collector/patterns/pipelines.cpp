@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
+#include "collector/patterns/training_steps.h"
+
 namespace ddpscope::patterns {
-namespace {
-
-constexpr std::uint64_t kFewElements = 8;
-
-}  // namespace
 
 Pipelines::Pipelines(const matching::Collectives& collectives) {
   for (const matching::Communicator& communicator : collectives.communicators)

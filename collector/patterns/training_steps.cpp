@@ -14,7 +14,6 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-constexpr std::uint64_t kFewElements = 8;
 constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2;  // cudaMemcpyKind
 constexpr std::uint64_t kLeastInput = 64;                     // bytes: a scalar hyperparameter is no batch
 constexpr std::uint64_t kLeastReadBack = 1024;                // bytes: losses and flags are smaller

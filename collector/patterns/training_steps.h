@@ -63,11 +63,13 @@ struct RankSteps {
   std::vector<Step> unreduced;      // likewise, in which they were not
 };
 
-// A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements (8:
-// losses, norms and metrics are smaller). An optimizer is known by its kernel's name
-// (optimizer_kernels.def), and by
-// nothing else. Steps whose launches the ring has overwritten are left out.
-// `room`: steps that are not needed any more, for their memory. `most`: of steps that are wanted, the first.
+// Losses, norms, metrics, flags, scalars and shapes that ranks tell each other have no more.
+constexpr std::uint64_t kFewElements = 8;
+
+// A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements. An
+// optimizer is known by its kernel's name (optimizer_kernels.def), and by nothing else. Steps whose launches
+// the ring has overwritten are left out. `room`: steps that are not needed any more, for their memory.
+// `most`: of steps that are wanted, the first.
 constexpr std::size_t kAllSteps = std::numeric_limits<std::size_t>::max();
 RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
                      RankSteps room = {}, std::size_t most = kAllSteps);
