@@ -77,7 +77,8 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
   patterns::Rounds rounds(job, collectives, device_order);
   detectors::CodePlaces places(job);
-  patterns::LazyReductionHabits reduction_habits(job, collectives);
+  model::Lazy<patterns::ReductionHabits> reduction_habits(
+      [&] { return patterns::find_reduction_habits(job, collectives); });
   auto data_parallel = patterns::find_data_parallel_groups(job, collectives, reduction_habits);
   std::vector<files::WrittenFile> written = files::find_written_files(job);
   files::SharedNames names = files::find_shared_names(job);
@@ -85,7 +86,8 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   ordering::HappensBefore order(job, collectives, device_order, names,
                                 threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
-  detectors::LazySampleGroups samples(job, collectives, data_parallel);
+  model::Lazy<detectors::SampleGroups> samples(
+      [&] { return detectors::find_sample_groups(job, collectives, data_parallel); });
   detectors::Facts facts{job,    collectives,   divergences,      device_order, barriers,
                          rounds, data_parallel, places,           written,      names,
                          order,  races,         reduction_habits, samples};

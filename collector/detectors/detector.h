@@ -10,6 +10,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/matching/divergence.h"
 #include "collector/model/job.h"
+#include "collector/model/lazy.h"
 #include "collector/ordering/device_order.h"
 #include "collector/patterns/file_races.h"
 #include "collector/patterns/gradient_traffic.h"
@@ -19,7 +20,7 @@
 
 namespace ddpscope::detectors {
 
-class LazySampleGroups;
+struct SampleGroups;
 
 // Everything that was derived from the trace, computed once.
 struct Facts {
@@ -35,8 +36,8 @@ struct Facts {
   const files::SharedNames& names;
   const ordering::HappensBefore& order;  // knows the threads that touch files of several ranks
   const patterns::FileRaces& file_races;
-  const patterns::LazyReductionHabits& reduction_habits;
-  const LazySampleGroups& samples;
+  const model::Lazy<patterns::ReductionHabits>& reduction_habits;
+  const model::Lazy<SampleGroups>& samples;
 };
 
 struct Detector {

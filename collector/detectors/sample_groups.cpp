@@ -148,10 +148,10 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
   return found;
 }
 
-void LazySampleGroups::explain_silence(std::string_view slug,
-                                       std::vector<findings::Coverage>& coverage) const {
-  if (get().compared || job_.ranks().size() < 2) return;
-  Reason reason = why_not_compared(!data_parallel_.empty(), get());
+void explain_silence(const Facts& facts, std::string_view slug, std::vector<findings::Coverage>& coverage) {
+  const SampleGroups& found = facts.samples.get();
+  if (found.compared || facts.job.ranks().size() < 2) return;
+  Reason reason = why_not_compared(!facts.data_parallel.empty(), found);
   auto known = std::find_if(coverage.begin(), coverage.end(), [&](const findings::Coverage& entry) {
     return entry.what == reason.what && entry.why == reason.why;
   });

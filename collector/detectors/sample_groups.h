@@ -1,12 +1,11 @@
 // Which ranks train on the same samples: rank by rank their orders are read, then the orders are compared.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "collector/detectors/detector.h"
 #include "collector/detectors/sample_orders.h"
-#include "collector/findings/finding.h"
 #include "collector/patterns/replicas.h"
 
 namespace ddpscope::detectors {
@@ -32,25 +31,8 @@ struct SampleGroups {
 SampleGroups find_sample_groups(const model::Job& job, const matching::Collectives& collectives,
                                 const std::vector<patterns::DataParallelGroup>& data_parallel);
 
-// Found at the first question, in one pass through the reading of all ranks for all who ask.
-class LazySampleGroups {
- public:
-  LazySampleGroups(const model::Job& job, const matching::Collectives& collectives,
-                   const std::vector<patterns::DataParallelGroup>& data_parallel)
-      : job_(job), collectives_(collectives), data_parallel_(data_parallel) {}
-  const SampleGroups& get() const {
-    if (!groups_) groups_ = find_sample_groups(job_, collectives_, data_parallel_);
-    return *groups_;
-  }
-  // Adds why samples of several ranks are unknown, if they are, as a reason to leave `slug` unjudged.
-  void explain_silence(std::string_view slug, std::vector<findings::Coverage>& coverage) const;
-
- private:
-  const model::Job& job_;
-  const matching::Collectives& collectives_;
-  const std::vector<patterns::DataParallelGroup>& data_parallel_;
-  mutable std::optional<SampleGroups> groups_;
-};
+// Adds why samples of several ranks are unknown, if they are, as a reason to leave `slug` unjudged.
+void explain_silence(const Facts& facts, std::string_view slug, std::vector<findings::Coverage>& coverage);
 
 // What is not kept of a rank, once more.
 patterns::TrainingReads read_again(const model::Job& job, const SampleGroup& group, std::int32_t rank);

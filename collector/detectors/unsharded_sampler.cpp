@@ -277,7 +277,7 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   if (batches.compared && !found.compared)
     outcome.coverage.push_back(kBatchesDiffer);
   else
-    facts.samples.explain_silence("unsharded-sampler", outcome.coverage);
+    explain_silence(facts, "unsharded-sampler", outcome.coverage);
 }
 
 }  // namespace ddpscope::detectors

@@ -243,7 +243,7 @@ std::vector<std::int64_t> ReductionTimes::all() const {
 
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
                                                          const Collectives& collectives,
-                                                         const LazyReductionHabits& habits) {
+                                                         const model::Lazy<ReductionHabits>& habits) {
   if (collectives.communicators.empty()) return group_by_traffic(job);
   auto groups = groups_of_communicators(job, collectives);
   return groups.empty() ? groups_that_started_alike(job, collectives, habits.get()) : std::move(groups);

@@ -5,6 +5,7 @@
 
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
+#include "collector/model/lazy.h"
 #include "collector/patterns/reduction_habits.h"
 #include "collector/patterns/training_steps.h"
 
@@ -59,6 +60,6 @@ struct DataParallelGroup {
 // a store or a heartbeat to others, over TCP (Gloo, MPI).
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
                                                          const matching::Collectives& collectives,
-                                                         const LazyReductionHabits& habits);
+                                                         const model::Lazy<ReductionHabits>& habits);
 
 }  // namespace ddpscope::patterns

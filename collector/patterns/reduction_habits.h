@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,21 +61,5 @@ struct ReductionHabits {
 // The first two steps are left out: DistributedDataParallel arranges its buckets anew after the first. A
 // habit is made of three steps at least, and half of those judged.
 ReductionHabits find_reduction_habits(const model::Job& job, const matching::Collectives& collectives);
-
-// Found at the first question, in one pass for all who ask.
-class LazyReductionHabits {
- public:
-  LazyReductionHabits(const model::Job& job, const matching::Collectives& collectives)
-      : job_(job), collectives_(collectives) {}
-  const ReductionHabits& get() const {
-    if (!habits_) habits_ = find_reduction_habits(job_, collectives_);
-    return *habits_;
-  }
-
- private:
-  const model::Job& job_;
-  const matching::Collectives& collectives_;
-  mutable std::optional<ReductionHabits> habits_;
-};
 
 }  // namespace ddpscope::patterns

@@ -29,8 +29,8 @@ for r in 0..1 {
   alignment::align(reading->job);
   auto collectives = matching::find_collectives(reading->job);
   std::vector<std::map<std::int32_t, Reductions>> groups;
-  for (auto& group :
-       find_data_parallel_groups(reading->job, collectives, LazyReductionHabits(reading->job, collectives)))
+  model::Lazy<ReductionHabits> habits([&] { return find_reduction_habits(reading->job, collectives); });
+  for (auto& group : find_data_parallel_groups(reading->job, collectives, habits))
     groups.push_back(std::move(group.of_rank));
   return groups;
 }
