@@ -35,34 +35,22 @@ OpenRecord begin_memory(const PayloadOf<call>& payload, Stack stack) {
   return this_thread.writer.open_in(*file, call, budget, &payload, sizeof(payload), now(*file), stack_id);
 }
 
-template <Call call, class Fill, class... Params, class... Args>
-cudaError_t recorded_memory(cudaError_t (*self)(Params...), const PayloadOf<call>& payload, Stack stack,
-                            Fill fill, Args... args) {
-  auto* function = real<call>(self);
-  if (!function) return kNoCuda;
-  if (inside_vendor_call()) return function(args...);
-  OpenRecord open = begin_memory<call>(payload, stack);
-  VendorCall vendor;
-  cudaError_t result = function(args...);
-  if (auto* fields = result_of<call>(open); fields && result == cudaSuccess) fill(*fields);
-  finish<PayloadOf<call>>(open, result);
-  return result;
-}
-
 template <Call call, class... Params, class... Args>
 cudaError_t allocate(cudaError_t (*self)(Params...), void* const* obtained, const AllocationArguments& a,
                      Args... args) {
   PayloadOf<call> payload{0, a.bytes, stream_number<call>(a.stream), a.flags, 1, current_device(), 0, 0};
   if constexpr (call == Call::cudaHostAlloc || call == Call::cudaHostRegister) note_host_memory(a.flags);
   auto fill = [obtained](auto& fields) { fields.address = as_number(*obtained); };
-  return recorded_memory<call>(self, payload, Stack::kTaken, fill, args...);
+  auto begin_call = [&] { return begin_memory<call>(payload, Stack::kTaken); };
+  return recorded_as<call>(self, begin_call, fill, args...);
 }
 
 template <Call call, class... Params, class... Args>
 cudaError_t give_back(cudaError_t (*self)(Params...), const void* address, cudaStream_t stream,
                       Args... args) {
   PayloadOf<call> payload{as_number(address), 0, stream_number<call>(stream), 0, 1, current_device(), 0, 0};
-  return recorded_memory<call>(self, payload, Stack::kNone, kNothingToFill, args...);
+  auto begin_call = [&] { return begin_memory<call>(payload, Stack::kNone); };
+  return recorded_as<call>(self, begin_call, kNothingToFill, args...);
 }
 
 }  // namespace ddpscope::injector

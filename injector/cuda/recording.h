@@ -39,19 +39,26 @@ void finish(const OpenRecord& open, cudaError_t result) {
   end(open);
 }
 
-// Calls that are records of their own. `fill` writes what only the call's return tells.
-template <Call call, class Fill, class... Params, class... Args>
-cudaError_t recorded(cudaError_t (*self)(Params...), const PayloadOf<call>& payload, Stack stack, Fill fill,
-                     Args... args) {
+// Calls that are records of their own, opened by `begin_call`. `fill` writes what only the call's return
+// tells.
+template <Call call, class Begin, class Fill, class... Params, class... Args>
+cudaError_t recorded_as(cudaError_t (*self)(Params...), Begin begin_call, Fill fill, Args... args) {
   auto* function = real<call>(self);
   if (!function) return kNoCuda;
   if (inside_vendor_call()) return function(args...);
-  OpenRecord open = begin<call>(Weight::kOpens, payload, stack);
+  OpenRecord open = begin_call();
   VendorCall vendor;
   cudaError_t result = function(args...);
   if (auto* fields = result_of<call>(open); fields && result == cudaSuccess) fill(*fields);
   finish<PayloadOf<call>>(open, result);
   return result;
+}
+
+template <Call call, class Fill, class... Params, class... Args>
+cudaError_t recorded(cudaError_t (*self)(Params...), const PayloadOf<call>& payload, Stack stack, Fill fill,
+                     Args... args) {
+  auto begin_call = [&] { return begin<call>(Weight::kOpens, payload, stack); };
+  return recorded_as<call>(self, begin_call, fill, args...);
 }
 
 constexpr auto kNothingToFill = [](auto&) {};
