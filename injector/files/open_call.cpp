@@ -6,7 +6,6 @@
 #include "injector/files/passed_looks.h"
 #include "injector/files/paths.h"
 #include "injector/processes/generation.h"
-#include "injector/streams/stream_io.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -71,7 +70,6 @@ Opening* register_descriptor(trace::FileWriter& file, const OpenInProgress& open
   forget_descriptor(fd);
   if (!state_of(fd, state)) return nullptr;
   if (S_ISREG(state->st_mode)) return add_opening(file, fd, *state, open.request.flags);
-  if (S_ISFIFO(state->st_mode) && !inside_vendor_call()) meet_stream(fd, state->st_ino, true);
   if (S_ISDIR(state->st_mode) && open.path)
     with_absolute_path(open.request.directory, open.request.path,
                        [&](PathText path) { add_directory(file, fd, *state, path.text, path.size); });
@@ -104,15 +102,11 @@ void end_opened(trace::FileWriter& file, OpenInProgress& open, int fd) {
   --file_records;  // an opening that succeeds may be the end of a wait
 }
 
-// Of a process that has no trace yet.
-bool follow_pipe(const OpenInProgress& open, int fd) {
+// By a process that has no trace yet.
+void note_if_pipe(const OpenInProgress& open, int fd) {
   struct stat state;
-  if (!open.attempt.began || !state_of(fd, &state) || !S_ISFIFO(state.st_mode)) return false;
-  note_opened_pipe(open.request, found_in(state), open.attempt.began);
-  trace::FileWriter* file = open_recorder();
-  OwnWork work(file);
-  if (work) meet_stream(fd, state.st_ino, true);
-  return static_cast<bool>(work);
+  if (open.attempt.began && state_of(fd, &state) && S_ISFIFO(state.st_mode))
+    note_opened_pipe(open.request, found_in(state), open.attempt.began);
 }
 
 }  // namespace
@@ -134,9 +128,11 @@ OpenInProgress begin_open(const OpenRequest& request) {
 
 void end_open(OpenInProgress& open, int fd) {
   if (!open.followed) {
-    if (fd >= 0 && !open.ignored && follow_pipe(open, fd)) return;
     if (fd >= 0 && open.ignored) set_descriptor(fd, {DescriptorKind::kIgnored, 0});
-    if (fd >= 0 && !open.ignored) forget_descriptor(fd);
+    if (fd >= 0 && !open.ignored) {
+      forget_descriptor(fd);
+      note_if_pipe(open, fd);
+    }
     if (awaits_weight() && !is_write_open(open.request.flags))
       note_passed_look(open.request.call, {open.request.directory, open.request.path}, {}, fd < 0 ? errno : 0,
                        open.attempt.began);

@@ -49,4 +49,17 @@ class SentThrough(Opened):
         assert cls.end.readline() == b"ready\n"
 
 
-WAYS = {"opened": Opened, "opened_first": OpenedFirst, "opened_to_write": OpenedToWrite, "sent_through": SentThrough}
+class ClosedUnused(SentThrough):
+    """Likewise, and rank 0 closes its end, into which it has written nothing."""
+
+    @classmethod
+    def tell(cls):
+        cls.end.close()
+
+    @classmethod
+    def wait(cls):
+        assert cls.end.read() == b""
+
+
+WAYS = {"opened": Opened, "opened_first": OpenedFirst, "opened_to_write": OpenedToWrite, "sent_through": SentThrough,
+        "closed_unused": ClosedUnused}

@@ -8,7 +8,8 @@ import pytest
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 PROGRAM = pathlib.Path(__file__).parent / "ranks_by_hand.py"
 SEEN = ["pipe", "pair", "socket", "renamed", "first", "shell", "cache", "link", "latest", "folder",
-        "linked_file", "linked_access", "linked_folder", "opened", "opened_first", "opened_to_write", "sent_through"]
+        "linked_file", "linked_access", "linked_folder", "opened", "opened_first", "opened_to_write", "sent_through",
+        "closed_unused"]
 UNSEEN = ["queue", "posix_queue", "semaphores", "attached", "anonymous", "event", "notice", "datagram", "memory", "signal",
           "stranger", "told", "time", "size", "end", "log", "added", "whole",
           "touched", "touched_open", "folder_time", "folder_cleared", "linked_listing", "linked_folder_time"]  # may be order, or not
