@@ -17,3 +17,4 @@ def test_ranks_train_alone(tmp_path, variant, confidence, call, file, text, rank
     steps = draw.epochs * draw.steps_per_epoch
     assert finding["count"] == steps if variant == "bypassed-ddp" else steps / 2 <= finding["count"] <= steps
     trainer.assert_at(finding, finding["evidence"][0]["rank"], call, trainer.place(file, text))
+    trainer.assert_ends_a_step(finding)

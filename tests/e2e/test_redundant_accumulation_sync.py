@@ -25,6 +25,7 @@ def test_every_micro_batch(tmp_path, ranks, seed):
     assert finding["ranks"] == list(range(ranks))
     assert finding["cost"]["bytes_per_step"] > 0
     trainer.assert_at(finding, finding["evidence"][0]["rank"], "ncclAllReduce", trainer.place("gradient_buckets.cpp", "group_.all_reduce("))
+    trainer.assert_ends_a_step(finding)
 
 
 @pytest.mark.parametrize("ranks, link", LINKS)

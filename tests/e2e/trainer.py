@@ -108,6 +108,13 @@ def assert_found_if_possible(trace, slug):
     assert wrong == [], json.dumps(wrong, indent=1)[:4000]
 
 
+def assert_ends_a_step(finding):
+    """The last evidence is the optimizer's kernel, in the rank of the first."""
+    last = finding["evidence"][-1]
+    assert "LaunchKernel" in last["call"] and last["detail"].startswith("adamw: "), last
+    assert last["rank"] == finding["evidence"][0]["rank"]
+
+
 def assert_silent(trace, unjudged=frozenset(), perhaps=frozenset()):
     """No finding; of what the trainer's faults are about just `unjudged` was left unjudged, and coverage says so.
 
