@@ -31,6 +31,7 @@ nvidia_wheels=(
   nvidia-cuda-cccl==13.0.85
   nvidia-cuda-profiler-api==13.0.85
   nvidia-cuda-cupti==13.0.85
+  nvidia-nvtx==13.0.85
   nvidia-nccl-cu13==2.28.9
 )
 

@@ -23,6 +23,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+constexpr const char* kNvtxTool = "NVTX_INJECTION64_PATH";
 constexpr const char* kSelf = "/proc/self/exe";
 
 // Executables and libraries lie beside each other: BUILD/bin and BUILD/lib.
@@ -78,6 +79,8 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
     list = joined(list, library.string());
   }
   changed["LD_PRELOAD"] = list;
+  // Ranges that the program names: of another tool that wants them (Nsight), they are its own.
+  if (environment(kNvtxTool).empty()) changed[kNvtxTool] = preload.front().string();
   if (options.ring) {
     auto bytes = parse_ring(*options.ring);
     if (!bytes) return bytes.error();

@@ -133,6 +133,13 @@ def test_appends_to_what_is_preloaded(tmp_path):
     assert ring == str(8 << 20)
 
 
+@pytest.mark.parametrize("other", ["", "/opt/tool/libinjection.so"])
+def test_ranges_go_to_the_tool_that_is_named_already(tmp_path, other):
+    environment = dict(os.environ, NVTX_INJECTION64_PATH=other)
+    result = ddpscope("run", "-o", "t", "--", "sh", "-c", "echo $NVTX_INJECTION64_PATH", env=environment, cwd=tmp_path)
+    assert result.stdout.strip() == (other or f"{BUILD}/lib/libddpscope.so")
+
+
 def test_cpu_puts_the_stand_ins_in_front_and_says_that_nobody_used_them(tmp_path):
     script = "echo $LD_PRELOAD; echo x > y"
     result = ddpscope("run", "--cpu", "-o", tmp_path / "t", "--", sys.executable, "-c",
