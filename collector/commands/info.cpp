@@ -1,12 +1,15 @@
-// ddpscope info: what a trace holds, by process, and what recording lost.
+// ddpscope info: what a trace holds, by process, how it falls into steps, and what recording lost.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "collector/alignment/align.h"
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
+#include "collector/matching/collectives.h"
+#include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
+#include "collector/symbols/native_frames.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -57,6 +60,31 @@ void print_calls(const Process& process) {
   fmt::print("  calls     {}\n", text.empty() ? "none" : text);
 }
 
+std::string how_steps_end(const Job& job, std::uint32_t process, const patterns::Update& update) {
+  const trace::TraceFile& file = job.processes[process].file;
+  constexpr std::size_t kShown = 60;  // templates have names without end
+  auto shown = [](std::string name) { return name.size() > kShown ? name.substr(0, kShown) + "..." : name; };
+  if (update.range)
+    return fmt::format("by the program's range \"{}\" (likely)", escape(file.string(update.range)));
+  auto launch = trace::payload_of<trace::payload::Launch>(job.record({process, update.launch}));
+  std::string kernel = symbols::demangled(std::string(file.string(launch.name)).c_str());
+  return fmt::format("by the name of the kernel {} (certain)", escape(shown(std::move(kernel))));
+}
+
+void print_steps(const Job& job, const matching::Collectives& collectives, std::uint32_t process) {
+  patterns::StepSummary summary = patterns::summarise_steps(job, collectives, process);
+  if (summary.example) {
+    fmt::print("  steps     {}, {}\n", summary.steps, how_steps_end(job, process, *summary.example));
+    constexpr const char* kSigns[] = {"by what is copied to the device (likely)",
+                                      "by reductions that repeat (possible)"};
+    if (summary.sign != patterns::MicroBatchSign::kNone)
+      fmt::print("  micro-batches {} a step, {}\n", summary.micro_batches,
+                 kSigns[static_cast<std::size_t>(summary.sign)]);
+  } else if (summary.reductions > 0) {
+    fmt::print("  steps     not known: neither a kernel nor a range (NVTX) is called an optimizer's\n");
+  }
+}
+
 void print_process(const Process& process) {
   const trace::FileHeader& h = process.header();
   std::string rank = process.rank < 0 ? "" : fmt::format(" {}", process.rank);
@@ -86,8 +114,13 @@ Outcome info(const std::string& trace) {
   auto reading = read_with_progress(trace);
   if (!reading) return failed(reading.error());
   alignment::align(reading->job);
-  print_job(reading->job);
-  for (const Process& process : reading->job.processes) print_process(process);
+  const Job& job = reading->job;
+  print_job(job);
+  matching::Collectives collectives = matching::find_collectives(job);
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    print_process(job.processes[i]);
+    if (job.processes[i].role == model::Role::kRank) print_steps(job, collectives, i);
+  }
   return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),
           std::move(reading->warnings)};
 }

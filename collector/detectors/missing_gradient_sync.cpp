@@ -45,6 +45,7 @@ void tell_early(const Facts& facts, const std::vector<EarlyHabit>& sharing, find
   matching::CollectiveCall call = facts.collectives.calls[example.call];
   findings::Finding finding = begin_finding(numbers_of(sharing), example.first_ns, example.last_ns);
   finding.count = example.steps;
+  if (example.optimizer.range) finding.confidence = findings::Confidence::kLikely;
   finding.title = fmt::format(
       "{} {} gradients{} before the last micro-batch of a step: what later ones add is "
       "each rank's own when the optimizer runs",
@@ -58,7 +59,7 @@ void tell_early(const Facts& facts, const std::vector<EarlyHabit>& sharing, find
   finding.evidence.push_back(
       evidence_of(facts.job, example.input,
                   "input of a further micro-batch; nothing is reduced from here to the optimizer"));
-  finding.evidence.push_back(evidence_of_update(facts.job, example.optimizer));
+  finding.evidence.push_back(evidence_of_update(facts.job, example.process, example.optimizer));
   outcome.findings.push_back(std::move(finding));
 }
 
@@ -68,7 +69,8 @@ void tell_unsynced(const Facts& facts, const std::vector<UnsynchronisedRank>& al
   matching::CollectiveCall call = facts.collectives.calls[example.what.broadcast];
   findings::Finding finding = begin_finding(numbers_of(all), example.first_ns, example.last_ns);
   finding.count = example.what.updates;
-  if (example.what.updates < kManyUpdates) finding.confidence = findings::Confidence::kLikely;
+  if (example.what.updates < kManyUpdates || example.optimizer.range)
+    finding.confidence = findings::Confidence::kLikely;
   finding.title = fmt::format(
       "{} {} no gradients: the optimizer runs {} times after the model was handed out{}, "
       "and each rank trains alone from there",
@@ -81,7 +83,7 @@ void tell_unsynced(const Facts& facts, const std::vector<UnsynchronisedRank>& al
   finding.key = "none " + facts.places.whole(call.event);
   finding.evidence.push_back(evidence_of(facts.job, facts.collectives, call,
                                          matching::to_text(call.signature) + ": the ranks start alike"));
-  finding.evidence.push_back(evidence_of_update(facts.job, example.optimizer));
+  finding.evidence.push_back(evidence_of_update(facts.job, example.process, example.optimizer));
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -75,7 +75,7 @@ void add_evidence(const Facts& facts, const RepeatedHabit& habit, const Repeated
                     fmt::format("reduction {} of {} in this step, {} calls, the first {}: {}", set + 1,
                                 example.times, example.set_size, matching::to_text(call.signature), which)));
   }
-  finding.evidence.push_back(evidence_of_update(facts.job, {habit.rank.process, example.step->optimizer}));
+  finding.evidence.push_back(evidence_of_update(facts.job, habit.rank.process, example.step->optimizer));
 }
 
 void tell(const Facts& facts, const patterns::RepeatingRanks& sharing, findings::Outcome& outcome) {
@@ -85,7 +85,7 @@ void tell(const Facts& facts, const patterns::RepeatingRanks& sharing, findings:
   bool sharded = first.signature.operation == Operation::kReduceScatter;
   findings::Finding finding;
   finding.slug = kSlug;
-  if (!example.inputs) finding.confidence = findings::Confidence::kLikely;
+  if (!example.inputs || example.step->optimizer.range) finding.confidence = findings::Confidence::kLikely;
   finding.severity = sharded ? findings::Severity::kInfo : findings::Severity::kWarning;
   finding.ranks = sharing.ranks;
   finding.title = fmt::format("{} {} all gradients {} times per optimizer step where once is enough{}",
@@ -120,10 +120,12 @@ void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& o
   for (const auto& [doubt, ranks] : habits.doubts)
     outcome.coverage.push_back({"gradient accumulation of " + list_ranks(ranks), doubt, {kSlug}});
   if (habits.reduced && !habits.optimized)
-    outcome.coverage.push_back({"optimizer steps",
-                                "gradients are reduced, but no kernel has the name of an optimizer's update",
-                                {kSlug, "missing-gradient-sync"},
-                                true});
+    outcome.coverage.push_back(
+        {"optimizer steps",
+         "gradients are reduced, but neither a kernel nor a range of the program (NVTX) has the name "
+         "of an optimizer's update",
+         {kSlug, "missing-gradient-sync"},
+         true});
 }
 
 }  // namespace ddpscope::detectors

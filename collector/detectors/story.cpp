@@ -32,10 +32,18 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
   return evidence;
 }
 
-findings::Evidence evidence_of_update(const model::Job& job, model::EventRef launch) {
+findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t process,
+                                      const patterns::Update& update) {
+  const trace::TraceFile& file = job.processes[process].file;
+  model::EventRef launch{process, update.launch};
+  if (update.range)
+    return evidence_of(
+        job, launch,
+        fmt::format("in the range that the program calls \"{}\": an optimizer's update, the end "
+                    "of a step",
+                    file.string(update.range)));
   auto name = trace::payload_of<trace::payload::Launch>(job.record(launch)).name;
-  std::string kernel =
-      symbols::demangled(std::string(job.processes[launch.process].file.string(name)).c_str());
+  std::string kernel = symbols::demangled(std::string(file.string(name)).c_str());
   return evidence_of(job, launch,
                      fmt::format("{}: by its name an optimizer's update, the end of a step", kernel));
 }

@@ -8,6 +8,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 #include "collector/ordering/happens_before.h"
+#include "collector/patterns/optimizer_updates.h"
 
 namespace ddpscope::detectors {
 
@@ -16,8 +17,9 @@ findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std
 findings::Evidence evidence_of(const model::Job& job, const matching::Collectives& collectives,
                                const matching::CollectiveCall& call, std::string detail);
 
-// Of the launch by which the end of an optimizer step is known.
-findings::Evidence evidence_of_update(const model::Job& job, model::EventRef launch);
+// Of the launch by which the end of an optimizer step is known, and how.
+findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t process,
+                                      const patterns::Update& update);
 
 // Of a read: the opening's file, and its stack where the read has none.
 findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read, model::EventRef opening,

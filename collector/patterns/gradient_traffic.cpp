@@ -139,7 +139,7 @@ std::vector<DataParallelGroup> groups_that_started_alike(const model::Job& job,
     if (found.doubt()) continue;
     DataParallelGroup group{{}, false};
     for (const UnsynchronisedRank& one : found.ranks)
-      group.of_rank[one.rank] = updates_of(job, collectives, one.optimizer.process);
+      group.of_rank[one.rank] = updates_of(job, collectives, one.process);
     groups.push_back(std::move(group));
   }
   return groups;

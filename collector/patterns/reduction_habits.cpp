@@ -108,7 +108,8 @@ void add_early(const Collectives& collectives, const RankSteps& rank, ReductionH
       {rank.rank,
        call,
        {rank.process, rank.entries[example.input].place},
-       {rank.process, example.step->optimizer},
+       rank.process,
+       example.step->optimizer,
        early.size(),
        early.front().step->begin_ns,
        early.back().step->end_ns});
@@ -118,11 +119,9 @@ using OfCommunicators = std::map<std::uint32_t, std::vector<UnsynchronisedRank>>
 
 void add_never(const Collectives& collectives, const RankSteps& rank, OfCommunicators& never) {
   if (auto what = find_unsynchronised(collectives, rank))
-    never[what->communicator].push_back({rank.rank,
-                                         *what,
-                                         rank.unreduced.front().begin_ns,
-                                         rank.unreduced.back().end_ns,
-                                         {rank.process, rank.unreduced.front().optimizer}});
+    never[what->communicator].push_back({rank.rank, *what, rank.unreduced.front().begin_ns,
+                                         rank.unreduced.back().end_ns, rank.process,
+                                         rank.unreduced.front().optimizer});
 }
 
 // A rank that stops to train alone, or trains something of its own beside, is no data-parallel group.

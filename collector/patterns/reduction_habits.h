@@ -27,9 +27,10 @@ struct RepeatingRanks {
 // Before the last micro-batch.
 struct EarlyHabit {
   std::int32_t rank;
-  std::uint32_t call;         // of the example: what reduces, into Collectives::calls
-  model::EventRef input;      // of the micro-batch behind it
-  model::EventRef optimizer;  // that runs then: a launch
+  std::uint32_t call;     // of the example: what reduces, into Collectives::calls
+  model::EventRef input;  // of the micro-batch behind it
+  std::uint32_t process;
+  Update optimizer;  // that runs then
   std::size_t steps;
   std::int64_t first_ns, last_ns;
 };
@@ -39,7 +40,8 @@ struct UnsynchronisedRank {
   std::int32_t rank;
   Unsynchronised what;
   std::int64_t first_ns, last_ns;  // of its updates
-  model::EventRef optimizer;       // its first launch
+  std::uint32_t process;
+  Update optimizer;  // the first
 };
 
 // All members of a communicator through which their model was handed out.

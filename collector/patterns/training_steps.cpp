@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "collector/model/nccl_types.h"
-#include "collector/patterns/optimizer_kernels.h"
+#include "collector/patterns/inputs.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -14,9 +14,8 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2;  // cudaMemcpyKind
-constexpr std::uint64_t kLeastInput = 64;                     // bytes: a scalar hyperparameter is no batch
-constexpr std::uint64_t kLeastReadBack = 1024;                // bytes: losses and flags are smaller
+constexpr std::uint8_t kDeviceToHost = 2;       // cudaMemcpyKind
+constexpr std::uint64_t kLeastReadBack = 1024;  // bytes: losses and flags are smaller
 
 class Finder {
  public:
@@ -40,6 +39,8 @@ class Finder {
  private:
   void take(EventPlace place, const Record& record);
   void take_launch(EventPlace place, const Record& record, std::int64_t at_ns);
+  void take_graph(EventPlace place, const Record& record, std::int64_t at_ns);
+  void take_update(EventPlace place, std::int64_t at_ns);
   void take_kernel(std::uint64_t stream, KernelRun run);
   void take_copy(EventPlace place, const Record& record, std::int64_t at_ns);
   void take_order(Operation operation, const Record& record);
@@ -56,7 +57,7 @@ class Finder {
   const trace::TraceFile& file_;
   std::uint32_t process_;
   std::uint32_t next_call_;  // the first collective that does not begin before the record at hand
-  OptimizerKernels optimizer_{file_};
+  OptimizerUpdates optimizer_{file_};
   Step step_{};
   std::uint64_t launches_ = 0;
   bool reduced_ = false;                        // in this step
@@ -97,7 +98,7 @@ void Finder::end_step() {
 }
 
 void Finder::begin_optimizer(EventPlace place) {
-  step_.optimizer = place;
+  step_.optimizer = {place, optimizer_.range()};
   result_.optimizer_seen = in_optimizer_ = true;
   step_.first_kernel = first_kernel_;
   step_.end_kernel = static_cast<std::uint32_t>(result_.kernels.size());
@@ -105,16 +106,26 @@ void Finder::begin_optimizer(EventPlace place) {
 
 void Finder::take_launch(EventPlace place, const Record& record, std::int64_t at_ns) {
   auto launch = trace::payload_of<payload::Launch>(record);
-  if (optimizer_.has(launch.name)) {
-    if (!in_optimizer_) begin_optimizer(place);
-    step_.end_ns = at_ns;
-    launches_ = 0;
-    first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
-    collective_ = matching::kNone;
-  } else {
+  if (optimizer_.has(record.thread, launch.name))
+    take_update(place, at_ns);
+  else
     take_kernel(launch.stream,
                 {launch.function ? launch.function : launch.name, launch.count, launch.blocks});
-  }
+}
+
+void Finder::take_graph(EventPlace place, const Record& record, std::int64_t at_ns) {
+  auto graph = trace::payload_of<payload::DeviceOrder>(record);
+  if (optimizer_.has(record.thread, 0)) return take_update(place, at_ns);
+  step_.captured = true;
+  take_kernel(graph.stream, {graph.event, graph.count, 0});
+}
+
+void Finder::take_update(EventPlace place, std::int64_t at_ns) {
+  if (!in_optimizer_) begin_optimizer(place);
+  step_.end_ns = at_ns;
+  launches_ = 0;
+  first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
+  collective_ = matching::kNone;
 }
 
 void Finder::take_kernel(std::uint64_t stream, KernelRun run) {
@@ -128,8 +139,7 @@ void Finder::take_kernel(std::uint64_t stream, KernelRun run) {
 
 void Finder::take_copy(EventPlace place, const Record& record, std::int64_t at_ns) {
   auto copy = trace::payload_of<payload::Copy>(record);
-  if (copy.kind == kHostToDevice && copy.bytes >= kLeastInput)
-    take_entry(StepEntry::Kind::kInput, place, at_ns);
+  if (is_input(copy)) take_entry(StepEntry::Kind::kInput, place, at_ns);
   if (copy.kind == kDeviceToHost && copy.bytes >= kLeastReadBack)
     take_entry(StepEntry::Kind::kReadBack, place, at_ns);
 }
@@ -166,16 +176,14 @@ void Finder::take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_
 
 void Finder::take(EventPlace place, const Record& record) {
   Operation operation = trace::operation_of(record.call);
+  if (OptimizerUpdates::kRanges.has(operation)) return optimizer_.take(record);
   std::int64_t at_ns = job_.time_ns(process_, record.begin);
   if (at_ns < step_.begin_ns) return;
   switch (operation) {
     case Operation::kLaunch:
       return take_launch(place, record, at_ns);
-    case Operation::kGraphLaunch: {
-      auto graph = trace::payload_of<payload::DeviceOrder>(record);
-      step_.captured = true;
-      return take_kernel(graph.stream, {graph.event, graph.count, 0});
-    }
+    case Operation::kGraphLaunch:
+      return take_graph(place, record, at_ns);
     case Operation::kCopy:
       return take_copy(place, record, at_ns);
     case Operation::kFill:
@@ -201,7 +209,7 @@ RankSteps Finder::find(std::size_t most) {
   step_.begin_ns = complete_from();
   result_.entries.reserve(file_.count(kEntries));
   result_.kernels.reserve(file_.count(kKernels));
-  for (model::TimeOrder order(file_, kStepping);
+  for (model::TimeOrder order(file_, kStepping | optimizer_.ranges());
        !order.done() && result_.steps.size() + result_.unreduced.size() < most; order.next())
     if (order.record().call) take(order.place(), order.record());
   if (in_optimizer_) end_step();

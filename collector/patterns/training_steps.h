@@ -9,6 +9,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
+#include "collector/patterns/optimizer_updates.h"
 #include "trace/read/table.h"
 
 namespace ddpscope::patterns {
@@ -25,8 +26,8 @@ struct Step {
   std::uint32_t first_entry, end_entry;  // into RankSteps::entries
   // Between the last entry and this optimizer's first launch, into RankSteps::kernels.
   std::uint32_t first_kernel = 0, end_kernel = 0;
-  model::EventPlace optimizer = {};  // its first launch, by which the step's end is known
-  bool captured = false;             // graphs were launched: what they hold shows in no call
+  Update optimizer = {};  // by which the step's end is known
+  bool captured = false;  // graphs were launched: what they hold shows in no call
 };
 
 // Launches in a row of one kernel; a captured graph counts as a kernel.
@@ -67,9 +68,9 @@ struct RankSteps {
 constexpr std::uint64_t kFewElements = 8;
 
 // A reduction is a floating-point all-reduce, reduce-scatter or reduce of more than a few elements. An
-// optimizer is known by its kernel's name (optimizer_kernels.def), and by nothing else. Steps whose launches
-// the ring has overwritten are left out. `room`: steps that are not needed any more, for their memory.
-// `most`: of steps that are wanted, the first.
+// optimizer is known by its kernels' names or, without such, by the program's own ranges. Steps whose
+// launches the ring has overwritten are left out. `room`: steps that are not needed any more, for their
+// memory. `most`: of steps that are wanted, the first.
 constexpr std::size_t kAllSteps = std::numeric_limits<std::size_t>::max();
 RankSteps find_steps(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
                      RankSteps room = {}, std::size_t most = kAllSteps);

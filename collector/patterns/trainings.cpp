@@ -8,7 +8,7 @@
 
 #include "collector/files/read_items.h"
 #include "collector/model/numbering.h"
-#include "collector/patterns/optimizer_kernels.h"
+#include "collector/patterns/optimizer_updates.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -20,14 +20,14 @@ constexpr std::size_t kLeastUpdates = 3;    // fewer try something out
 constexpr std::size_t kLeastSamples = 32;   // fewer are configuration, or read again for another reason
 constexpr std::size_t kLeastPercent = 180;  // of the samples, read in all: two passes, all but a last batch
 
-class Updates {
+class UpdateCount {
  public:
-  Updates(const model::Job& job, std::uint32_t process)
+  UpdateCount(const model::Job& job, std::uint32_t process)
       : job_(job), process_(process), file_(job.processes[process].file) {}
 
   std::optional<Training> find() {
     model::for_each_in_time(
-        file_, {trace::Operation::kLaunch},
+        file_, trace::OperationSet{trace::Operation::kLaunch} | optimizer_.ranges(),
         [&](model::EventPlace place, const trace::Record& record) { take(place, record); });
     if (training_.rounds < kLeastUpdates) return std::nullopt;
     return training_;
@@ -35,7 +35,8 @@ class Updates {
 
  private:
   void take(model::EventPlace place, const trace::Record& record) {
-    bool updates = optimizer_.has(trace::payload_of<trace::payload::Launch>(record).name);
+    if (trace::operation_of(record.call) != trace::Operation::kLaunch) return optimizer_.take(record);
+    bool updates = optimizer_.has(record.thread, trace::payload_of<trace::payload::Launch>(record).name);
     if (updates && !in_update_) {
       std::int64_t at = job_.time_ns(process_, record.begin);
       if (training_.rounds++ == 0) {
@@ -50,7 +51,7 @@ class Updates {
   const model::Job& job_;
   std::uint32_t process_;
   const trace::TraceFile& file_;
-  OptimizerKernels optimizer_{file_};
+  OptimizerUpdates optimizer_{file_};
   bool in_update_ = false;
   Training training_{job_.processes[process_].rank, 0, 0, 0, true, {}};
 };
@@ -100,7 +101,7 @@ std::vector<Training> find_trainings(const model::Job& job) {
   std::map<std::int32_t, Training> found;
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     if (job.processes[process].role != model::Role::kRank) continue;
-    if (auto training = Updates(job, process).find()) found.emplace(training->rank, *training);
+    if (auto training = UpdateCount(job, process).find()) found.emplace(training->rank, *training);
   }
   for (std::int32_t rank : ranks_read_for(job)) {
     if (found.contains(rank)) continue;

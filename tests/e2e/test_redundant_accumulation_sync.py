@@ -1,5 +1,6 @@
 """Gradients reduced after each micro-batch: found with what it costs, as measured against the fixed program."""
 import re
+import subprocess
 
 import ddpscope
 import pytest
@@ -17,6 +18,14 @@ def mean_step_ms(folder, draw, *extra):
     return float(re.search(r"mean step ([0-9.]+) ms", done.stdout).group(1))
 
 
+def assert_steps(folder, draw):
+    """`info` tells how each rank's time line falls into steps."""
+    done = subprocess.run([ddpscope.DDPSCOPE, "info", folder / "trace"], capture_output=True, text=True, check=True)
+    steps = re.findall(r"^  steps     (\d+), by the name of the kernel adamw \(certain\)\n"
+                       r"  micro-batches (\d+) a step, by what is copied to the device \(likely\)$", done.stdout, re.MULTILINE)
+    assert steps == [(str(draw.epochs * draw.steps_per_epoch), str(draw.accumulate))] * draw.ranks
+
+
 @trainer.everywhere
 def test_every_micro_batch(tmp_path, ranks, seed):
     draw = trainer.Draw(seed, "sync-all", ranks)
@@ -26,6 +35,7 @@ def test_every_micro_batch(tmp_path, ranks, seed):
     assert finding["cost"]["bytes_per_step"] > 0
     trainer.assert_at(finding, finding["evidence"][0]["rank"], "ncclAllReduce", trainer.place("gradient_buckets.cpp", "group_.all_reduce("))
     trainer.assert_ends_a_step(finding)
+    assert_steps(tmp_path, draw)
 
 
 @pytest.mark.parametrize("ranks, link", LINKS)

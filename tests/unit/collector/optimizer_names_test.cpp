@@ -1,6 +1,6 @@
 // Names of kernels as CUDA registers them in PyTorch 2.6 (and as other libraries write them): which are an
 // optimizer's update.
-#include "collector/patterns/optimizer_kernels.h"
+#include "collector/patterns/optimizer_names.h"
 
 #include <gtest/gtest.h>
 
@@ -65,6 +65,18 @@ TEST(OptimizerKernels, AreKnownByTheirNames) {
 
 TEST(OptimizerKernels, AreNotTakenForOthers) {
   for (const char* name : kOthers) EXPECT_FALSE(is_optimizer_kernel(name)) << name;
+}
+
+TEST(OptimizerRanges, AreKnownByTheirNames) {
+  for (const char* name : {"Optimizer.step#AdamW.step", "optimizer_step", "optimizer step 12",
+                           "OptimizerStep", "trainer/optim_step", "update_weights", "update params"})
+    EXPECT_TRUE(is_optimizer_range(name)) << name;
+}
+
+TEST(OptimizerRanges, AreNotTakenForOthers) {
+  for (const char* name : {"Optimizer.zero_grad#AdamW.zero_grad", "optimizer", "step 12", "train_step",
+                           "lr_scheduler.step", "optimizersteps", "update", "weights", ""})
+    EXPECT_FALSE(is_optimizer_range(name)) << name;
 }
 
 }  // namespace

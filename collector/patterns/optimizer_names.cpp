@@ -1,5 +1,5 @@
 // Looks for words: in snake_case, in CamelCase, behind the lengths of mangled names.
-#include "collector/patterns/optimizer_kernels.h"
+#include "collector/patterns/optimizer_names.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,10 +7,15 @@
 namespace ddpscope::patterns {
 namespace {
 
-constexpr std::string_view kOptimizers[] = {
+constexpr std::string_view kKernels[] = {
 #define DDPSCOPE_OPTIMIZER_KERNEL(words, whose, where) words,
 #include "collector/patterns/optimizer_kernels.def"
 #undef DDPSCOPE_OPTIMIZER_KERNEL
+};
+constexpr std::string_view kRanges[] = {
+#define DDPSCOPE_OPTIMIZER_RANGE(words, example, where) words,
+#include "collector/patterns/optimizer_ranges.def"
+#undef DDPSCOPE_OPTIMIZER_RANGE
 };
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)); }
@@ -49,11 +54,15 @@ bool has_words(std::string_view name, std::string_view words) {
   }
 }
 
-}  // namespace
-
-bool is_optimizer_kernel(std::string_view name) {
-  return std::any_of(std::begin(kOptimizers), std::end(kOptimizers),
+template <std::size_t count>
+bool has_words_of_any(std::string_view name, const std::string_view (&rows)[count]) {
+  return std::any_of(std::begin(rows), std::end(rows),
                      [&](std::string_view words) { return has_words(name, words); });
 }
+
+}  // namespace
+
+bool is_optimizer_kernel(std::string_view name) { return has_words_of_any(name, kKernels); }
+bool is_optimizer_range(std::string_view name) { return has_words_of_any(name, kRanges); }
 
 }  // namespace ddpscope::patterns
