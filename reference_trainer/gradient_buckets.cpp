@@ -19,9 +19,9 @@ GradientBuckets::GradientBuckets(const Model& model, int64_t bucket_bytes, Proce
   }
 }
 
-void GradientBuckets::begin(int64_t step, bool reduce) {
+void GradientBuckets::prepare(int64_t step) {
   step_ = step;
-  reduce_ = reduce;
+  reduce_ = syncs_;
 }
 
 void GradientBuckets::ready(size_t parameter, cudaStream_t compute) {
@@ -38,6 +38,7 @@ void GradientBuckets::finish(cudaStream_t compute) {
   if (!reduce_) return;
   reduced_.record(group_.stream());
   reduced_.hold(compute);
+  reduce_ = false;
 }
 
 void GradientBuckets::reduce(const Bucket& bucket) {

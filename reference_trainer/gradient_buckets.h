@@ -15,8 +15,21 @@ class GradientBuckets {
   // Puts neighbouring parameters into one bucket until it holds `bucket_bytes`.
   GradientBuckets(const Model& model, int64_t bucket_bytes, ProcessGroup& group, const Faults& faults);
 
-  // A backward pass begins, a part of optimizer step `step` (from 1). Without `reduce` gradients only add up.
-  void begin(int64_t step, bool reduce);
+  // While one lives, forward passes prepare no reductions: gradients only add up.
+  class NoSync {
+   public:
+    explicit NoSync(GradientBuckets& buckets) : buckets_(buckets) { buckets_.syncs_ = false; }
+    NoSync(const NoSync&) = delete;
+    NoSync& operator=(const NoSync&) = delete;
+    ~NoSync() { buckets_.syncs_ = true; }
+
+   private:
+    GradientBuckets& buckets_;
+  };
+
+  // A forward pass begins, a part of optimizer step `step` (from 1): settles whether the backward pass that
+  // follows reduces. A backward pass without one does not.
+  void prepare(int64_t step);
   // Parameter i of the model has its gradient on `compute`. The last one of a bucket starts the bucket's
   // reduction.
   void ready(size_t parameter, cudaStream_t compute);
@@ -44,7 +57,8 @@ class GradientBuckets {
   std::deque<Bucket> buckets_;  // an event cannot move
   Event reduced_;
   int64_t step_ = 0;
-  bool reduce_ = false;
+  bool syncs_ = true;    // what forward passes ask for
+  bool reduce_ = false;  // what the last one has settled
 };
 
 }  // namespace reference_trainer

@@ -49,7 +49,8 @@ void Model::initialise(uint64_t seed) {
   values_.upload(values);
 }
 
-void Model::forward(const int32_t* tokens, float scale, double share, double* total, cudaStream_t stream) {
+void Model::compute_loss(const int32_t* tokens, float scale, double share, double* total,
+                         cudaStream_t stream) {
   const int positions = batch_.positions();
   launch(EmbedForward{batch_, embedding_, tokens, values_.data() + table_.offset, embedded_.data()}, stream);
   for (size_t index = 0; index < layers_.size(); ++index) {
@@ -68,12 +69,14 @@ void Model::forward(const int32_t* tokens, float scale, double share, double* to
 }
 
 void Model::evaluate(const int32_t* tokens, double share, double* total, cudaStream_t stream) {
-  forward(tokens, 0, share, total, stream);
+  compute_loss(tokens, 0, share, total, stream);
 }
 
-void Model::train(const int32_t* tokens, double share, double* total, cudaStream_t stream,
-                  const std::function<void(size_t)>& ready) {
-  forward(tokens, static_cast<float>(share / batch_.positions()), share, total, stream);
+void Model::forward(const int32_t* tokens, double share, double* total, cudaStream_t stream) {
+  compute_loss(tokens, static_cast<float>(share / batch_.positions()), share, total, stream);
+}
+
+void Model::backward(const int32_t* tokens, cudaStream_t stream, const std::function<void(size_t)>& ready) {
   size_t done = 0;
   for (size_t index = layers_.size(); index-- > 0;) {
     backward_layer(index, stream);

@@ -34,10 +34,11 @@ class Model {
 
   // Adds the mean loss over the batch's positions, times `share`, to *total (device memory).
   void evaluate(const int32_t* tokens, double share, double* total, cudaStream_t stream);
-  // Likewise, and adds share × gradient of the mean loss to gradients(). ready(i) is called as soon as
-  // parameter i needs no more work on the stream.
-  void train(const int32_t* tokens, double share, double* total, cudaStream_t stream,
-             const std::function<void(size_t)>& ready);
+  // Likewise, and keeps what backward() needs.
+  void forward(const int32_t* tokens, double share, double* total, cudaStream_t stream);
+  // Adds the last forward pass's share × gradient of the mean loss to gradients(). ready(i) is called as soon
+  // as parameter i needs no more work on the stream.
+  void backward(const int32_t* tokens, cudaStream_t stream, const std::function<void(size_t)>& ready);
 
  private:
   struct Layer {
@@ -48,7 +49,7 @@ class Model {
   };
   Parameter add_parameter(size_t count);
   void initialise(uint64_t seed);
-  void forward(const int32_t* tokens, float scale, double share, double* total, cudaStream_t stream);
+  void compute_loss(const int32_t* tokens, float scale, double share, double* total, cudaStream_t stream);
   void backward_layer(size_t index, cudaStream_t stream);
   const float* input_of(size_t layer) const {
     return layer == 0 ? embedded_.data() : layers_[layer - 1].output.data();

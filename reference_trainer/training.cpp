@@ -149,19 +149,7 @@ double Training::run_step(Loader& loader) {
 
 void Training::run_micro_batch(const int32_t* tokens, int index) {
   double* loss = losses_.data();
-  for (Learner& learner : learners_) {
-    learner.backward(tokens, 1.0 / arguments_.accumulate, loss++, step_ + 1, reduces_with(index),
-                     compute_.get());
-  }
-}
-
-// Gradients add up over the micro-batches; one reduction, with the last, is enough.
-bool Training::reduces_with(int micro_batch) const {
-  const Faults& faults = arguments_.faults;
-  if (faults.on(Fault::kRedundantSyncAll)) return true;
-  if (faults.on(Fault::kMissingSyncBypassed) || faults.on(Twin::kLocalSgd)) return false;
-  if (faults.on(Fault::kMissingSyncFirst)) return micro_batch == 0;
-  return micro_batch + 1 == arguments_.accumulate;
+  for (Learner& learner : learners_) learner.train(tokens, index, step_ + 1, loss++, compute_.get());
 }
 
 // Local SGD: each rank trains alone for a few steps, then all go on from the average.

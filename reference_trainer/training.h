@@ -39,7 +39,6 @@ class Training {
   // The rank's part of an epoch.
   std::vector<int64_t> samples_of_epoch() const;
   void run_micro_batch(const int32_t* tokens, int index);
-  bool reduces_with(int micro_batch) const;
   void average_parameters();
   const int32_t* next_batch(Loader& loader);
   void copy_mask();

@@ -57,7 +57,7 @@ def measure(build, pairs, *draw):
             run(build, pathlib.Path(folder), *draw)
             fixed += steps(build, pathlib.Path(folder))
         with tempfile.TemporaryDirectory() as folder:
-            run(build, pathlib.Path(folder), *draw, "--fault", "redundant-accumulation-sync/sync-all")
+            run(build, pathlib.Path(folder), *draw, "--fault", "redundant-accumulation-sync/every-micro-batch")
             faulty += steps(build, pathlib.Path(folder))
             costs.append(stated(build, pathlib.Path(folder)))
     return statistics.median(fixed), statistics.median(faulty), statistics.median(costs)

@@ -27,9 +27,10 @@ def assert_steps(folder, draw):
 
 
 @trainer.everywhere
-def test_every_micro_batch(tmp_path, ranks, seed):
-    draw = trainer.Draw(seed, "sync-all", ranks)
-    finding = ddpscope.only_finding(trainer.fault("redundant-accumulation-sync/sync-all", draw, tmp_path),
+@pytest.mark.parametrize("variant", ["every-micro-batch", "no-sync-around-backward"])
+def test_every_micro_batch(tmp_path, variant, ranks, seed):
+    draw = trainer.Draw(seed, variant, ranks)
+    finding = ddpscope.only_finding(trainer.fault(f"redundant-accumulation-sync/{variant}", draw, tmp_path),
                                     "redundant-accumulation-sync")
     assert finding["ranks"] == list(range(ranks))
     assert finding["cost"]["bytes_per_step"] > 0
@@ -42,7 +43,7 @@ def test_every_micro_batch(tmp_path, ranks, seed):
 def test_cost_is_what_the_fix_saves(tmp_path, ranks, link):
     """With a modelled link the stated cost agrees with the measured gap to the fixed program within 30 %."""
     means = {}
-    for kind, extra in (("fixed", []), ("faulty", ["--fault", "redundant-accumulation-sync/sync-all"])):
+    for kind, extra in (("fixed", []), ("faulty", ["--fault", "redundant-accumulation-sync/every-micro-batch"])):
         draw = trainer.Draw(ddpscope.SEEDS[0], "cost", ranks)
         draw.steps_per_epoch = 8
         draw.accumulate = 4

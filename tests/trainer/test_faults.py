@@ -69,8 +69,9 @@ def test_each_rank_trains_on_everything(tmp_path):
     assert digest_0 != digest_1
 
 
-def test_redundant_reductions_change_nothing_but_the_cost(tmp_path):
-    faulty = train(tmp_path / "faulty", "--fault", "redundant-accumulation-sync").expect_healthy(2)
+@pytest.mark.parametrize("variant", ["every-micro-batch", "no-sync-around-backward"])
+def test_redundant_reductions_change_nothing_but_the_cost(tmp_path, variant):
+    faulty = train(tmp_path / "faulty", "--fault", f"redundant-accumulation-sync/{variant}").expect_healthy(2)
     healthy = train(tmp_path / "healthy")
     assert faulty.training_losses == pytest.approx(healthy.training_losses, rel=0, abs=1e-5)
     assert faulty.parameters != healthy.parameters, "rounding tells that it was reduced elsewhere"
