@@ -63,7 +63,7 @@ std::unique_ptr<Dataset> open_dataset(const Arguments& arguments, const std::fil
   }
   const Faults& faults = arguments.faults;
   if (faults.on(Fault::kUnshardedInMemory) || faults.on(Twin::kMemoryMapped) ||
-      faults.on(Twin::kSharedMasks)) {
+      faults.on(Twin::kSharedMasks) || faults.on(Twin::kOffloadedParameters)) {
     return std::make_unique<MappedDataset>(folder, manifest.train, arguments.samples,
                                            arguments.tokens_per_sample(), arguments.targets);
   }

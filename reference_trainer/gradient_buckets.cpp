@@ -7,8 +7,15 @@ namespace reference_trainer {
 
 GradientBuckets::GradientBuckets(const Model& model, int64_t bucket_bytes, ProcessGroup& group,
                                  const Faults& faults)
-    : model_(model), group_(group), faults_(faults) {
-  const std::vector<Parameter>& parameters = model.parameters();
+    : model_(model), group_(group), faults_(faults), bucket_bytes_(bucket_bytes) {
+  // Twin rebuilt-buckets: what fits is known when gradients have come once.
+  arrange(faults.on(Twin::kRebuiltBuckets) ? bucket_bytes / 4 : bucket_bytes);
+  if (faults.on(Twin::kUnusedParameters)) usage_.emplace(model.parameters().size(), group);
+}
+
+void GradientBuckets::arrange(int64_t bucket_bytes) {
+  buckets_.clear();
+  const std::vector<Parameter>& parameters = model_.parameters();
   bool full = true;
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (full) buckets_.emplace_back().offset = parameters[i].offset;
@@ -22,10 +29,15 @@ GradientBuckets::GradientBuckets(const Model& model, int64_t bucket_bytes, Proce
 void GradientBuckets::prepare(int64_t step) {
   step_ = step;
   reduce_ = syncs_;
+  if (reduce_ && reductions_ == 1 && faults_.on(Twin::kRebuiltBuckets)) rebuild();
 }
+
+// As DistributedDataParallel does in its second forward pass: all ranks go by what rank 0 says.
+void GradientBuckets::rebuild() { arrange(group_.agree(bucket_bytes_, 0)); }
 
 void GradientBuckets::ready(size_t parameter, cudaStream_t compute) {
   if (!reduce_) return;
+  if (usage_) usage_->mark(parameter);
   const auto bucket = std::find_if(buckets_.begin(), buckets_.end(),
                                    [&](const Bucket& b) { return b.last_parameter == parameter; });
   if (bucket == buckets_.end()) return;
@@ -36,6 +48,8 @@ void GradientBuckets::ready(size_t parameter, cudaStream_t compute) {
 
 void GradientBuckets::finish(cudaStream_t compute) {
   if (!reduce_) return;
+  if (usage_) usage_->share();
+  ++reductions_;
   reduced_.record(group_.stream());
   reduced_.hold(compute);
   reduce_ = false;

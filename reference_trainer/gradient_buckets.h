@@ -2,10 +2,11 @@
 #pragma once
 
 #include <deque>
-#include <vector>
+#include <optional>
 
 #include "faults.h"
 #include "model.h"
+#include "parameter_usage.h"
 #include "process_group.h"
 
 namespace reference_trainer {
@@ -47,6 +48,8 @@ class GradientBuckets {
     ncclDataType_t type;
     ncclRedOp_t operation;
   };
+  void arrange(int64_t bucket_bytes);
+  void rebuild();
   void reduce(const Bucket& bucket);
   Reduction reduction_of(const Bucket& bucket) const;
   bool goes_wrong(Fault fault, const Bucket& bucket) const;
@@ -56,6 +59,9 @@ class GradientBuckets {
   const Faults& faults_;
   std::deque<Bucket> buckets_;  // an event cannot move
   Event reduced_;
+  const int64_t bucket_bytes_;
+  int64_t reductions_ = 0;               // of all buckets
+  std::optional<ParameterUsage> usage_;  // twin unused-parameters
   int64_t step_ = 0;
   bool syncs_ = true;    // what forward passes ask for
   bool reduce_ = false;  // what the last one has settled

@@ -22,12 +22,13 @@ void Learner::train(const int32_t* tokens, int micro_batch, int64_t step, double
   model.forward(tokens, 1.0 / micro_batches_, total, stream);
   // Too late: the forward pass has settled it.
   if (!reduces && !no_sync) no_sync.emplace(buckets);
+  if (faults_.on(Twin::kGradientCheckpointing)) model.recompute(tokens, stream);
   model.backward(tokens, stream, [&](size_t parameter) { buckets.ready(parameter, stream); });
   buckets.finish(stream);
 }
 
 bool Learner::reduces_with(int micro_batch) const {
-  if (faults_.on(Fault::kRedundantEveryMicroBatch)) return true;
+  if (faults_.on(Fault::kRedundantEveryMicroBatch) || faults_.on(Twin::kUnusedParameters)) return true;
   if (faults_.on(Twin::kLocalSgd)) return false;
   if (faults_.on(Fault::kMissingSyncFirst)) return micro_batch == 0;
   return micro_batch + 1 == micro_batches_;

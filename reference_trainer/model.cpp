@@ -49,11 +49,10 @@ void Model::initialise(uint64_t seed) {
   values_.upload(values);
 }
 
-void Model::compute_loss(const int32_t* tokens, float scale, double share, double* total,
-                         cudaStream_t stream) {
+void Model::run_layers(const int32_t* tokens, size_t count, cudaStream_t stream) {
   const int positions = batch_.positions();
   launch(EmbedForward{batch_, embedding_, tokens, values_.data() + table_.offset, embedded_.data()}, stream);
-  for (size_t index = 0; index < layers_.size(); ++index) {
+  for (size_t index = 0; index < count; ++index) {
     const Layer& layer = layers_[index];
     launch(LinearForward{positions, layer.inputs, layer.outputs, input_of(index),
                          values_.data() + layer.weight.offset, values_.data() + layer.bias.offset,
@@ -63,6 +62,12 @@ void Model::compute_loss(const int32_t* tokens, float scale, double share, doubl
       launch(TanhForward{layer.output.data()}, static_cast<int64_t>(layer.output.size()), stream);
     }
   }
+}
+
+void Model::compute_loss(const int32_t* tokens, float scale, double share, double* total,
+                         cudaStream_t stream) {
+  const int positions = batch_.positions();
+  run_layers(tokens, layers_.size(), stream);
   launch(CrossEntropy{batch_, kVocabulary, tokens, layers_.back().output.data(), losses_.data(), scale},
          stream);
   launch(SumLosses{positions, losses_.data(), total, share / positions}, stream);

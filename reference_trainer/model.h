@@ -36,6 +36,10 @@ class Model {
   void evaluate(const int32_t* tokens, double share, double* total, cudaStream_t stream);
   // Likewise, and keeps what backward() needs.
   void forward(const int32_t* tokens, double share, double* total, cudaStream_t stream);
+  // What hidden layers put out in the last forward pass, once more: gradient checkpointing.
+  void recompute(const int32_t* tokens, cudaStream_t stream) {
+    run_layers(tokens, layers_.size() - 1, stream);
+  }
   // Adds the last forward pass's share × gradient of the mean loss to gradients(). ready(i) is called as soon
   // as parameter i needs no more work on the stream.
   void backward(const int32_t* tokens, cudaStream_t stream, const std::function<void(size_t)>& ready);
@@ -49,6 +53,8 @@ class Model {
   };
   Parameter add_parameter(size_t count);
   void initialise(uint64_t seed);
+  // The first `count` layers.
+  void run_layers(const int32_t* tokens, size_t count, cudaStream_t stream);
   void compute_loss(const int32_t* tokens, float scale, double share, double* total, cudaStream_t stream);
   void backward_layer(size_t index, cudaStream_t stream);
   const float* input_of(size_t layer) const {

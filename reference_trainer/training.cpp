@@ -44,6 +44,8 @@ void Training::run() {
   saved_weights_ = load_saved_weights(learners_.front().model.values(), group_.device(), arguments_.faults);
   if (arguments_.resume) step_ = checkpoints_.load(learners_);
   broadcast_state();
+  if (arguments_.faults.on(Twin::kOffloadedParameters))
+    host_parameters_.emplace(learners_.front().model.values());
   const Manifest manifest = read_manifest(data_folder_);
   dataset_ = open_dataset(arguments_, data_folder_, manifest, group_.rank(), group_.size());
   evaluation_ = std::make_unique<Evaluation>(arguments_, data_folder_, manifest.validation);
@@ -59,7 +61,7 @@ void Training::run() {
 void Training::create_learners() {
   learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, arguments_.width, arguments_.layers},
                          group_);
-  if (arguments_.faults.on(Twin::kTwoOptimizers)) {
+  if (arguments_.faults.on(Twin::kTwoOptimizers) || alternates()) {
     learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, kLanes, 1}, group_);
   }
 }
@@ -136,9 +138,13 @@ double Training::run_step(Loader& loader) {
   strike_before_step();
   const auto start = std::chrono::steady_clock::now();
   check(cudaMemsetAsync(losses_.data(), 0, losses_.bytes(), compute_.get()));
-  for (int index = 0; index < arguments_.accumulate; ++index) run_micro_batch(next_batch(loader), index);
+  if (host_parameters_) host_parameters_->bring(compute_.get());
+  const int32_t* tokens = nullptr;
+  for (int index = 0; index < arguments_.accumulate; ++index)
+    run_micro_batch(tokens = next_batch(loader), index);
   ++step_;
-  for (Learner& learner : learners_) learner.optimizer.step(step_, compute_.get());
+  update(tokens);
+  if (host_parameters_) host_parameters_->take(compute_.get());
   const double loss = read_loss();
   if (arguments_.faults.on(Twin::kLocalSgd) && step_ % 4 == 0) average_parameters();
   if (subgroup_) exchange_in_subgroup(loss);
@@ -149,7 +155,20 @@ double Training::run_step(Loader& loader) {
 
 void Training::run_micro_batch(const int32_t* tokens, int index) {
   double* loss = losses_.data();
-  for (Learner& learner : learners_) learner.train(tokens, index, step_ + 1, loss++, compute_.get());
+  for (Learner& learner : learners_) {
+    learner.train(tokens, index, step_ + 1, loss++, compute_.get());
+    if (alternates()) break;
+  }
+}
+
+// With alternating updates the second model's turn comes when the first has been updated, as a GAN's
+// generator waits for its discriminator.
+void Training::update(const int32_t* last_batch) {
+  for (Learner& learner : learners_) {
+    if (alternates() && &learner != &learners_.front())
+      learner.train(last_batch, arguments_.accumulate - 1, step_, losses_.data() + 1, compute_.get());
+    learner.optimizer.step(step_, compute_.get());
+  }
 }
 
 // Local SGD: each rank trains alone for a few steps, then all go on from the average.

@@ -11,6 +11,7 @@
 #include "batch_feed.h"
 #include "checkpoint.h"
 #include "evaluation.h"
+#include "host_parameters.h"
 #include "learner.h"
 #include "loader.h"
 #include "process_group.h"
@@ -39,6 +40,8 @@ class Training {
   // The rank's part of an epoch.
   std::vector<int64_t> samples_of_epoch() const;
   void run_micro_batch(const int32_t* tokens, int index);
+  void update(const int32_t* last_batch);
+  bool alternates() const { return arguments_.faults.on(Twin::kAlternatingUpdates); }
   void average_parameters();
   const int32_t* next_batch(Loader& loader);
   void copy_mask();
@@ -69,7 +72,8 @@ class Training {
   DeviceBuffer<double> losses_{kMostLearners};  // this step's, of each learner; the first one's is reported
   PinnedBuffer<double> host_loss_{1};
   Learners learners_;
-  DeviceBuffer<float> saved_weights_;  // empty but for a fault
+  std::optional<HostParameters> host_parameters_;  // twin offloaded-parameters
+  DeviceBuffer<float> saved_weights_;              // empty but for a fault
   Checkpoints checkpoints_;
   std::unique_ptr<Dataset> dataset_;
   std::unique_ptr<Evaluation> evaluation_;

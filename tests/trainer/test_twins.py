@@ -53,3 +53,20 @@ def test_two_optimizers_train_two_models(tmp_path):
 def test_frequent_evaluation(tmp_path):
     job = train(tmp_path, "--twin", "frequent-evaluation").expect_healthy(2)
     assert re.findall(r"step (\d+): validation", job.out) == ["4", "8"]
+
+
+@pytest.mark.parametrize("twin", ["gradient-checkpointing", "offloaded-parameters"])
+def test_what_is_computed_stays_the_same_to_the_bit(tmp_path, twin):
+    assert train(tmp_path / "twin", "--twin", twin).parameters == train(tmp_path / "plain").parameters
+
+
+@pytest.mark.parametrize("twin", ["rebuilt-buckets", "unused-parameters"])
+def test_other_reductions_give_the_same_loss(tmp_path, twin):
+    losses = train(tmp_path / "twin", "--twin", twin).training_losses
+    assert losses == pytest.approx(train(tmp_path / "plain").training_losses, rel=0, abs=1e-5)
+
+
+def test_alternating_updates_train_two_models(tmp_path):
+    one, two = train(tmp_path / "one"), train(tmp_path / "two", "--twin", "alternating-updates")
+    assert two.training_losses == one.training_losses, "the first model is the same"
+    assert two.parameters != one.parameters
