@@ -32,7 +32,8 @@ void add_training_flags(CLI::App& app, Arguments& a) {
   app.add_option("--data", a.data, "text file, or a folder of them")->capture_default_str();
   app.add_option("--samples", a.samples, "samples in an epoch, over all ranks")->capture_default_str();
   app.add_option("--targets", a.targets, "tokens to predict in a sample")->capture_default_str();
-  app.add_option("--workers", a.workers, "loader processes of a rank")->capture_default_str();
+  app.add_option("--workers", a.workers, "loader processes of a rank; 0: it reads its samples itself")
+      ->capture_default_str();
   app.add_option("--context", a.context, "tokens that the model sees")->capture_default_str();
   app.add_option("--embedding", a.embedding, "width of a token's embedding")->capture_default_str();
   app.add_option("--width", a.width, "width of the hidden layers")->capture_default_str();
@@ -82,7 +83,7 @@ void validate(const Arguments& a) {
   require(a.timeout_seconds > 0, "--timeout must be positive");
   require(a.samples > 0 && a.targets > 0 && a.context > 0,
           "--samples, --targets and --context must be positive");
-  require(a.workers > 0, "--workers must be positive");
+  require(a.workers >= 0, "--workers must not be negative");
   require(a.embedding > 0 && a.embedding * a.context % kLanes == 0,
           "--embedding times --context must be a multiple of 16");
   require(a.width > 0 && a.width % kLanes == 0, "--width must be a multiple of 16");

@@ -41,6 +41,8 @@ class Faults {
   bool hits(Fault fault, int rank, int64_t count) const { return hits(fault, rank) && count == at_; }
   bool hits(Twin twin, int rank, int64_t count) const { return on(twin) && rank == rank_ && count == at_; }
 
+  int rank() const { return rank_; }  // the faulty one
+
   // Keeps the caller busy for a while, as a slow file system does: what nothing orders then goes well by
   // luck.
   void come_late() const { std::this_thread::sleep_for(delay_); }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "check.h"
@@ -39,6 +40,7 @@ bool read_all(int pipe, std::span<std::byte> bytes) {
 
 Loader::Loader(Dataset& dataset, std::vector<int64_t> indices, int batch, int tokens_per_sample, int workers)
     : dataset_(dataset), indices_(std::move(indices)), batch_(batch), tokens_per_sample_(tokens_per_sample) {
+  if (workers == 0) dataset_.start_worker(0, 1);
   for (int worker = 0; worker < workers; ++worker) start_worker(worker, workers);
 }
 
@@ -69,17 +71,22 @@ void Loader::start_worker(int worker, int workers) {
   workers_.push_back({pid, ends[0]});
 }
 
+template <typename Take>
+void Loader::read_batch(int64_t batch, Take take) {
+  std::vector<Token> sample(tokens_per_sample_);
+  for (int64_t i = batch * batch_; i < (batch + 1) * batch_; ++i) {
+    dataset_.read(indices_[i], sample);
+    take(std::span<const Token>(sample));
+  }
+}
+
 void Loader::run_worker(int worker, int workers, int pipe) {
   try {
     dataset_.start_worker(worker, workers);
-    std::vector<Token> sample(tokens_per_sample_);
     std::vector<int32_t> tokens;
     for (int64_t batch = worker; batch < batches(); batch += workers) {
       tokens.clear();
-      for (int64_t i = batch * batch_; i < (batch + 1) * batch_; ++i) {
-        dataset_.read(indices_[i], sample);
-        tokens.insert(tokens.end(), sample.begin(), sample.end());
-      }
+      read_batch(batch, [&](auto sample) { tokens.insert(tokens.end(), sample.begin(), sample.end()); });
       write_all(pipe, std::as_bytes(std::span(tokens)));
     }
     _exit(0);
@@ -90,6 +97,11 @@ void Loader::run_worker(int worker, int workers, int pipe) {
 }
 
 void Loader::next(std::span<int32_t> tokens) {
+  if (workers_.empty()) {
+    auto out = tokens.begin();
+    return read_batch(next_batch_++,
+                      [&](auto sample) { out = std::copy(sample.begin(), sample.end(), out); });
+  }
   const Worker& worker = workers_[next_batch_ % workers_.size()];
   if (!read_all(worker.pipe, std::as_writable_bytes(tokens))) {
     throw std::runtime_error(fmt::format("the loader worker {} is gone", worker.pid));

@@ -1,4 +1,4 @@
-// Forked worker processes that read batches ahead and send them through pipes.
+// Forked worker processes that read batches ahead and send them through pipes; without any, reads itself.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,8 @@ class Loader {
   ~Loader();
 
   int64_t batches() const { return static_cast<int64_t>(indices_.size()) / batch_; }
-  // The next batch, sample by sample. Throws std::runtime_error if its worker is gone.
+  // The next batch, sample by sample. Throws std::runtime_error if its worker is gone, or what the data set
+  // throws.
   void next(std::span<int32_t> tokens);
 
  private:
@@ -31,6 +32,9 @@ class Loader {
     int pipe;
   };
   void start_worker(int worker, int workers);
+  // Calls take(sample) for each sample of a batch.
+  template <typename Take>
+  void read_batch(int64_t batch, Take take);
   [[noreturn]] void run_worker(int worker, int workers, int pipe);
 
   Dataset& dataset_;

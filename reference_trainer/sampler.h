@@ -22,9 +22,14 @@ class Sampler {
   // Leaves out what does not divide evenly, and repeats nothing.
   void drop_last() { pads_ = false; }
   std::vector<int64_t> indices() const;
+  // The same of a data set that is a step of one rank smaller, where nobody pads: rank `short_of` makes a
+  // step less than the others.
+  std::vector<int64_t> indices_without_padding(int short_of) const;
   int64_t steps_per_epoch() const;
 
  private:
+  std::vector<int64_t> shuffle(int64_t samples) const;
+
   int64_t samples_, step_samples_;
   int shard_, shards_;
   uint64_t seed_;

@@ -94,6 +94,7 @@ void Training::run_epoch(int64_t epoch) {
     if (arguments_.checkpoint_every > 0 && step_ % arguments_.checkpoint_every == 0) save();
   }
   if (arguments_.faults.on(Twin::kLocalSgd)) average_parameters();
+  if (arguments_.faults.on(Fault::kUnevenBarrier)) group_.barrier(fmt::format("the end of epoch {}", epoch));
   report_epoch(epoch, loss / static_cast<double>(step));
   if (arguments_.evaluate_every == 0) evaluate();
   if (arguments_.checkpoint_every == 0) save();
@@ -102,10 +103,10 @@ void Training::run_epoch(int64_t epoch) {
 std::vector<int64_t> Training::samples_of_epoch() const {
   const Faults& faults = arguments_.faults;
   const int64_t step_samples = static_cast<int64_t>(arguments_.batch) * arguments_.accumulate;
-  std::vector<int64_t> indices = sampler_.indices();
-  if (faults.hits(Fault::kUnevenNoPadding, group_.rank()) || faults.hits(Twin::kJoinUneven, group_.rank())) {
-    indices.resize(indices.size() - step_samples);
-  }
+  const bool uneven =
+      faults.on(Fault::kUnevenNoPadding) || faults.on(Fault::kUnevenBarrier) || faults.on(Twin::kJoinUneven);
+  std::vector<int64_t> indices =
+      uneven ? sampler_.indices_without_padding(faults.rank()) : sampler_.indices();
   indices.erase(indices.begin(), indices.begin() + step_ % sampler_.steps_per_epoch() * step_samples);
   return indices;
 }

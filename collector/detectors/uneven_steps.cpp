@@ -49,14 +49,16 @@ findings::Finding tell(const Facts& facts, const UnevenSteps& uneven) {
 }  // namespace
 
 void detect_uneven_steps(const Facts& facts, findings::Outcome& outcome) {
-  for (const UnevenSteps& uneven : patterns::find_uneven_steps(
-           facts.job, facts.collectives, facts.divergences, facts.barriers, facts.data_parallel)) {
+  for (const UnevenSteps& uneven :
+       patterns::find_uneven_steps(facts.job, facts.collectives, facts.divergences, facts.data_parallel)) {
     if (uneven.data_seen)
       outcome.findings.push_back(tell(facts, uneven));
     else
       outcome.coverage.push_back(
           {fmt::format("whether {} had data left when they parted from the others", list_ranks(uneven.done)),
-           "no loader workers were seen to send them any",
+           "no loader workers were seen to send them any, and what the ranks read themselves does not show "
+           "the end "
+           "of a pass",
            {"uneven-steps"}});
   }
 }

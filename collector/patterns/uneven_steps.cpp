@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "collector/patterns/pass_end.h"
 #include "collector/patterns/training_steps.h"
 
 namespace ddpscope::patterns {
@@ -15,7 +16,6 @@ namespace {
 using matching::Collectives;
 using matching::Divergence;
 using matching::kNone;
-using trace::Operation;
 
 constexpr std::size_t kWholePercent = 90;  // of the kernels of a micro-batch
 
@@ -23,6 +23,7 @@ constexpr std::size_t kWholePercent = 90;  // of the kernels of a micro-batch
 struct Tail {
   std::size_t steps = 0;     // before
   bool micro_batch = false;  // forward and backward pass
+  LastStretch stretch = {};
 };
 
 // None: no step, or no kernels in it.
@@ -51,41 +52,11 @@ std::optional<Tail> find_tail(const model::Job& job, const Collectives& collecti
     });
     if (rank.entries[i].call == call) break;
   }
-  return Tail{static_cast<std::size_t>(end - rank.steps.begin()),
-              seen.size() * 100 >= usual.size() * kWholePercent};
-}
-
-// By the end of a pipe or socket. Workers of one loader may share one.
-using Bytes = std::map<std::uint64_t, std::uint64_t>;
-
-void add_bytes(const model::Job& job, std::uint32_t process, Operation operation, Bytes& bytes) {
-  Bytes own;
-  model::for_each(job.processes[process].file, {operation},
-                  [&](model::EventPlace, const trace::Record& record) {
-                    auto io = trace::payload_of<trace::payload::StreamIo>(record);
-                    std::uint64_t& all = own[io.inode];
-                    all = std::max(all, io.offset + io.bytes);  // the ring may have lost what was before
-                  });
-  for (const auto& [inode, count] : own) bytes[inode] += count;
-}
-
-enum class Data { kUnknown, kLeft, kUsedUp };
-
-Data data_of(const model::Job& job, std::int32_t rank) {
-  Bytes sent, received;
-  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    if (job.processes[i].rank != rank) continue;
-    bool worker = job.processes[i].role == model::Role::kWorker;
-    add_bytes(job, i, worker ? Operation::kStreamSend : Operation::kStreamReceive, worker ? sent : received);
-  }
-  Data data = Data::kUnknown;
-  for (const auto& [inode, count] : sent) {
-    auto taken = received.find(inode);
-    if (taken == received.end()) continue;
-    if (taken->second < count) return Data::kLeft;
-    data = Data::kUsedUp;
-  }
-  return data;
+  Tail found{static_cast<std::size_t>(end - rank.steps.begin()),
+             seen.size() * 100 >= usual.size() * kWholePercent,
+             {rank.rank, last.end_ns, at.begin_ns, {}}};
+  for (auto step = rank.steps.begin(); step != end; ++step) found.stretch.steps_ns.push_back(step->end_ns);
+  return found;
 }
 
 class Candidate {
@@ -94,13 +65,13 @@ class Candidate {
       : job_(job), collectives_(collectives), divergence_(divergence) {}
 
   // False: members do something else.
-  bool sort_members(const std::vector<bool>& barriers, const std::vector<DataParallelGroup>& groups) {
+  bool sort_members(const std::vector<DataParallelGroup>& groups) {
     const auto& members = collectives_.communicators[divergence_.communicator].members;
     for (std::uint32_t m = 0; m < members.size(); ++m) {
       std::uint32_t call = divergence_.calls[m];
       if (call == kNone) continue;
       bool reduces = is_reduction(collectives_.calls.signature(call));
-      if (!reduces && (barriers[call] || reduces_after(members[m], call))) return false;
+      if (!reduces && reduces_after(members[m], call)) return false;
       (reduces ? going_on_ : done_).emplace(members[m].rank, call);
     }
     return !done_.empty() && !going_on_.empty() &&
@@ -113,20 +84,23 @@ class Candidate {
 
   std::optional<UnevenSteps> judge() const {
     UnevenSteps found{&divergence_, {}, {}, 0, true};
+    std::vector<LastStretch> done, going_on;
     for (const auto& [rank, call] : done_) {
       auto tail = find_tail(job_, collectives_, call);
       if (!tail || tail->micro_batch) return std::nullopt;
-      Data data = data_of(job_, rank);
-      if (data == Data::kLeft) return std::nullopt;
-      found.data_seen = found.data_seen && data == Data::kUsedUp;
       found.done.push_back(rank);
       found.steps = tail->steps;
+      done.push_back(std::move(tail->stretch));
     }
     for (const auto& [rank, call] : going_on_) {
       auto tail = find_tail(job_, collectives_, call);
       if (!tail || !tail->micro_batch || tail->steps != found.steps) return std::nullopt;
       found.going_on.push_back(rank);
+      going_on.push_back(std::move(tail->stretch));
     }
+    Data data = find_data_left(job_, done, going_on);
+    if (data == Data::kLeft) return std::nullopt;
+    found.data_seen = data == Data::kUsedUp;
     return found;
   }
 
@@ -147,14 +121,13 @@ class Candidate {
 
 std::vector<UnevenSteps> find_uneven_steps(const model::Job& job, const Collectives& collectives,
                                            const matching::Divergences& divergences,
-                                           const std::vector<bool>& barriers,
                                            const std::vector<DataParallelGroup>& groups) {
   std::vector<UnevenSteps> found;
   std::set<std::uint32_t> met;  // what comes after the first is paired with a neighbour
   for (const Divergence& divergence : divergences.divergences) {
     if (!met.insert(divergence.communicator).second) continue;
     Candidate candidate(job, collectives, divergence);
-    if (!candidate.sort_members(barriers, groups)) continue;
+    if (!candidate.sort_members(groups)) continue;
     if (auto uneven = candidate.judge()) found.push_back(std::move(*uneven));
   }
   return found;

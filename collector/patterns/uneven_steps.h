@@ -18,14 +18,12 @@ struct UnevenSteps {
 };
 
 // At the first place at which members of a communicator part that carries gradients: some reduce gradients
-// behind a micro-batch, the others run something else, no barrier (that may be one that a rank left out), and
-// no micro-batch since their last step, nor do they reduce again. (A micro-batch: nine tenths of the kernels
-// that ran before the first reduction of the last step; an evaluation has none of the backward pass.) And
-// those others have taken all that their loader workers sent; workers read ahead, so in the middle of an
-// epoch more is sent.
+// behind a micro-batch, the others run something else, be it a barrier, and no micro-batch since their last
+// step, nor do they reduce again. (A micro-batch: nine tenths of the kernels that ran before the first
+// reduction of the last step; an evaluation has none of the backward pass.) And the data of those others is
+// used up in the pass in which the rest goes on (pass_end.h); where some is left, nothing is found.
 std::vector<UnevenSteps> find_uneven_steps(const model::Job& job, const matching::Collectives& collectives,
                                            const matching::Divergences& divergences,
-                                           const std::vector<bool>& barriers,
                                            const std::vector<DataParallelGroup>& groups);
 
 }  // namespace ddpscope::patterns

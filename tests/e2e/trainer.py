@@ -36,6 +36,7 @@ class Draw:
         self.width = self.rng.choice([48, 64, 80])
         self.at = 1
         self.timeout = 5  # seconds without progress after which the trainer gives up
+        self.workers = None  # of a rank's loader; None: drawn
         self.environment = {}
 
     @property
@@ -43,9 +44,10 @@ class Draw:
         return self.ranks * self.batch * self.accumulate * self.steps_per_epoch
 
     def arguments(self):
+        seed, workers = self.rng.randrange(1, 1000), self.rng.randrange(1, 3)
         return ["--ranks", self.ranks, "--epochs", self.epochs, "--samples", self.samples, "--batch", self.batch,
                 "--accumulate", self.accumulate, "--width", self.width,
-                "--seed", self.rng.randrange(1, 1000), "--workers", self.rng.randrange(1, 3), "--timeout", self.timeout]
+                "--seed", seed, "--workers", workers if self.workers is None else self.workers, "--timeout", self.timeout]
 
 
 def train(draw, folder, *extra, code=0):
