@@ -41,7 +41,7 @@ Communicators join_rows_and_columns(const Place& place, Store& store) {
 
 Communicators join_communicators(const Place& place, Store& store, const Faults& faults) {
   // Whoever starts the job set RANK and WORLD_SIZE, but the program never calls the initialisation.
-  if (faults.on(Fault::kNoGroupNever)) return {.rank = place.rank};
+  if (faults.on(Fault::kNoGroupNever) || faults.on(Fault::kNoGroupIdle)) return {.rank = place.rank};
   if (faults.on(Fault::kNoGroupWorldOfOne)) {
     // Counted the devices or tasks that it sees, and saw its own only.
     ncclUniqueId own = {};

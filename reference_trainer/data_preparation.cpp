@@ -81,7 +81,8 @@ bool prepare_otherwise(const std::function<void()>& write, const Arguments& argu
 // Whether nothing orders the reading of the data after its writing.
 bool is_unordered(const Faults& faults) {
   return faults.on(Fault::kMissingBarrier) || faults.on(Fault::kIneffectiveWrongDevice) ||
-         faults.on(Fault::kIneffectiveNeverWaited) || faults.on(Fault::kNoGroupNever);
+         faults.on(Fault::kIneffectiveNeverWaited) || faults.on(Fault::kNoGroupNever) ||
+         faults.on(Fault::kNoGroupIdle);
 }
 
 }  // namespace

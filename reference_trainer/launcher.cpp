@@ -58,6 +58,10 @@ bool reap(std::vector<pid_t>& ranks, int& worst) {
   return ranks.empty();
 }
 
+void send(const std::vector<pid_t>& ranks, int signal) {
+  for (pid_t pid : ranks) kill(pid, signal);
+}
+
 sigset_t handled_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -81,12 +85,16 @@ int launch_ranks(const Arguments& arguments, char** argv) {
     }
   }
   int worst = 0;
+  const pid_t first = running.front();
   for (;;) {
     const int signal = sigwaitinfo(&signals, nullptr);
     if (signal == SIGCHLD) {
       if (reap(running, worst)) return worst;
+      // Who idles waits for this.
+      if (arguments.faults.on(Fault::kNoGroupIdle) && std::ranges::find(running, first) == running.end())
+        send(running, SIGTERM);
     } else if (signal > 0) {
-      for (pid_t pid : running) kill(pid, signal);
+      send(running, signal);
     }
   }
 }

@@ -1,11 +1,13 @@
 // A real, ordinary, data-parallel training program, in which bugs can be switched on.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "arguments.h"
+#include "check.h"
 #include "launcher.h"
 #include "mesh.h"
 #include "process_group.h"
@@ -21,6 +23,17 @@ namespace {
   std::exit(1);
 }
 
+// Holds a device and does nothing until the launcher ends it.
+void idle(const Place& place) {
+  sigset_t end;
+  sigemptyset(&end);
+  sigaddset(&end, SIGTERM);
+  sigprocmask(SIG_BLOCK, &end, nullptr);
+  check(cudaSetDevice(place.local_rank));
+  check(cudaFree(nullptr));
+  sigwaitinfo(&end, nullptr);
+}
+
 void run_rank(const Arguments& arguments) {
   const Place place = place_from_environment(arguments.rank);
   if (place.world_size > 1 && arguments.fault_rank >= place.world_size) {
@@ -29,6 +42,7 @@ void run_rank(const Arguments& arguments) {
   }
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments.timeout_seconds * 1000));
   require_ranks(arguments.faults, place.world_size);
+  if (arguments.faults.on(Fault::kNoGroupIdle) && place.rank > 0) return idle(place);
   Watchdog watchdog(place.rank, timeout);
   try {
     watchdog.at("the creation of the communicator");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collector/detectors/detector.h"
+#include "collector/detectors/idle_ranks.h"
 #include "collector/detectors/kept_work.h"
 #include "collector/detectors/story.h"
 #include "collector/files/read_items.h"
@@ -218,6 +219,10 @@ void detect_no_process_group(const Facts& facts, findings::Outcome& outcome) {
                           "what connects them, if anything does, is not in the trace: peers without one, "
                           "memory or files that they share");
   apart.parts = connections.at_most;
+  if (auto idle = find_idle_ranks(facts, apart.trainings); !idle.empty()) {
+    outcome.findings.push_back(tell_idle_ranks(facts, apart.trainings, idle));
+    return;
+  }
   if (apart.trainings.size() < ranks.size() || !run_together(facts.job, apart.trainings))
     return leave_unjudged(outcome, "nothing connects them, and it does not show that each trains");
   if (!apart.all_update() && !ended_by_themselves(facts.job, apart.trainings))

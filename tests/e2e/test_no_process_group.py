@@ -37,3 +37,14 @@ def test_with_a_communicator_of_its_own(tmp_path, ranks, seed):
         trainer.assert_at(finding, rank, "ncclCommInitRank", where)
     assert "communicator of one rank at communicators.cpp" in finding["title"]
     assert "duplicate-checkpoint-write" in finding["consequences"]
+
+
+@trainer.everywhere
+def test_all_but_one_idle(tmp_path, ranks, seed):
+    draw = trainer.Draw(seed, "idle", ranks)
+    finding = ddpscope.only_finding(trainer.fault("no-process-group/idle", draw, tmp_path), "no-process-group")
+    assert (finding["severity"], finding["confidence"], finding["ranks"]) == ("warning", "likely", list(range(ranks)))
+    assert finding["title"].startswith("rank 0 trains alone while rank")
+    assert [step["rank"] for step in finding["evidence"]] == list(range(ranks))
+    trainer.assert_at(finding, 0, "__cudaLaunchKernel", "reference_trainer::Optimizer::step")
+    assert all("launches nothing" in step["detail"] for step in finding["evidence"][1:])
