@@ -31,6 +31,28 @@ std::uint64_t key_of(std::uint32_t path, std::uint64_t offset) {
   return word ^ word >> 29;
 }
 
+// What is read of a file without a gap. Who begins again where it began, or reads what lies just before it or
+// up to its end, reads on: a directory at the end of an archive is looked for backwards, a page lies before
+// the one that tells of it, and a member is read once for its header and once as a whole.
+class Extent {
+ public:
+  // False: begins anew.
+  bool goes_on(std::uint64_t from, std::uint64_t next) {
+    bool on = (from_ <= from && from <= next_) || from == begin_ || next == begin_ || next == end_;
+    if (!on) begin_ = from, end_ = next;
+    from_ = from;
+    next_ = next;
+    begin_ = std::min(begin_, from);
+    end_ = std::max(end_, next);
+    return on;
+  }
+
+ private:
+  static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+  std::uint64_t from_ = kNowhere, next_ = 0;         // of the last read
+  std::uint64_t begin_ = kNowhere, end_ = kNowhere;  // of all of it
+};
+
 class Reader {
  public:
   Reader(const model::Job& job, std::uint32_t process, ItemStream& stream)
@@ -69,8 +91,8 @@ class Reader {
   struct Opening {
     std::uint32_t path;
     model::EventPlace place;
-    std::uint64_t from = ~std::uint64_t{0}, next = 0;  // of the last read
-    std::size_t item = kNoItem;                        // that the last read belongs to
+    Extent read{};               // what
+    std::size_t item = kNoItem;  // that the last read belongs to
   };
   static constexpr std::size_t kNoItem = ~std::size_t{0};
 
@@ -105,10 +127,8 @@ class Reader {
     if (found == openings_.end()) return;
     if (!io.bytes) return go_on(place, record);
     Opening& opening = found->second;
-    bool goes_on = opening.from <= io.offset && io.offset <= opening.next;
-    opening.from = io.offset;
-    opening.next = io.next;
-    if (goes_on || io.offset == ~std::uint64_t{0}) return go_on(place, record);
+    if (io.offset == ~std::uint64_t{0} || opening.read.goes_on(io.offset, io.next))
+      return go_on(place, record);
     add(opening, io.offset, place);
   }
 
@@ -116,6 +136,7 @@ class Reader {
   void read(const trace::ItemSpan& span) {
     std::int64_t at = job_.time_ns(process_, span.opened.ticks);
     for (const trace::ItemRead& item : span.items) {
+      if (items_read_[item.file].goes_on(item.offset, item.offset + item.bytes)) continue;
       if (item.file & trace::kUnkeptFile) {
         items_.push_back({key_of(item.file, item.offset), at, at, item.offset, item.file, {}, false});
       } else if (auto found = openings_.find(item.file); lost_ && found != openings_.end()) {
@@ -134,6 +155,7 @@ class Reader {
   std::map<std::uint16_t, std::vector<std::int64_t>> turns_;  // by thread
   std::set<std::uint16_t> readers_;                           // threads that open files
   std::unordered_map<std::uint32_t, Opening> openings_;       // of data, by number
+  std::unordered_map<std::uint32_t, Extent> items_read_;      // as items tell, by the number that they have
 };
 
 }  // namespace

@@ -34,7 +34,9 @@ struct ItemStream {
 // Streams of a rank and of the processes that work for it, in the order in which the processes started. A
 // read that begins within the last one of its opening or where that ended adds no item: a file that is read
 // from its start to its end is one item, however many calls it takes (a reader of headers goes back a
-// little). Files of programs (code, libraries, packages) are left out, and what was opened for writing too.
+// little). Nor does one that begins or ends where what was read without a gap begins, or ends where that
+// ends: directories of archives are looked for backwards, members are begun again once their header is known.
+// Files of programs (code, libraries, packages) are left out, and what was opened for writing too.
 //
 // Of one rank at a time: a job's items together are as much memory as its trace.
 std::vector<ItemStream> find_item_streams(const model::Job& job, std::int32_t rank);

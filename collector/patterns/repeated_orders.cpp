@@ -16,6 +16,7 @@ using files::ItemStream;
 
 constexpr std::size_t kEnoughSamples = 32;  // fewer are a run to try something out, or configuration
 constexpr std::size_t kSamePercent = 95;    // a few come twice in a pass, for padding
+constexpr std::uint32_t kMostBetween = 4;   // reads of headers between a sample and the one before
 
 class Passes {
  public:
@@ -30,7 +31,9 @@ class Passes {
     Reading& last = last_[sample];
     bool again = last.item && in_another_pass(last.item->at_ns, item.at_ns);
     if (again) take(stream, item, last);
-    last = {&item, stream.process, ++reads_, last.passes + (again || !last.item)};
+    ++reads_;
+    bool first_in_pass = again || !last.item;
+    last = {&item, stream.process, first_in_pass ? reads_ : last.number, last.passes + first_in_pass};
   }
 
   std::optional<RepeatedOrder> find() {
@@ -51,7 +54,7 @@ class Passes {
   struct Reading {
     const Item* item = nullptr;
     std::uint32_t process = 0;
-    std::uint32_t number = 0;  // among all reads, from 1
+    std::uint32_t number = 0;  // among all reads, from 1: of the first one in this pass
     std::uint32_t passes = 0;
   };
 
@@ -61,9 +64,11 @@ class Passes {
     return between > 0 && static_cast<std::size_t>(between) * 2 >= last_.size();
   }
 
-  // The witness follows another sample that comes again, and followed it before.
+  // The witness follows another sample that comes again, and followed it before: nothing stood between them
+  // but what is read with each sample (a file's header).
   void take(const ItemStream& stream, const Item& item, const Reading& last) {
-    bool follows = taken_ == reads_ && !previous_.empty() && previous_.back() + 1 == last.number;
+    bool follows = !previous_.empty() && previous_.back() < last.number &&
+                   last.number - previous_.back() == reads_ + 1 - taken_ && reads_ - taken_ < kMostBetween;
     previous_.push_back(last.number);
     taken_ = reads_ + 1;
     if (witnessed_ || !follows || !item.exact || !last.item->exact) return;

@@ -19,6 +19,7 @@ using files::Item;
 using files::ItemStream;
 
 constexpr std::size_t kScanPercent = 90;       // in order: a shuffle leaves at most half of a long row so
+constexpr std::size_t kIndexItems = 16;        // in order of their places: no shuffle begins so
 constexpr std::size_t kHeaderItems = 4;        // a file's header, index and data are no three samples
 constexpr std::size_t kHeldPercent = 2;        // of files, by chance: threads that read while others reduce
 constexpr std::size_t kLeastAtOnce = 2;        // files from turn to turn: one may hold a batch for every rank
@@ -122,9 +123,33 @@ class Sorter {
   std::unordered_map<std::uint32_t, Picks> picks_;  // by path
 };
 
+// What a process reads of a file in the order of the places until it first goes back: the heads of all
+// records, for an index, or a check of the file. Of what is read so to its end all goes.
+void drop_indices(ItemStream& stream) {
+  struct Row {
+    std::size_t items = 0;
+    std::uint64_t last = 0;
+    bool ended = false;
+  };
+  std::unordered_map<std::uint32_t, Row> rows;  // by path
+  for (const Item& item : stream.items) {
+    Row& row = rows[item.path];
+    row.ended = row.ended || item.offset < row.last;
+    row.items += !row.ended;
+    row.last = item.offset;
+  }
+  for (auto& [path, row] : rows)
+    if (row.items < kIndexItems) row.items = 0;
+  std::erase_if(stream.items, [&](const Item& item) {
+    std::size_t& left = rows[item.path].items;
+    return left > 0 && left--;
+  });
+}
+
 }  // namespace
 
 void keep_samples(ItemStream& stream, const std::vector<std::int64_t>& turns) {
+  drop_indices(stream);
   if (stream.items.empty()) return;
   Sorter sorter(stream);
   bool parts = !sorter.parts_are_scanned(), wholes = sorter.wholes_are_samples(turns);

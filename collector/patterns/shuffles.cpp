@@ -22,23 +22,43 @@ using trace::Operation;
 constexpr std::size_t kEnough = 4096;  // samples tell as much as all
 constexpr std::size_t kPairsEach = 4;  // drawn for each sample
 constexpr double kNearerThanChance = 0.6;
+constexpr double kLeastSpread =
+    0.1;  // of the places; where all differ it is a third: equal ones tell no order
 
-// In the order of the first reading, process by process.
 struct Sample {
   const ItemStream* stream;
   const Item* item;
 };
 
-std::vector<Sample> first_readings(const TrainingReads& reads) {
-  std::vector<Sample> samples;
-  model::Numbering<std::uint64_t> met;
-  for (const ItemStream* stream : reads.streams())
-    for (const Item& item : stream->items) {
-      if (samples.size() == kEnough) return samples;
-      if (met.add_new(item.key)) samples.push_back({stream, &item});
+constexpr std::size_t kHeaderItems = 4;  // a file's header, index and data are one sample
+
+// In the order of the first reading, process by process; of a file that is left after few reads, the last
+// one.
+class FirstReadings {
+ public:
+  explicit FirstReadings(const TrainingReads& reads) {
+    for (const ItemStream* stream : reads.streams()) {
+      for (const Item& item : stream->items) {
+        if (samples_.size() + visit_.size() >= kEnough) break;
+        if (!visit_.empty() && visit_.back().item->path != item.path) end_visit();
+        if (met_.add_new(item.key)) visit_.push_back({stream, &item});
+      }
+      end_visit();
     }
-  return samples;
-}
+  }
+
+  std::vector<Sample> take() { return std::move(samples_); }
+
+ private:
+  void end_visit() {
+    bool few = !visit_.empty() && visit_.size() <= kHeaderItems;
+    samples_.insert(samples_.end(), few ? visit_.end() - 1 : visit_.begin(), visit_.end());
+    visit_.clear();
+  }
+
+  model::Numbering<std::uint64_t> met_;
+  std::vector<Sample> samples_, visit_;
+};
 
 // Equal values share the middle of their places.
 template <class Value>
@@ -78,12 +98,15 @@ bool neighbours_follow(const std::vector<Sample>& samples, const std::vector<Val
     for (std::size_t draw = 0; draw < kPairsEach; ++draw)
       drawn.add(ranks[i] - ranks[(kPairsEach * i + draw + 1) * 0x9E3779B97F4A7C15u % samples.size()]);
   }
-  return following.get() < kNearerThanChance * drawn.get();
+  bool tells = drawn.get() >= kLeastSpread * static_cast<double>(samples.size());
+  return tells && following.get() < kNearerThanChance * drawn.get();
 }
 
 class Measures {
  public:
-  Measures(const model::Job& job, const std::vector<Sample>& samples) : job_(job), samples_(samples) {}
+  Measures(const model::Job& job, const std::vector<Sample>& samples) : job_(job), samples_(samples) {
+    find_opened();
+  }
 
   // Names are compared as such once each.
   bool by_name() const {
@@ -107,7 +130,7 @@ class Measures {
     return neighbours_follow(samples_, lengths);
   }
 
-  bool by_making() {
+  bool by_making() const {
     std::vector<std::uint64_t> inodes;
     model::Numbering<std::uint64_t> different;
     for (const Sample& sample : samples_) different.add(inodes.emplace_back(inode_of(sample)));
@@ -115,44 +138,67 @@ class Measures {
   }
 
  private:
+  struct Opened {
+    std::uint64_t inode = 0;
+    std::uint64_t bytes = 0;    // that were read
+    std::uint32_t samples = 0;  // of those here
+  };
+  using OpenedFiles = std::unordered_map<std::uint32_t, Opened>;  // by number
+
   std::optional<trace::payload::FileIo> read_of(const Sample& sample) const {
     if (!sample.item->exact) return std::nullopt;
     trace::Record record = job_.record({sample.stream->process, sample.item->place});
     if (trace::operation_of(record.call) != Operation::kRead) return std::nullopt;
     return trace::payload_of<trace::payload::FileIo>(record);
   }
-  // Of the run of calls that it was read by, 0 unknown.
+  // All that was read of its opening if that is one sample, else of the run of calls that it was read by; 0
+  // unknown.
   std::uint64_t length_of(const Sample& sample) const {
     auto read = read_of(sample);
-    return read ? read->bytes : 0;
-  }
-  std::uint64_t inode_of(const Sample& sample) {  // 0 unknown
-    auto read = read_of(sample);
     if (!read) return 0;
-    const auto& known = inodes_in(sample.stream->process);
-    auto found = known.find(read->file);
-    return found == known.end() ? 0 : found->second;
+    const Opened* opened = opened_for(sample, read->file);
+    return opened && opened->samples == 1 ? opened->bytes : read->bytes;
   }
-  const std::unordered_map<std::uint32_t, std::uint64_t>& inodes_in(std::uint32_t process) {
-    auto [found, fresh] = inodes_.try_emplace(process);
-    if (fresh)
-      model::for_each(job_.processes[process].file, {Operation::kOpen},
-                      [&, &known = found->second](model::EventPlace, const trace::Record& record) {
-                        auto open = trace::payload_of<trace::payload::FileOpen>(record);
-                        if (open.file) known.emplace(open.file, open.inode);
-                      });
-    return found->second;
+  std::uint64_t inode_of(const Sample& sample) const {  // 0 unknown
+    auto read = read_of(sample);
+    const Opened* opened = read ? opened_for(sample, read->file) : nullptr;
+    return opened ? opened->inode : 0;
+  }
+  const Opened* opened_for(const Sample& sample, std::uint32_t file) const {
+    auto process = opened_.find(sample.stream->process);
+    if (process == opened_.end()) return nullptr;
+    auto found = process->second.find(file);
+    return found == process->second.end() ? nullptr : &found->second;
+  }
+  void find_opened() {
+    for (const Sample& sample : samples_)
+      if (auto read = read_of(sample)) ++opened_[sample.stream->process][read->file].samples;
+    for (auto& [process, files] : opened_)
+      model::for_each(
+          job_.processes[process].file, {Operation::kOpen, Operation::kRead},
+          [&known = files](model::EventPlace, const trace::Record& record) { add(record, known); });
+  }
+  static void add(const trace::Record& record, OpenedFiles& files) {
+    bool opens = trace::operation_of(record.call) == Operation::kOpen;
+    auto io = trace::payload_of<trace::payload::FileIo>(record);
+    auto open = trace::payload_of<trace::payload::FileOpen>(record);
+    auto file = files.find(opens ? open.file : io.file);
+    if (file == files.end()) return;
+    if (!opens)
+      file->second.bytes += io.bytes;
+    else if (!file->second.inode)
+      file->second.inode = open.inode;
   }
 
   const model::Job& job_;
   const std::vector<Sample>& samples_;
-  std::unordered_map<std::uint32_t, std::unordered_map<std::uint32_t, std::uint64_t>> inodes_;
+  std::unordered_map<std::uint32_t, OpenedFiles> opened_;  // by process
 };
 
 }  // namespace
 
 bool are_shuffled(const model::Job& job, const TrainingReads& reads) {
-  std::vector<Sample> samples = first_readings(reads);
+  std::vector<Sample> samples = FirstReadings(reads).take();
   Measures measures(job, samples);
   return !measures.by_name() && !measures.by_length() && !measures.by_making();
 }
