@@ -1,8 +1,10 @@
 // Text traces as files of a test folder, and a folder to compile them into.
 #pragma once
 #include <stdlib.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,10 +13,11 @@
 
 namespace ddpscope::tests {
 
+// In memory where there is room for it: traces of many ranks are many files, each reserved on its disk.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ddpscope-test.XXXXXX").string();
+    std::string name = (place() / "ddpscope-test.XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }
@@ -23,6 +26,13 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  static std::filesystem::path place() {
+    constexpr std::uint64_t kRoom = std::uint64_t{1} << 30;
+    struct statvfs memory;
+    bool roomy = statvfs("/dev/shm", &memory) == 0 && memory.f_bavail * memory.f_frsize >= kRoom;
+    return roomy ? "/dev/shm" : std::filesystem::temp_directory_path();
+  }
+
   std::filesystem::path path_;
 };
 
