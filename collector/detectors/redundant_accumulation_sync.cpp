@@ -28,41 +28,6 @@ const CallForm& call_of(const Facts& facts, const RepeatedHabit& habit, std::uin
   return facts.collectives.calls.form(number_of(habit, entry));
 }
 
-// The first of the sets, with the cost of each call.
-ReductionSet pipeline(const Facts& facts, const RepeatedHabit& habit, const RepeatedSet& repeated,
-                      const patterns::LinkCost& link) {
-  std::uint32_t first = repeated.step->first_entry;
-  // Kernels after the set's last reduction stand before the next entry, an input as a rule.
-  std::uint32_t end = repeated.last(0);
-  if (end + 1 < repeated.first(1)) ++end;
-  auto all =
-      static_cast<double>(std::max<std::uint64_t>(patterns::count_launches(habit.rank, first, end), 1));
-  ReductionSet set;
-  for (std::size_t i = 0; i < repeated.set_size; ++i) {
-    const CallForm& reduction = call_of(facts, habit, repeated.entries[i]);
-    std::int32_t ranks = facts.collectives.communicators[reduction.communicator].size;
-    set.ready.push_back(
-        static_cast<double>(patterns::count_launches(habit.rank, first, repeated.entries[i])) / all);
-    set.duration_ns.push_back(link.of(reduction.signature, ranks));
-  }
-  return set;
-}
-
-// Median over the redundant steps.
-double saved_ms(const Facts& facts, const RepeatedHabit& habit) {
-  auto link = patterns::learn_link_cost(facts.job, facts.collectives, facts.device_order);
-  if (!link) return 0;
-  std::vector<double> saved;
-  for (const RepeatedSet& repeated : habit.redundant) {
-    auto step_ns = static_cast<double>(repeated.step->end_ns - repeated.step->begin_ns);
-    saved.push_back(
-        saved_ns(pipeline(facts, habit, repeated, *link), static_cast<int>(repeated.times), step_ns));
-  }
-  auto middle = saved.begin() + static_cast<std::ptrdiff_t>(saved.size() / 2);
-  std::nth_element(saved.begin(), middle, saved.end());
-  return *middle * 1e-6;
-}
-
 void add_evidence(const Facts& facts, const RepeatedHabit& habit, const RepeatedSet& example,
                   findings::Finding& finding) {
   constexpr std::size_t kMostSets = 8;
@@ -95,7 +60,7 @@ void tell(const Facts& facts, const patterns::RepeatingRanks& sharing, findings:
   for (std::size_t i = 0; i < example.set_size; ++i)
     bytes += matching::bytes_of(call_of(facts, habit, example.entries[i]).signature);
   finding.cost.bytes_per_step = bytes * (example.times - 1);
-  finding.cost.ms_per_step = saved_ms(facts, habit);
+  finding.cost.ms_per_step = 1e-6 * saved_ns_per_step(facts, habit).value_or(0);
   finding.advice = sharded ? "Reducing in every micro-batch keeps only a shard of the gradients in memory, "
                              "which may be what is wanted; if memory "
                              "allows, switch gradient synchronisation off but for the last micro-batch "

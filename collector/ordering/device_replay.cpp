@@ -60,21 +60,6 @@ class Replay {
   Cover cover_;           // room that is used again
 };
 
-// cudaMemcpy and its synchronous kin return when the copy is done; others only enqueue it.
-bool is_synchronous_copy(std::uint16_t call) {
-  switch (static_cast<trace::Call>(call)) {
-    case trace::Call::cudaMemcpy:
-    case trace::Call::cudaMemcpy2D:
-    case trace::Call::cudaMemcpy3D:
-    case trace::Call::cudaMemcpyFromSymbol:
-    case trace::Call::cudaMemcpyFromArray:
-    case trace::Call::cudaMemcpy2DFromArray:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void Replay::apply_until(std::int64_t ns) {
   for (; !host_calls_.done(); host_calls_.next()) {
     const Record& record = host_calls_.record();
@@ -159,6 +144,20 @@ void Replay::apply_end(const HostCall& host_call) {
 void replay_device(const Job& job, const matching::Collectives& collectives, std::uint32_t process,
                    DeviceEvents& events) {
   Replay(job, collectives, process, events).run();
+}
+
+bool is_synchronous_copy(std::uint16_t call) {
+  switch (static_cast<trace::Call>(call)) {
+    case trace::Call::cudaMemcpy:
+    case trace::Call::cudaMemcpy2D:
+    case trace::Call::cudaMemcpy3D:
+    case trace::Call::cudaMemcpyFromSymbol:
+    case trace::Call::cudaMemcpyFromArray:
+    case trace::Call::cudaMemcpy2DFromArray:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace ddpscope::ordering

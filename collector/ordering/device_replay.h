@@ -33,4 +33,7 @@ class DeviceEvents {
 void replay_device(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
                    DeviceEvents& events);
 
+// cudaMemcpy and its synchronous kin return when the copy is done; others only enqueue it. trace::Call.
+bool is_synchronous_copy(std::uint16_t call);
+
 }  // namespace ddpscope::ordering

@@ -43,14 +43,18 @@ void Streams::wait_for_event(StreamNumber stream, std::uint64_t event) {
   if (found != events_.end()) join(streams_[stream].cover, found->second);
 }
 
+bool Streams::follows(StreamNumber stream, StreamNumber other) const {
+  const Stream &own = streams_[stream], &that = streams_[other];
+  if (own.device != that.device) return false;
+  return own.legacy ? that.blocking : own.blocking && that.legacy;
+}
+
 void Streams::cover_of(StreamNumber stream, Cover& cover) const {
   const Stream& own = streams_[stream];
   cover = own.cover;
   if (!own.legacy && !own.blocking) return;
-  for (const Stream& other : streams_) {
-    bool ordered = own.legacy ? other.blocking : other.legacy;
-    if (other.device == own.device && ordered) join(cover, other.cover);
-  }
+  for (StreamNumber other = 0; other < count(); ++other)
+    if (follows(stream, other)) join(cover, streams_[other].cover);
 }
 
 const Cover& Streams::cover_of_event(std::uint64_t event) const {

@@ -34,6 +34,9 @@ class Streams {
     return cover;
   }
   const Cover& cover_of_event(std::uint64_t event) const;
+  // Whether what is enqueued in a stream comes after all that was enqueued in another one, without any event.
+  bool follows(StreamNumber stream, StreamNumber other) const;
+  std::uint8_t device_of(StreamNumber stream) const { return streams_[stream].device; }
   Cover cover_of_device(std::uint8_t device) const;
   std::uint32_t count() const { return static_cast<std::uint32_t>(streams_.size()); }
 

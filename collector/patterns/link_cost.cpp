@@ -146,15 +146,17 @@ void Learner::add_member(std::uint32_t index, const matching::Member& member) {
   }
 }
 
-// A step holds many calls, whose times add up: the mean counts, with all that a busy machine adds to one now
-// and then. Far beyond the median something else was waited for, which happens once.
+// A step holds many calls, whose times add up: the mean counts, with what a busy machine adds now and then.
+// Of few samples one that was held up for long would say too much: the sixths at both ends do not count. Far
+// beyond the median something else was waited for, which happens once.
 double mean(std::vector<double>& values) {
   constexpr double kFar = 20;
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  double limit = kFar * *middle, sum = 0;
-  for (double value : values) sum += std::min(value, limit);
-  return sum / static_cast<double>(values.size());
+  constexpr std::size_t kOneIn = 6;
+  std::sort(values.begin(), values.end());
+  double limit = kFar * values[values.size() / 2], sum = 0;
+  std::size_t off = values.size() / kOneIn;
+  for (std::size_t i = off; i < values.size() - off; ++i) sum += std::min(values[i], limit);
+  return sum / static_cast<double>(values.size() - 2 * off);
 }
 
 }  // namespace

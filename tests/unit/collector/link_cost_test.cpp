@@ -17,7 +17,7 @@ let small = ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7
 let large = ncclBroadcast communicator=1 peer=0 count=250000 datatype=f32 stream=0x7
 let wait = cudaStreamSynchronize stream=0x7
 for r in 0..1 {
-  process r$r rank=$r world=2 until=9
+  process r$r rank=$r world=2 until=10
   r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r
 }
 )" + calls);
@@ -43,6 +43,15 @@ TEST(LinkCost, WhatIsAddedNowAndThenCounts) {
   ASSERT_TRUE(cost);
   EXPECT_NEAR(cost->ns_per_call, 2e6, kTolerance);         // the mean, of the quickest host
   EXPECT_NEAR(cost->ns_per_byte * 1e6, 10e6, kTolerance);  // what the large one takes beyond a call at best
+}
+
+// A sixth at both ends: one of six that was held up for long, and the quickest.
+TEST(LinkCost, OfFewTheOneThatWasHeldUpDoesNotCount) {
+  std::string calls = waited("large", "9.000", "0.012");
+  for (int i = 1; i <= 5; ++i) calls += waited("small", std::to_string(i) + ".000", "0.002");
+  auto cost = learn(calls + waited("small", "6.000", "0.030"));
+  ASSERT_TRUE(cost);
+  EXPECT_NEAR(cost->ns_per_call, 2e6, kTolerance);
 }
 
 TEST(LinkCost, NotAloneOnEachRankIsNoMeasure) {
