@@ -27,9 +27,10 @@ struct Job {
   double us_per_byte;
   double launch_us = 2;         // of the host
   double load_us = 100;         // of the host, a micro-batch
-  double late_us = 0;           // more of it on the last rank
+  double late_us = 0;           // more of it on one rank: the last
   bool waits_for_sets = false;  // the host does, after each
   int steps_a_wait = 1;         // for the loss
+  bool by_turns = false;        // or another one in each micro-batch
   double queue_us = 1e6;        // of kernels; a launch for which there is no room waits
 };
 
@@ -40,9 +41,10 @@ const Job kJobs[] = {
     {"nearly_hidden", 4, 40, 0.0008},
     {"slow_link", 4, 5, 0.02},
     {"a_late_rank", 4, 20, 0.002, 2, 100, 300},
+    {"late_by_turns", 4, 20, 0.002, 2, 100, 4000, true, 1, true},
     {"awaited_by_the_host", 4, 20, 0.002, 2, 500, 0, true},
     {"seldom_awaited", 4, 20, 0.002, 2, 100, 0, false, 2},
-    {"full_queue", 4, 20, 0.002, 2, 100, 0, false, 1, 300},
+    {"full_queue", 4, 20, 0.002, 2, 100, 0, false, 1, false, 300},
     {"slow_host", 4, 5, 0.0005, 40},
 };
 
@@ -113,8 +115,9 @@ r{0} 2.000000001 +{3:.9f} cudaStreamSynchronize stream=0x7
   }
 
   void train_micro_batch(bool reduces) {
+    int late = job_.by_turns ? micro_batch_++ % ranks_ : ranks_ - 1;
     for (int r = 0; r < ranks_; ++r) {
-      hosts_[r] += job_.load_us + (r + 1 == ranks_ ? job_.late_us : 0);
+      hosts_[r] += job_.load_us + (r == late ? job_.late_us : 0);
       call(r, 5, "cudaMemcpyAsync kind=h2d bytes=64K stream=0x5");
       launch(r, kForward, "forward");
     }
@@ -143,6 +146,7 @@ r{0} 2.000000001 +{3:.9f} cudaStreamSynchronize stream=0x7
   bool fixed_;
   std::vector<double> hosts_, compute_;  // until when they are busy
   double link_ = 0;
+  int micro_batch_ = 0;
   std::string text_;
 };
 
