@@ -91,10 +91,12 @@ class Reader {
   struct Opening {
     std::uint32_t path;
     model::EventPlace place;
-    Extent read{};               // what
+    Extent read{};               // by the last reads
     std::size_t item = kNoItem;  // that the last read belongs to
+    std::size_t first = kNoItem;
   };
   static constexpr std::size_t kNoItem = ~std::size_t{0};
+  static constexpr std::size_t kHeaderItems = 4;
 
   void open(model::EventPlace place, const trace::Record& record) {
     auto opening = trace::payload_of<trace::payload::FileOpen>(record);
@@ -104,21 +106,45 @@ class Reader {
     auto& known = openings_[opening.file] = {path_number(path), place};
     stream_.names.emplace(known.path, path);
     readers_.insert(record.thread);
-    if (lost_) add(known, 0, place);
+    if (lost_) add(known, {0, 0}, place);
   }
 
-  void add(Opening& opening, std::uint64_t offset, model::EventPlace place) {
+  struct Range {
+    std::uint64_t from, next;
+  };
+  static std::uint32_t bytes_in(Range range) {
+    constexpr std::uint64_t kMost = (1u << 31) - 1;
+    return static_cast<std::uint32_t>(range.next > range.from ? std::min(range.next - range.from, kMost) : 0);
+  }
+
+  void add(Opening& opening, Range range, model::EventPlace place) {
     opening.item = items_.size();
-    items_.push_back({key_of(opening.path, offset), job_.begin_ns({process_, place}),
-                      job_.end_ns({process_, place}), offset, opening.path, place, true});
+    opening.first = std::min(opening.first, opening.item);
+    items_.push_back({key_of(opening.path, range.from), job_.begin_ns({process_, place}),
+                      job_.end_ns({process_, place}), range.from, opening.path, place, true,
+                      bytes_in(range)});
+  }
+
+  // To what was read through the same opening just before: a header that comes with each sample.
+  bool goes_back(Opening& opening, std::uint64_t offset) const {
+    std::uint64_t key = key_of(opening.path, offset);
+    std::size_t last = items_.size() - std::min(items_.size(), kHeaderItems);
+    for (std::size_t i = items_.size(); i > last && i > opening.first; --i) {
+      if (items_[i - 1].key != key) continue;
+      opening.item = i - 1;
+      return true;
+    }
+    return false;
   }
 
   // Read on, or closed: until then the opening was in use for the item.
   void go_on(model::EventPlace place, const trace::Record& record) {
-    auto found = openings_.find(trace::payload_of<trace::payload::FileIo>(record).file);
+    auto io = trace::payload_of<trace::payload::FileIo>(record);
+    auto found = openings_.find(io.file);
     if (found == openings_.end() || found->second.item == kNoItem) return;
     Item& item = items_[found->second.item];
     item.until_ns = std::max(item.until_ns, job_.end_ns({process_, place}));
+    if (io.bytes) item.bytes = std::max<std::uint32_t>(item.bytes, bytes_in({item.offset, io.next}));
   }
 
   void read(model::EventPlace place, const trace::Record& record) {
@@ -127,9 +153,9 @@ class Reader {
     if (found == openings_.end()) return;
     if (!io.bytes) return go_on(place, record);
     Opening& opening = found->second;
-    if (io.offset == ~std::uint64_t{0} || opening.read.goes_on(io.offset, io.next))
-      return go_on(place, record);
-    add(opening, io.offset, place);
+    bool begins = io.offset != ~std::uint64_t{0} && !opening.read.goes_on(io.offset, io.next);
+    if (begins && !goes_back(opening, io.offset)) return add(opening, {io.offset, io.next}, place);
+    go_on(place, record);
   }
 
   // Those of openings that have a number were records too.
@@ -138,10 +164,11 @@ class Reader {
     for (const trace::ItemRead& item : span.items) {
       if (items_read_[item.file].goes_on(item.offset, item.offset + item.bytes)) continue;
       if (item.file & trace::kUnkeptFile) {
-        items_.push_back({key_of(item.file, item.offset), at, at, item.offset, item.file, {}, false});
+        items_.push_back(
+            {key_of(item.file, item.offset), at, at, item.offset, item.file, {}, false, item.bytes});
       } else if (auto found = openings_.find(item.file); lost_ && found != openings_.end()) {
         items_.push_back({key_of(found->second.path, item.offset), at, at, item.offset, found->second.path,
-                          found->second.place, false});
+                          found->second.place, false, item.bytes});
       }
     }
   }

@@ -11,13 +11,14 @@
 namespace ddpscope::files {
 
 struct Item {
-  std::uint64_t key;        // of path and offset: equal for the same item in all processes
-  std::int64_t at_ns;       // of the read; of an item without a record, when its chunk was opened
-  std::int64_t until_ns;    // when its opening was last read from, or closed, before the next item of it
-  std::uint64_t offset;     // in the file
-  std::uint32_t path;       // the path's number, equal in all processes
-  model::EventPlace place;  // of the read, or of the opening if that is all there is
-  bool exact;               // it has a record: time and place are its own
+  std::uint64_t key;             // of path and offset: equal for the same item in all processes
+  std::int64_t at_ns;            // of the read; of an item without a record, when its chunk was opened
+  std::int64_t until_ns;         // when its opening was last read from, or closed, before the next item of it
+  std::uint64_t offset;          // in the file
+  std::uint32_t path;            // the path's number, equal in all processes
+  model::EventPlace place;       // of the read, or of the opening if that is all there is
+  std::uint32_t exact : 1;       // it has a record: time and place are its own
+  std::uint32_t bytes : 31 = 0;  // from the offset to the farthest that was read on from there, 0 unknown
 };
 
 // The items of one process, in the order in which it read them.

@@ -51,8 +51,10 @@ class FirstReadings {
 
  private:
   void end_visit() {
-    bool few = !visit_.empty() && visit_.size() <= kHeaderItems;
-    samples_.insert(samples_.end(), few ? visit_.end() - 1 : visit_.begin(), visit_.end());
+    auto shorter = [](const Sample& a, const Sample& b) { return a.item->bytes < b.item->bytes; };
+    if (visit_.size() <= kHeaderItems && !visit_.empty())
+      visit_ = {*std::max_element(visit_.begin(), visit_.end(), shorter)};
+    samples_.insert(samples_.end(), visit_.begin(), visit_.end());
     visit_.clear();
   }
 
@@ -104,9 +106,7 @@ bool neighbours_follow(const std::vector<Sample>& samples, const std::vector<Val
 
 class Measures {
  public:
-  Measures(const model::Job& job, const std::vector<Sample>& samples) : job_(job), samples_(samples) {
-    find_opened();
-  }
+  Measures(const model::Job& job, const std::vector<Sample>& samples) : job_(job), samples_(samples) {}
 
   // Names are compared as such once each.
   bool by_name() const {
@@ -126,11 +126,11 @@ class Measures {
 
   bool by_length() const {
     std::vector<std::uint64_t> lengths;
-    for (const Sample& sample : samples_) lengths.push_back(length_of(sample));
+    for (const Sample& sample : samples_) lengths.push_back(sample.item->bytes);
     return neighbours_follow(samples_, lengths);
   }
 
-  bool by_making() const {
+  bool by_making() {
     std::vector<std::uint64_t> inodes;
     model::Numbering<std::uint64_t> different;
     for (const Sample& sample : samples_) different.add(inodes.emplace_back(inode_of(sample)));
@@ -138,61 +138,33 @@ class Measures {
   }
 
  private:
-  struct Opened {
-    std::uint64_t inode = 0;
-    std::uint64_t bytes = 0;    // that were read
-    std::uint32_t samples = 0;  // of those here
-  };
-  using OpenedFiles = std::unordered_map<std::uint32_t, Opened>;  // by number
-
   std::optional<trace::payload::FileIo> read_of(const Sample& sample) const {
     if (!sample.item->exact) return std::nullopt;
     trace::Record record = job_.record({sample.stream->process, sample.item->place});
     if (trace::operation_of(record.call) != Operation::kRead) return std::nullopt;
     return trace::payload_of<trace::payload::FileIo>(record);
   }
-  // All that was read of its opening if that is one sample, else of the run of calls that it was read by; 0
-  // unknown.
-  std::uint64_t length_of(const Sample& sample) const {
+  std::uint64_t inode_of(const Sample& sample) {  // 0 unknown
     auto read = read_of(sample);
     if (!read) return 0;
-    const Opened* opened = opened_for(sample, read->file);
-    return opened && opened->samples == 1 ? opened->bytes : read->bytes;
+    const auto& known = inodes_in(sample.stream->process);
+    auto found = known.find(read->file);
+    return found == known.end() ? 0 : found->second;
   }
-  std::uint64_t inode_of(const Sample& sample) const {  // 0 unknown
-    auto read = read_of(sample);
-    const Opened* opened = read ? opened_for(sample, read->file) : nullptr;
-    return opened ? opened->inode : 0;
-  }
-  const Opened* opened_for(const Sample& sample, std::uint32_t file) const {
-    auto process = opened_.find(sample.stream->process);
-    if (process == opened_.end()) return nullptr;
-    auto found = process->second.find(file);
-    return found == process->second.end() ? nullptr : &found->second;
-  }
-  void find_opened() {
-    for (const Sample& sample : samples_)
-      if (auto read = read_of(sample)) ++opened_[sample.stream->process][read->file].samples;
-    for (auto& [process, files] : opened_)
-      model::for_each(
-          job_.processes[process].file, {Operation::kOpen, Operation::kRead},
-          [&known = files](model::EventPlace, const trace::Record& record) { add(record, known); });
-  }
-  static void add(const trace::Record& record, OpenedFiles& files) {
-    bool opens = trace::operation_of(record.call) == Operation::kOpen;
-    auto io = trace::payload_of<trace::payload::FileIo>(record);
-    auto open = trace::payload_of<trace::payload::FileOpen>(record);
-    auto file = files.find(opens ? open.file : io.file);
-    if (file == files.end()) return;
-    if (!opens)
-      file->second.bytes += io.bytes;
-    else if (!file->second.inode)
-      file->second.inode = open.inode;
+  const std::unordered_map<std::uint32_t, std::uint64_t>& inodes_in(std::uint32_t process) {
+    auto [found, fresh] = inodes_.try_emplace(process);
+    if (fresh)
+      model::for_each(job_.processes[process].file, {Operation::kOpen},
+                      [&, &known = found->second](model::EventPlace, const trace::Record& record) {
+                        auto open = trace::payload_of<trace::payload::FileOpen>(record);
+                        if (open.file) known.emplace(open.file, open.inode);
+                      });
+    return found->second;
   }
 
   const model::Job& job_;
   const std::vector<Sample>& samples_;
-  std::unordered_map<std::uint32_t, OpenedFiles> opened_;  // by process
+  std::unordered_map<std::uint32_t, std::unordered_map<std::uint32_t, std::uint64_t>> inodes_;
 };
 
 }  // namespace
