@@ -12,9 +12,11 @@ NamedFunction<int(sem_t*, int, unsigned)> real_init("sem_init");
 NamedFunction<int(sem_t*)> real_destroy("sem_destroy");
 NamedFunction<int(sem_t*)> real_close("sem_close");
 
+// Who waits for a semaphore of several processes works for one of them: a loader's worker before its first
+// sample.
 OpenRecord begin_shared_wait(const sem_t* semaphore) {
   if (inside_vendor_call()) return {};
-  return begin<Call::shared_sem_wait>(Weight::kFollows, identify(semaphore), Stack::kFirst);
+  return begin<Call::shared_sem_wait>(Weight::kOpens, identify(semaphore), Stack::kFirst);
 }
 
 void end_shared_wait(const OpenRecord& record, int result) {

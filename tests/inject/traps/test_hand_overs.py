@@ -296,4 +296,23 @@ def gil(run):
     assert len(hand_overs(trace, "work.0", "after")) > 0
 
 
+POOL = """
+import multiprocessing, pathlib
+sample = pathlib.Path("sample")
+sample.write_bytes(b"data")
+with multiprocessing.get_context("spawn").Pool(1) as pool:
+    pool.map(pathlib.Path.read_bytes, [sample])
+    pool.close()
+    pool.join()
+"""
+
+
+def spawned_worker(run):
+    """It waits for its queue's lock, and then only reads."""
+    guest, trace = run(["/usr/bin/python3", "-c", POOL])
+    assert guest.returncode == 0, guest.stderr
+    opened = [r for r in trace.calls("open", "open64") if r["path"].endswith("/sample")]
+    assert len({r.pid for r in opened}) == 2, opened
+
+
 test_trap, test_guard = guards.tests_of(globals())
