@@ -24,6 +24,15 @@ struct DigestedCopy {
   trace::OpenRecord digest;
 };
 
+// A number that the thread copies to the host and has to wait for.
+struct AwaitedValue {
+  const void* destination;
+  std::uint64_t source;
+  std::uint64_t stream;
+  std::uint64_t bytes;
+  std::uint64_t vendor_call;  // number of the copy among the thread's
+};
+
 struct ThreadState {
   trace::ThreadWriter writer;
   const OwnWork* own_work = nullptr;        // what the injector itself is at in this thread, see process.h
@@ -50,6 +59,7 @@ struct ThreadState {
   std::uint32_t releases = 0;       // that other threads may have taken
   trace::OpenRecord semaphores_awaited;  // by the latest call on semaphores of System V
   DigestedCopy digested = {};
+  AwaitedValue awaited_value = {};
   HeldMutex held[1u << kHeldMutexBits] = {};
 };
 

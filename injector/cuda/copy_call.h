@@ -3,6 +3,7 @@
 #pragma once
 #include "injector/cuda/copy_digests.h"
 #include "injector/cuda/recording.h"
+#include "injector/cuda/value_reads.h"
 
 namespace ddpscope::injector {
 
@@ -68,6 +69,17 @@ inline const void* offset(const void* symbol, size_t bytes) {
   return static_cast<const char*>(symbol) + bytes;
 }
 
+// What of the content is kept, once the copy has succeeded.
+template <Call call>
+void look_at(const OpenRecord& open, std::uint64_t key, const LinearCopy& copy) {
+  if (may_carry_input(copy.bytes, copy.kind)) return digest_copy(open, key, copy);
+  if (!may_be_value(copy.bytes, copy.kind)) return;
+  if constexpr (symbol_of<call>().find("Async") != std::string_view::npos)
+    await_value(open, copy);
+  else
+    read_value(open, key, copy);
+}
+
 template <Call call, class... Params, class... Args>
 cudaError_t copy(cudaError_t (*self)(Params...), const CopyArguments& a, Args... args) {
   PayloadOf<call> payload{
@@ -79,11 +91,10 @@ cudaError_t copy(cudaError_t (*self)(Params...), const CopyArguments& a, Args...
     fields.bytes += a.bytes;
     ++fields.count;
   };
-  auto digest = [&](const OpenRecord& open) {
-    if (!a.linear || !may_carry_input(a.bytes, a.kind)) return;
-    digest_copy(open, key, {a.destination, a.source, a.bytes, payload.stream, a.kind});
+  auto then = [&](const OpenRecord& open) {
+    if (a.linear) look_at<call>(open, key, {a.destination, a.source, a.bytes, payload.stream, a.kind});
   };
-  return folded<call>(self, key, payload, add, digest, args...);
+  return folded<call>(self, key, payload, add, then, args...);
 }
 
 }  // namespace ddpscope::injector

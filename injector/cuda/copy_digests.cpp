@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "injector/cuda/device.h"
+#include "injector/cuda/memory_type.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -15,38 +15,20 @@ constexpr std::uint64_t kBlocks = 64;        // of longer copies, the first and 
 constexpr std::uint64_t kBlockBytes = 128;
 constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;
 
-// Whether unregistered memory is an answer (CUDA 11) and not an error that stays behind for the guest.
-constexpr int kAnswersForAll = 11000;
-// cudaPointerAttributes has grown, and programs bring their own runtime.
-constexpr std::size_t kAttributesBytes = 256;
-static_assert(sizeof(cudaPointerAttributes) < kAttributesBytes);
-
-constinit NamedFunction<cudaError_t(void*, const void*)> get_attributes("cudaPointerGetAttributes");
-
 // Write-combined and device memory in the host's address space (cudaHostAllocWriteCombined,
 // cudaHostRegisterIoMemory): the host reads it at a hundredth of the speed.
 constexpr unsigned kSlowToRead = 0x04;
 static_assert(kSlowToRead == cudaHostAllocWriteCombined && kSlowToRead == cudaHostRegisterIoMemory);
 bool slow_memory = false;
 
-cudaMemoryType type_of(const void* address) {
-  auto* ask = get_attributes.get();
-  alignas(cudaPointerAttributes) unsigned char room[kAttributesBytes] = {};
-  if (!ask || ask(room, address) != cudaSuccess) return cudaMemoryTypeManaged;
-  cudaPointerAttributes attributes;
-  memcpy(&attributes, room, sizeof(attributes));
-  return attributes.type;
-}
-
 // Managed memory would move to the host if it was read there. Of memory that CUDA does not know the copy has
 // just shown that it can be read.
 bool comes_from_host(const LinearCopy& copy) {
-  if (runtime_version() < kAnswersForAll) return false;
-  cudaMemoryType source = type_of(reinterpret_cast<const void*>(copy.source));
+  cudaMemoryType source = memory_type(reinterpret_cast<const void*>(copy.source));
   bool slow = __atomic_load_n(&slow_memory, __ATOMIC_RELAXED);
   if (source != cudaMemoryTypeUnregistered && (source != cudaMemoryTypeHost || slow)) return false;
   if (copy.kind == cudaMemcpyHostToDevice) return true;
-  cudaMemoryType destination = type_of(copy.destination);
+  cudaMemoryType destination = memory_type(copy.destination);
   return destination != cudaMemoryTypeUnregistered && destination != cudaMemoryTypeHost;
 }
 

@@ -189,7 +189,7 @@ DDPSCOPE_EXPORT cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaG
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) {
-  return order<Call::cudaStreamSynchronize_ptsz>(&cudaStreamSynchronize_ptsz, {stream}, stream);
+  return await_stream<Call::cudaStreamSynchronize_ptsz>(&cudaStreamSynchronize_ptsz, stream, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) {

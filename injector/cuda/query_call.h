@@ -1,6 +1,7 @@
-// Streams and events: creation and polling.
+// Streams and events: creation, polling, and waiting for a stream.
 #pragma once
 #include "injector/cuda/recording.h"
+#include "injector/cuda/value_reads.h"
 
 namespace ddpscope::injector {
 
@@ -21,6 +22,17 @@ cudaError_t query(cudaError_t (*self)(Params...), const OrderArguments& argument
   OpenRecord open = begin_folded<call>(Weight::kOpens, key, payload);
   if (auto* fields = result_of<call>(open); fields && fields->count++ == 0) open.record->begin = begun;
   finish<PayloadOf<call>>(open, result);
+  return result;
+}
+
+template <Call call, class... Params, class... Args>
+cudaError_t await_stream(cudaError_t (*self)(Params...), cudaStream_t stream, Args... args) {
+  OpenRecord wait;
+  auto begin_call = [&] {
+    return wait = begin<call>(Weight::kOpens, order_payload<call>({stream}), Stack::kTaken);
+  };
+  cudaError_t result = recorded_as<call>(self, begin_call, kNothingToFill, args...);
+  if (wait && result == cudaSuccess) take_awaited_value(wait, stream_number<call>(stream));
   return result;
 }
 

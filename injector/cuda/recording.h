@@ -12,14 +12,17 @@ namespace ddpscope::injector {
 // What a hook returns when the CUDA runtime cannot be found behind us.
 constexpr cudaError_t kNoCuda = cudaErrorSharedObjectSymbolNotFound;
 
+template <Call call>
+constexpr std::string_view symbol_of() {
+  for (const trace::CallInfo& info : trace::kCalls)
+    if (info.call == call) return info.symbol;
+  return "";
+}
+
 // The symbols _ptsz and _ptds are for programs compiled with --default-stream per-thread.
 template <Call call>
 constexpr bool is_per_thread() {
-  for (const trace::CallInfo& info : trace::kCalls)
-    if (info.call == call)
-      return std::string_view(info.symbol).ends_with("_ptsz") ||
-             std::string_view(info.symbol).ends_with("_ptds");
-  return false;
+  return symbol_of<call>().ends_with("_ptsz") || symbol_of<call>().ends_with("_ptds");
 }
 
 // The stream as it is recorded: there, 0 is the calling thread's own.

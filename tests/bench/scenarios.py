@@ -40,6 +40,7 @@ SCENARIOS = [
     Scenario("copy of 4 KiB to the device", "≤ 2000", "copy-4K"),
     Scenario("copy of 32 KiB", "≤ 2000", "copy-32K"),
     Scenario("copy of 1 MiB", "≤ 2000", "copy-1M"),
+    Scenario("number copied to the host", "≤ 2000", "value"),
     Scenario("read of what is not recorded", "≤ 15", "read"),
     Scenario("write to what is not recorded", "≤ 15", "write"),
     Scenario("send through a socket", "", "send"),

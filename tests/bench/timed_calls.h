@@ -12,6 +12,8 @@ void time_collectives(std::uint64_t calls, std::uint64_t kinds);
 
 // A copy of so many bytes from the host to the device.
 void time_copies(std::uint64_t calls, std::uint64_t bytes);
+// A number copied to the host, and the wait for it: two calls.
+void time_values(std::uint64_t calls);
 
 // A byte read from, or written to, a device: never recorded.
 void time_reads(std::uint64_t calls);

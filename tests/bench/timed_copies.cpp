@@ -1,4 +1,4 @@
-// Copies to the device, whose content is digested.
+// Copies to the device, whose content is digested, and of numbers to the host.
 #include <random>
 #include <vector>
 
@@ -21,4 +21,18 @@ void time_copies(std::uint64_t calls, std::uint64_t bytes) {
   };
   measure(
       calls, [&](std::size_t i) { copy(&cudaMemcpyAsync, i); }, [&](std::size_t i) { copy(&bare_copy, i); });
+}
+
+// As PyTorch's .item() does it.
+void time_values(std::uint64_t calls) {
+  make_communicator();
+  double number = 0;
+  auto read = [&](auto* copy, auto* wait) {
+    copy(&number, reinterpret_cast<const void*>(0x7f0000000000), sizeof(number), cudaMemcpyDeviceToHost,
+         nullptr);
+    wait(nullptr);
+  };
+  measure(
+      calls, [&](std::size_t) { read(&cudaMemcpyAsync, &cudaStreamSynchronize); },
+      [&](std::size_t) { read(&bare_copy, &bare_wait); });
 }
