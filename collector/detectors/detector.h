@@ -62,6 +62,7 @@ void detect_repeated_epoch_order(const Facts& facts, findings::Outcome& outcome)
 void detect_uneven_steps(const Facts& facts, findings::Outcome& outcome);
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome);
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome);
+void detect_rank_divergence(const Facts& facts, findings::Outcome& outcome);
 void detect_shared_device(const Facts& facts, findings::Outcome& outcome);
 void detect_rank_mismatch(const Facts& facts, findings::Outcome& outcome);
 

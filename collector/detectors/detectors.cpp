@@ -19,6 +19,7 @@ constexpr Detector kDetectors[] = {
     {"uneven-steps", detect_uneven_steps},
     {"redundant-accumulation-sync", detect_redundant_accumulation_sync},
     {"missing-gradient-sync", detect_missing_gradient_sync},
+    {"rank-divergence", detect_rank_divergence},
     {"shared-device", detect_shared_device},
     {"rank-mismatch", detect_rank_mismatch},
 };

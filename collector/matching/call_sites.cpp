@@ -11,7 +11,9 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
   hash ^= hash >> 32;
 }
 
-std::vector<std::uint64_t> frames_of(const trace::TraceFile& file, std::uint32_t stack) {
+}  // namespace
+
+std::vector<std::uint64_t> hash_frames(const trace::TraceFile& file, std::uint32_t stack) {
   std::vector<std::uint64_t> frames;
   for (const trace::StackFrame& frame : file.stack(stack)) {
     std::uint64_t hash = std::hash<std::string_view>{}(file.string(frame.file));
@@ -23,13 +25,11 @@ std::vector<std::uint64_t> frames_of(const trace::TraceFile& file, std::uint32_t
   return frames;
 }
 
-}  // namespace
-
 std::uint32_t CallSites::number(std::uint32_t process, std::uint32_t stack) {
   if (stack == 0) return 0;
   auto [known, fresh] = known_[process].try_emplace(stack, 0);
   if (!fresh) return known->second;
-  std::vector<std::uint64_t> frames = frames_of(job_.processes[process].file, stack);
+  std::vector<std::uint64_t> frames = hash_frames(job_.processes[process].file, stack);
   if (frames.empty()) return 0;
   auto [place, is_new] = by_frames_.try_emplace(frames, count());
   if (is_new) frames_.push_back(std::move(frames));

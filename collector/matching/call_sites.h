@@ -10,6 +10,9 @@
 
 namespace ddpscope::matching {
 
+// Of a stack: a hash of each frame, innermost first; the same on all ranks.
+std::vector<std::uint64_t> hash_frames(const trace::TraceFile& file, std::uint32_t stack);
+
 class CallSites {
  public:
   explicit CallSites(const model::Job& job) : job_(job), known_(job.processes.size()) {}
