@@ -21,16 +21,17 @@ Evaluation::Evaluation(const Arguments& arguments, const std::filesystem::path& 
   }
 }
 
-double Evaluation::run(Model& model, BatchFeed& feed, cudaStream_t stream) {
+double Evaluation::run(Model& model, BatchFeed& feed, cudaStream_t stream, Part part) {
   check(cudaMemsetAsync(total_.data(), 0, total_.bytes(), stream));
   std::vector<Token> sample(tokens_per_sample_);
-  for (int64_t batch = 0; batch < batches_; ++batch) {
+  const int64_t first = batches_ * part.index / part.count, end = batches_ * (part.index + 1) / part.count;
+  for (int64_t batch = first; batch < end; ++batch) {
     auto next = feed.fill().begin();
     for (int64_t i = batch * batch_; i < (batch + 1) * batch_; ++i) {
       samples_.read(order_[i], sample);
       next = std::copy(sample.begin(), sample.end(), next);
     }
-    model.evaluate(feed.copy(), 1.0 / static_cast<double>(batches_), total_.data(), stream);
+    model.evaluate(feed.copy(), 1.0 / static_cast<double>(end - first), total_.data(), stream);
   }
   check(cudaStreamSynchronize(stream));
   double loss = 0;

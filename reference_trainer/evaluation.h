@@ -13,8 +13,12 @@ class Evaluation {
  public:
   Evaluation(const Arguments& arguments, const std::filesystem::path& folder, const Shard& validation);
 
+  // Of the batches, one of so many parts.
+  struct Part {
+    int64_t index, count;
+  };
   // The host waits. `feed` belongs to `stream`.
-  double run(Model& model, BatchFeed& feed, cudaStream_t stream);
+  double run(Model& model, BatchFeed& feed, cudaStream_t stream, Part part);
 
  private:
   // As many whole batches as that gives, at least one: the usual batch sizes see the same samples.

@@ -41,6 +41,9 @@ class Faults {
   bool hits(Fault fault, int rank, int64_t count) const { return hits(fault, rank) && count == at_; }
   bool hits(Twin twin, int rank, int64_t count) const { return on(twin) && rank == rank_ && count == at_; }
 
+  // Whether it goes on in another way from the count-th on.
+  bool has_begun(Twin twin, int64_t count) const { return on(twin) && count >= at_; }
+
   int rank() const { return rank_; }  // the faulty one
 
   // Keeps the caller busy for a while, as a slow file system does: what nothing orders then goes well by

@@ -16,6 +16,8 @@ class Optimizer {
   // Applies the gradients as step number `step` (from 1), then clears them.
   void step(int64_t step, cudaStream_t stream);
 
+  void scale_learning_rate(double factor) { learning_rate_ *= factor; }
+
   const DeviceBuffer<float>& first_moments() const { return first_moments_; }
   const DeviceBuffer<float>& second_moments() const { return second_moments_; }
 

@@ -216,7 +216,9 @@ void Training::report_epoch(int64_t epoch, double mean_loss) {
 
 void Training::evaluate() {
   group_.watchdog().at(fmt::format("the evaluation after step {}", step_));
-  const double loss = evaluation_->run(learners_.front().model, feed_, compute_.get());
+  Evaluation::Part part = {0, 1};
+  if (arguments_.faults.has_begun(Twin::kShardedEvaluation, step_)) part = {group_.rank(), group_.size()};
+  const double loss = evaluation_->run(learners_.front().model, feed_, compute_.get(), part);
   if (group_.rank() == 0) fmt::print("step {}: validation loss {:.9f}\n", step_, loss);
 }
 
@@ -248,6 +250,8 @@ void Training::strike_before_step() {
     throw std::runtime_error(fmt::format("cannot go on before step {}", next));
   }
   if (arguments_.faults.hits(Fault::kHungKilled, rank, next)) kill(getpid(), SIGKILL);
+  if (arguments_.faults.hits(Fault::kDivergenceOwnSchedule, rank, next))
+    for (Learner& learner : learners_) learner.optimizer.scale_learning_rate(0.1);
   if (arguments_.faults.hits(Twin::kSlowRank, rank, next))
     std::this_thread::sleep_for(std::chrono::seconds(2));
 }
