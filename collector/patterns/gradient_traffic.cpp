@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
+
+#include "collector/patterns/tcp_groups.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -145,87 +146,6 @@ std::vector<DataParallelGroup> groups_that_started_alike(const model::Job& job,
   return groups;
 }
 
-// Stores, barriers and heartbeats exchange tens of bytes at a time, gradients kilobytes.
-constexpr std::uint64_t kMoreThanMessages = 1024;
-constexpr std::uint64_t kMoreThanAMessage = 256;  // on the average of a run of calls
-
-// Of one process. TCP is told from the pipes and local sockets of loader workers by its addresses.
-class TcpTraffic {
- public:
-  TcpTraffic(const model::Job& job, std::uint32_t process) : job_(job), process_(process) {}
-
-  void see(model::EventPlace place, const trace::Record& record) {
-    const trace::CallInfo* info = trace::find_call(record.call);
-    if (!info) return;
-    if (info->payload == trace::PayloadKind::kConnection)
-      meet(trace::payload_of<trace::payload::Connection>(record));
-    bool sends = info->operation == trace::Operation::kStreamSend;
-    if (!sends && info->operation != trace::Operation::kStreamReceive) return;
-    auto io = trace::payload_of<trace::payload::StreamIo>(record);
-    auto socket = sockets_.find(io.inode);
-    if (socket == sockets_.end()) return;
-    std::uint64_t& bytes = sends ? socket->second.sent : socket->second.received;
-    bytes = std::max(bytes + io.bytes, io.offset + io.bytes);  // the ring may have lost what was before
-    if (io.bytes < kMoreThanMessages || io.bytes < kMoreThanAMessage * io.count) return;
-    socket->second.carries_more = true;
-    Transfer transfer{job_.begin_ns({process_, place}), job_.end_ns({process_, place}), io.bytes};
-    (sends ? traffic_.sent : traffic_.received).push_back(transfer);
-    if (!sends) return;
-    times_.push_back(transfer.at_ns);
-    times_.push_back(transfer.until_ns);
-  }
-  Traffic take_traffic() {
-    for (const auto& [inode, socket] : sockets_) {
-      if (!socket.carries_more) continue;
-      traffic_.bytes_sent += socket.sent;
-      traffic_.bytes_received += socket.received;
-    }
-    return std::move(traffic_);
-  }
-  std::vector<std::int64_t> times() && {
-    std::sort(times_.begin(), times_.end());
-    return std::move(times_);
-  }
-
- private:
-  void meet(const trace::payload::Connection& connection) {
-    const trace::TraceFile& file = job_.processes[process_].file;
-    for (std::string_view address : {file.string(connection.local), file.string(connection.peer)})
-      if (!address.empty() && !address.starts_with("unix:")) sockets_[connection.inode];
-  }
-
-  const model::Job& job_;
-  std::uint32_t process_;
-  struct Socket {
-    std::uint64_t sent = 0, received = 0;  // bytes
-    bool carries_more = false;             // than messages
-  };
-  std::unordered_map<std::uint64_t, Socket> sockets_;  // by inode
-  Traffic traffic_;
-  std::vector<std::int64_t> times_;
-};
-
-std::vector<DataParallelGroup> group_by_traffic(const model::Job& job) {
-  DataParallelGroup group;
-  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    const model::Process& process = job.processes[i];
-    if (process.role != model::Role::kRank) continue;
-    TcpTraffic traffic(job, i);
-    constexpr auto kTalking =
-        trace::OperationSet::range(trace::Operation::kSocket, trace::Operation::kStoreKey);
-    model::for_each_in_time(
-        process.file, kTalking,
-        [&](model::EventPlace place, const trace::Record& record) { traffic.see(place, record); });
-    Traffic own = traffic.take_traffic();
-    auto times = std::move(traffic).times();
-    if (times.size() < 2 * kLeastRounds) continue;
-    group.of_rank[process.rank] = {ReductionTimes(std::move(times)), 0};
-    group.traffic[process.rank] = std::move(own);
-  }
-  if (group.of_rank.size() < 2) return {};
-  return {std::move(group)};
-}
-
 }  // namespace
 
 std::size_t ReductionTimes::count_before(std::int64_t ns) const {
@@ -244,7 +164,7 @@ std::vector<std::int64_t> ReductionTimes::all() const {
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
                                                          const Collectives& collectives,
                                                          const model::Lazy<ReductionHabits>& habits) {
-  if (collectives.communicators.empty()) return group_by_traffic(job);
+  if (collectives.communicators.empty()) return find_tcp_groups(job);
   auto groups = groups_of_communicators(job, collectives);
   return groups.empty() ? groups_that_started_alike(job, collectives, habits.get()) : std::move(groups);
 }

@@ -56,8 +56,8 @@ struct DataParallelGroup {
 // With NCCL: the members of each communicator that carries gradients. Communicators that reduce during the
 // forward pass are left out: they carry activations, and their ranks are given the same samples on purpose
 // (tensor parallelism). If none carries any: ranks to which one model was handed out and that change it again
-// and again, each for itself (missing-gradient-sync). Without NCCL: all ranks that send more than messages of
-// a store or a heartbeat to others, over TCP (Gloo, MPI).
+// and again, each for itself (missing-gradient-sync). Without NCCL: ranks that exchange
+// more than messages of a store or a heartbeat over TCP (Gloo, MPI), by their connections (tcp_groups.h).
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,
                                                          const matching::Collectives& collectives,
                                                          const model::Lazy<ReductionHabits>& habits);

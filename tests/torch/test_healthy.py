@@ -1,7 +1,7 @@
 """Healthy PyTorch jobs run unchanged under ddpscope, and nothing is found in them."""
 import ddpscope
 import pytest
-from jobs import Job, make_clips, make_shards, make_tokens, run_twice
+from jobs import Job, expect_nothing_found, make_clips, make_shards, make_tokens, run_twice
 from ports import free_port
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -71,6 +71,13 @@ def test_ranks_that_share_a_model_share_its_samples(tmp_path, seed):
     job = Job("speech_split.py", ranks=ranks, arguments=["corpus", "--hidden", 16 * ranks, "--workers", rng.choice([0, 1, 2])])
     trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", 80, 400, seed))
     expect_silence(trace, ranks, [("unsharded-sampler", "copies of one model")])
+
+
+def test_ranks_that_share_a_model_beside_its_replicas(tmp_path, seed):
+    rng = ddpscope.draw(seed, "grid")
+    job = Job("grid_trainer.py", ranks=4, arguments=["corpus", "--workers", rng.choice([0, 1]), "--seed", rng.randrange(1000)])
+    trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", 96, 400, seed))
+    expect_nothing_found(trace, 4)
 
 
 def test_members_of_a_population_share_samples(tmp_path, seed):

@@ -1,7 +1,7 @@
 """A PyTorch job whose ranks train on the same clips, for want of a sampler: found by what loader workers read."""
 import ddpscope
 import pytest
-from jobs import SCRIPTS, Job, make_clips, run_twice
+from jobs import SCRIPTS, Job, make_clips, run_recorded, run_twice
 
 
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -34,3 +34,15 @@ def test_a_data_set_that_ignores_the_index(tmp_path, seed):
     assert any(f"voice_cloning.py:{line} Voices.__getitem__" in frame
                for rank in range(ranks) for frame in ddpscope.frames(finding, rank))
     assert finding["ranks"] == list(range(ranks))
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_replicas_beside_ranks_that_share_a_model(tmp_path, seed):
+    rng = ddpscope.draw(seed, "grid")
+    job = Job("grid_trainer.py", ranks=4, arguments=[tmp_path / "corpus", "--same", "--epochs", 1, "--workers", rng.choice([0, 1])])
+    make_clips(tmp_path / "corpus", 96, 400, seed)
+    finding = ddpscope.only_finding(run_recorded(job, tmp_path), "unsharded-sampler")
+    assert finding["ranks"] == [0, 1, 2, 3]
+    assert "ranks 0 and 2, and likewise ranks 1 and 3," in finding["title"]
+    line = ddpscope.line_of(SCRIPTS / "grid_trainer.py", 'with open(self.files[i], "rb")')
+    assert any(f"grid_trainer.py:{line} Clips.__getitem__" in frame for frame in ddpscope.frames(finding, 0))

@@ -1,0 +1,245 @@
+// Ends of connections first, then pairs of ends, then groups of pairs.
+#include "collector/patterns/tcp_groups.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace ddpscope::patterns {
+namespace {
+
+// Stores, barriers and heartbeats exchange tens of bytes at a time, gradients kilobytes.
+constexpr std::uint64_t kMoreThanMessages = 1024;
+constexpr std::uint64_t kMoreThanAMessage = 256;  // on the average of a run of calls
+constexpr std::size_t kLeastRounds = 3;
+constexpr double kAboutEqual = 1.5;  // what a model is handed out with comes on top of a few rounds
+constexpr double kLittle = 0.15;     // of what a group's connections carry
+
+// One end of a TCP connection, in a rank's own process, that carries more than messages.
+struct End {
+  std::int32_t rank;
+  std::uint32_t host;
+  std::string_view local, peer;
+  Traffic traffic;
+
+  std::uint64_t bytes() const { return traffic.bytes_sent + traffic.bytes_received; }
+  std::int64_t first_ns() const {
+    auto begin = [](const std::vector<Transfer>& all) { return all.empty() ? kNever : all.front().at_ns; };
+    return std::min(begin(traffic.sent), begin(traffic.received));
+  }
+  std::int64_t last_ns() const {
+    auto end = [](const std::vector<Transfer>& all) { return all.empty() ? 0 : all.back().until_ns; };
+    return std::max(end(traffic.sent), end(traffic.received));
+  }
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+};
+
+// Of one process. TCP is told from the pipes and local sockets of loader workers by its addresses.
+class TcpTraffic {
+ public:
+  TcpTraffic(const model::Job& job, std::uint32_t process) : job_(job), process_(process) {}
+
+  void see(model::EventPlace place, const trace::Record& record) {
+    const trace::CallInfo* info = trace::find_call(record.call);
+    if (!info) return;
+    if (info->payload == trace::PayloadKind::kConnection)
+      meet(trace::payload_of<trace::payload::Connection>(record));
+    bool sends = info->operation == trace::Operation::kStreamSend;
+    if (!sends && info->operation != trace::Operation::kStreamReceive) return;
+    auto io = trace::payload_of<trace::payload::StreamIo>(record);
+    auto socket = sockets_.find(io.inode);
+    if (socket == sockets_.end()) return;
+    Traffic& traffic = socket->second.traffic;
+    std::uint64_t& bytes = sends ? traffic.bytes_sent : traffic.bytes_received;
+    bytes = std::max(bytes + io.bytes, io.offset + io.bytes);  // the ring may have lost what was before
+    if (io.bytes < kMoreThanMessages || io.bytes < kMoreThanAMessage * io.count) return;
+    (sends ? traffic.sent : traffic.received)
+        .push_back({job_.begin_ns({process_, place}), job_.end_ns({process_, place}), io.bytes});
+  }
+
+  void take_ends(std::vector<End>& ends) {
+    for (auto& [inode, end] : sockets_)
+      if (!end.traffic.sent.empty() || !end.traffic.received.empty()) ends.push_back(std::move(end));
+  }
+
+ private:
+  void meet(const trace::payload::Connection& connection) {
+    const model::Process& process = job_.processes[process_];
+    std::string_view local = process.file.string(connection.local),
+                     peer = process.file.string(connection.peer);
+    auto is_tcp = [](std::string_view address) { return !address.empty() && !address.starts_with("unix:"); };
+    if (!is_tcp(local) && !is_tcp(peer)) return;
+    End& end =
+        sockets_.try_emplace(connection.inode, End{process.rank, process.host, {}, {}, {}}).first->second;
+    if (!local.empty()) end.local = local;
+    if (!peer.empty()) end.peer = peer;
+  }
+
+  const model::Job& job_;
+  std::uint32_t process_;
+  std::map<std::uint64_t, End> sockets_;  // by inode
+};
+
+std::vector<End> find_ends(const model::Job& job) {
+  std::vector<End> ends;
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    const model::Process& process = job.processes[i];
+    if (process.role != model::Role::kRank) continue;
+    TcpTraffic traffic(job, i);
+    constexpr auto kTalking =
+        trace::OperationSet::range(trace::Operation::kSocket, trace::Operation::kStoreKey);
+    model::for_each_in_time(
+        process.file, kTalking,
+        [&](model::EventPlace place, const trace::Record& record) { traffic.see(place, record); });
+    traffic.take_ends(ends);
+  }
+  return ends;
+}
+
+struct Link {
+  const End *a, *b;
+  bool busy = true;
+
+  std::uint64_t bytes() const { return std::max(a->bytes(), b->bytes()); }
+  std::int64_t first_ns() const { return std::min(a->first_ns(), b->first_ns()); }
+  std::int64_t last_ns() const { return std::max(a->last_ns(), b->last_ns()); }
+};
+
+// An address of the loopback device is one of a host.
+std::tuple<std::uint32_t, std::string_view, std::string_view> name_of(const End& end, bool seen_by_peer) {
+  bool loopback = end.local.starts_with("127.") || end.local.starts_with("::1");
+  std::uint32_t host = loopback ? end.host + 1 : 0;
+  return seen_by_peer ? std::tuple(host, end.peer, end.local) : std::tuple(host, end.local, end.peer);
+}
+
+std::vector<Link> find_links(const std::vector<End>& ends) {
+  std::map<std::tuple<std::uint32_t, std::string_view, std::string_view>, const End*> by_name;
+  for (const End& end : ends)
+    if (!end.local.empty() && !end.peer.empty()) by_name.emplace(name_of(end, false), &end);
+  std::vector<Link> links;
+  for (const auto& [name, end] : by_name) {
+    auto other = by_name.find(name_of(*end, true));
+    if (other != by_name.end() && end->rank < other->second->rank) links.push_back({end, other->second});
+  }
+  std::map<std::int32_t, std::pair<std::int64_t, std::int64_t>> of_rank;  // first, last
+  for (const Link& link : links)
+    for (const End* end : {link.a, link.b}) {
+      auto& span = of_rank.try_emplace(end->rank, link.first_ns(), link.last_ns()).first->second;
+      span = {std::min(span.first, link.first_ns()), std::max(span.second, link.last_ns())};
+    }
+  for (Link& link : links)
+    for (const End* end : {link.a, link.b}) {
+      const auto& [first, last] = of_rank.at(end->rank);
+      link.busy = link.busy && (link.last_ns() - link.first_ns()) * 2 >= last - first;
+    }
+  return links;
+}
+
+// Ranks that are connected by links of about equal amounts.
+struct Mesh {
+  std::set<std::int32_t> ranks;
+  std::vector<const Link*> links;
+  std::uint64_t bytes = 0;  // of the least busy of its links, before others are added
+
+  bool joins(const Link& link) const { return ranks.contains(link.a->rank) && ranks.contains(link.b->rank); }
+};
+
+void add_class(std::vector<const Link*> links, std::vector<Mesh>& meshes) {
+  while (!links.empty()) {
+    Mesh mesh{{links.front()->a->rank}, {}, links.front()->bytes()};
+    for (std::size_t before = 0; before != links.size();) {
+      before = links.size();
+      std::erase_if(links, [&](const Link* link) {
+        if (!mesh.ranks.contains(link->a->rank) && !mesh.ranks.contains(link->b->rank)) return false;
+        mesh.ranks.insert({link->a->rank, link->b->rank});
+        mesh.links.push_back(link);
+        mesh.bytes = std::min(mesh.bytes, link->bytes());
+        return true;
+      });
+    }
+    meshes.push_back(std::move(mesh));
+  }
+}
+
+std::vector<Mesh> find_meshes(const std::vector<Link>& links) {
+  std::vector<const Link*> sorted;
+  for (const Link& link : links) sorted.push_back(&link);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Link* a, const Link* b) { return a->bytes() > b->bytes(); });
+  std::vector<Mesh> meshes;
+  std::vector<const Link*> of_class, rest;
+  auto little = [&](const Link& link) {
+    return std::any_of(meshes.begin(), meshes.end(), [&](const Mesh& mesh) {
+      return mesh.joins(link) &&
+             static_cast<double>(link.bytes()) < kLittle * static_cast<double>(mesh.bytes);
+    });
+  };
+  for (const Link* link : sorted) {
+    bool next_class = !of_class.empty() && static_cast<double>(of_class.back()->bytes()) >
+                                               kAboutEqual * static_cast<double>(link->bytes());
+    if (next_class) add_class(std::exchange(of_class, {}), meshes);
+    (link->busy && !little(*link) ? of_class : rest).push_back(link);
+  }
+  add_class(std::move(of_class), meshes);
+  for (const Link* link : rest) {
+    auto mesh = std::find_if(meshes.begin(), meshes.end(), [&](const Mesh& one) { return one.joins(*link); });
+    if (mesh != meshes.end()) mesh->links.push_back(link);
+  }
+  return meshes;
+}
+
+void add(const std::vector<Transfer>& more, std::vector<Transfer>& all) {
+  std::size_t middle = all.size();
+  all.insert(all.end(), more.begin(), more.end());
+  std::inplace_merge(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(middle), all.end(),
+                     [](const Transfer& a, const Transfer& b) { return a.at_ns < b.at_ns; });
+}
+
+DataParallelGroup group_of(const std::vector<const End*>& ends) {
+  DataParallelGroup group;
+  for (const End* end : ends) {
+    Traffic& traffic = group.traffic[end->rank];
+    add(end->traffic.sent, traffic.sent);
+    add(end->traffic.received, traffic.received);
+    traffic.bytes_sent += end->traffic.bytes_sent;
+    traffic.bytes_received += end->traffic.bytes_received;
+  }
+  for (const auto& [rank, traffic] : group.traffic) {
+    std::vector<std::int64_t> times;
+    for (const Transfer& transfer : traffic.sent) {
+      times.push_back(transfer.at_ns);
+      times.push_back(transfer.until_ns);
+    }
+    std::sort(times.begin(), times.end());
+    if (times.size() >= 2 * kLeastRounds) group.of_rank[rank] = {ReductionTimes(std::move(times)), 0};
+  }
+  std::erase_if(group.traffic, [&](const auto& own) { return !group.of_rank.contains(own.first); });
+  return group;
+}
+
+}  // namespace
+
+std::vector<DataParallelGroup> find_tcp_groups(const model::Job& job) {
+  const std::vector<End> ends = find_ends(job);
+  const std::vector<Link> links = find_links(ends);
+  std::vector<DataParallelGroup> groups;
+  auto add_group = [&](const std::vector<const End*>& own) {
+    if (DataParallelGroup group = group_of(own); group.of_rank.size() > 1) groups.push_back(std::move(group));
+  };
+  std::vector<const End*> own;
+  for (const Mesh& mesh : find_meshes(links)) {
+    own.clear();
+    for (const Link* link : mesh.links) own.insert(own.end(), {link->a, link->b});
+    add_group(own);
+  }
+  if (!links.empty()) return groups;
+  for (const End& end : ends) own.push_back(&end);
+  add_group(own);
+  return groups;
+}
+
+}  // namespace ddpscope::patterns
