@@ -43,6 +43,7 @@ struct Transfer {
 struct Traffic {
   std::vector<Transfer> sent, received;              // in the order of time
   std::uint64_t bytes_sent = 0, bytes_received = 0;  // in all, messages too, on sockets that carry such
+  std::int64_t last_sent_ns = 0;                     // likewise: when something was sent last
 };
 
 struct DataParallelGroup {

@@ -50,8 +50,7 @@ bool fits(double bytes, const Exchanges& exchanges, double expected) {
          bytes <= expected * exchanges.most * (1 + kTolerance);
 }
 
-bool all_reduce_models_of(double bytes, std::size_t ranks, const std::vector<Exchanges>& all) {
-  double expected = bytes * 2 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+bool all_reduce(double expected, const std::vector<Exchanges>& all) {
   return std::all_of(all.begin(), all.end(), [&](const Exchanges& exchanges) {
     return exchanges.least >= kLeastRounds && fits(exchanges.sent, exchanges, expected) &&
            fits(exchanges.received, exchanges, expected);
@@ -88,10 +87,15 @@ Exchanges find_exchanges(const DataParallelGroup& group, std::int32_t rank,
   return sum;
 }
 
+double bytes_of_all_reduce(const DataParallelGroup& group) {
+  auto ranks = static_cast<double>(group.traffic.size());
+  return group.traffic.empty() ? 0 : bytes_of_model(group) * 2 * (ranks - 1) / ranks;
+}
+
 bool hold_replicas(const DataParallelGroup& group, const std::vector<Exchanges>& exchanges) {
   if (group.traffic.empty()) return true;
-  double model = bytes_of_model(group);
-  return model > 0 && all_reduce_models_of(model, group.traffic.size(), exchanges);
+  double expected = bytes_of_all_reduce(group);
+  return expected > 0 && all_reduce(expected, exchanges);
 }
 
 }  // namespace ddpscope::patterns

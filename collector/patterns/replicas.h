@@ -26,4 +26,7 @@ Exchanges find_exchanges(const DataParallelGroup& group, std::int32_t rank,
 // `exchanges`: of the ranks that are seen to train.
 bool hold_replicas(const DataParallelGroup& group, const std::vector<Exchanges>& exchanges);
 
+// What each rank sends and receives in an all-reduce of the model that was handed out; 0 if none was.
+double bytes_of_all_reduce(const DataParallelGroup& group);
+
 }  // namespace ddpscope::patterns

@@ -56,6 +56,7 @@ class TcpTraffic {
     Traffic& traffic = socket->second.traffic;
     std::uint64_t& bytes = sends ? traffic.bytes_sent : traffic.bytes_received;
     bytes = std::max(bytes + io.bytes, io.offset + io.bytes);  // the ring may have lost what was before
+    if (sends && io.bytes) traffic.last_sent_ns = job_.begin_ns({process_, place});
     if (io.bytes < kMoreThanMessages || io.bytes < kMoreThanAMessage * io.count) return;
     (sends ? traffic.sent : traffic.received)
         .push_back({job_.begin_ns({process_, place}), job_.end_ns({process_, place}), io.bytes});
@@ -207,6 +208,7 @@ DataParallelGroup group_of(const std::vector<const End*>& ends) {
     add(end->traffic.received, traffic.received);
     traffic.bytes_sent += end->traffic.bytes_sent;
     traffic.bytes_received += end->traffic.bytes_received;
+    traffic.last_sent_ns = std::max(traffic.last_sent_ns, end->traffic.last_sent_ns);
   }
   for (const auto& [rank, traffic] : group.traffic) {
     std::vector<std::int64_t> times;
