@@ -40,16 +40,29 @@ findings::Finding begin_finding(std::vector<std::int32_t> ranks, std::int64_t fi
   return finding;
 }
 
-void tell_early(const Facts& facts, const std::vector<EarlyHabit>& sharing, findings::Outcome& outcome) {
-  const EarlyHabit& example = sharing.front();
+// Data-parallel groups beside each other, each on its communicator, that go wrong at one place: one mistake.
+template <class Habit>
+struct Groups {
+  std::vector<std::vector<std::int32_t>> ranks;
+  const Habit* example = nullptr;
+
+  void add(const std::vector<Habit>& group) {
+    if (!example) example = &group.front();
+    std::vector<std::int32_t> own = numbers_of(group);
+    if (std::find(ranks.begin(), ranks.end(), own) == ranks.end()) ranks.push_back(std::move(own));
+  }
+};
+
+void tell_early(const Facts& facts, const Groups<EarlyHabit>& groups, findings::Outcome& outcome) {
+  const EarlyHabit& example = *groups.example;
   matching::CollectiveCall call = facts.collectives.calls[example.call];
-  findings::Finding finding = begin_finding(numbers_of(sharing), example.first_ns, example.last_ns);
+  findings::Finding finding = begin_finding(union_of(groups.ranks), example.first_ns, example.last_ns);
   finding.count = example.steps;
   if (example.optimizer.range) finding.confidence = findings::Confidence::kLikely;
   finding.title = fmt::format(
       "{} {} gradients{} before the last micro-batch of a step: what later ones add is "
       "each rank's own when the optimizer runs",
-      list_ranks(finding.ranks), verb(finding.ranks, "reduces", "reduce"), at(facts.places.of(call.event)));
+      subject_of(groups.ranks), verb(finding.ranks, "reduces", "reduce"), at(facts.places.of(call.event)));
   finding.advice =
       "Reduce with the last micro-batch of each step: switch synchronisation off for all but that one "
       "(no_sync(), require_backward_grad_sync, set_requires_gradient_sync).";
@@ -63,18 +76,17 @@ void tell_early(const Facts& facts, const std::vector<EarlyHabit>& sharing, find
   outcome.findings.push_back(std::move(finding));
 }
 
-void tell_unsynced(const Facts& facts, const std::vector<UnsynchronisedRank>& all,
-                   findings::Outcome& outcome) {
-  const UnsynchronisedRank& example = all.front();
+void tell_unsynced(const Facts& facts, const Groups<UnsynchronisedRank>& groups, findings::Outcome& outcome) {
+  const UnsynchronisedRank& example = *groups.example;
   matching::CollectiveCall call = facts.collectives.calls[example.what.broadcast];
-  findings::Finding finding = begin_finding(numbers_of(all), example.first_ns, example.last_ns);
+  findings::Finding finding = begin_finding(union_of(groups.ranks), example.first_ns, example.last_ns);
   finding.count = example.what.updates;
   if (example.what.updates < kManyUpdates || example.optimizer.range)
     finding.confidence = findings::Confidence::kLikely;
   finding.title = fmt::format(
       "{} {} no gradients: the optimizer runs {} times after the model was handed out{}, "
       "and each rank trains alone from there",
-      list_ranks(finding.ranks), verb(finding.ranks, "reduces", "reduce"), example.what.updates,
+      subject_of(groups.ranks), verb(finding.ranks, "reduces", "reduce"), example.what.updates,
       at(facts.places.of(call.event)));
   finding.advice =
       "Run forward through the wrapper (model(...), not model.module(...)), and wrap the model after its "
@@ -91,14 +103,22 @@ void tell_unsynced(const Facts& facts, const std::vector<UnsynchronisedRank>& al
 
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome) {
   const patterns::ReductionHabits& habits = facts.reduction_habits.get();
-  for (const auto& [communicator, sharing] : habits.early) tell_early(facts, sharing, outcome);
+  auto place = [&](std::uint32_t call) { return facts.places.whole(facts.collectives.calls[call].event); };
+  std::map<std::string, Groups<EarlyHabit>> early;
+  for (const auto& [communicator, group] : habits.early) {
+    // One rank alone shares its gradients with nobody.
+    if (facts.collectives.communicators[communicator].size > 1) early[place(group.front().call)].add(group);
+  }
+  for (const auto& [where, groups] : early) tell_early(facts, groups, outcome);
+  std::map<std::string, Groups<UnsynchronisedRank>> never;
   for (const patterns::UnsynchronisedGroup& group : habits.never) {
     if (const char* why = group.doubt())
       outcome.coverage.push_back(
           {"gradient reductions of " + list_ranks(numbers_of(group.ranks)), why, {kSlug}});
     else
-      tell_unsynced(facts, group.ranks, outcome);
+      never[place(group.ranks.front().what.broadcast)].add(group.ranks);
   }
+  for (const auto& [where, groups] : never) tell_unsynced(facts, groups, outcome);
 }
 
 }  // namespace ddpscope::detectors

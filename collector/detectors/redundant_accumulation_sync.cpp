@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "collector/detectors/accumulation_cost.h"
 #include "collector/detectors/detector.h"
@@ -43,18 +44,48 @@ void add_evidence(const Facts& facts, const RepeatedHabit& habit, const Repeated
   finding.evidence.push_back(evidence_of_update(facts.job, habit.rank.process, example.step->optimizer));
 }
 
-void tell(const Facts& facts, const patterns::RepeatingRanks& sharing, findings::Outcome& outcome) {
-  const RepeatedHabit& habit = sharing.first;
-  const RepeatedSet& example = habit.redundant[habit.redundant.size() / 2];
-  CollectiveCall first = facts.collectives.calls[number_of(habit, example.entries.front())];
+const RepeatedSet& example_of(const RepeatedHabit& habit) {
+  return habit.redundant[habit.redundant.size() / 2];
+}
+
+CollectiveCall first_call(const Facts& facts, const RepeatedHabit& habit) {
+  return facts.collectives.calls[number_of(habit, example_of(habit).entries.front())];
+}
+
+// Data-parallel groups beside each other, each on its communicator, that do the same: one mistake of the
+// program.
+struct Groups {
+  std::vector<std::vector<std::int32_t>> ranks;
+  const patterns::RepeatingRanks* first = nullptr;
+};
+
+std::map<std::string, Groups> groups_of(const Facts& facts, const patterns::ReductionHabits& habits) {
+  std::map<std::string, Groups> groups;
+  for (const auto& [communicator, sharing] : habits.repeated) {
+    // One rank alone sends nothing.
+    if (facts.collectives.communicators[communicator].size == 1) continue;
+    const RepeatedSet& example = example_of(sharing.first);
+    Groups& same = groups[fmt::format("{} {} {}", example.times, example.set_size,
+                                      facts.places.whole(first_call(facts, sharing.first).event))];
+    if (!same.first) same.first = &sharing;
+    if (std::find(same.ranks.begin(), same.ranks.end(), sharing.ranks) == same.ranks.end())
+      same.ranks.push_back(sharing.ranks);
+  }
+  return groups;
+}
+
+void tell(const Facts& facts, const Groups& groups, findings::Outcome& outcome) {
+  const RepeatedHabit& habit = groups.first->first;
+  const RepeatedSet& example = example_of(habit);
+  CollectiveCall first = first_call(facts, habit);
   bool sharded = first.signature.operation == Operation::kReduceScatter;
   findings::Finding finding;
   finding.slug = kSlug;
   if (!example.inputs || example.step->optimizer.range) finding.confidence = findings::Confidence::kLikely;
   finding.severity = sharded ? findings::Severity::kInfo : findings::Severity::kWarning;
-  finding.ranks = sharing.ranks;
+  finding.ranks = union_of(groups.ranks);
   finding.title = fmt::format("{} {} all gradients {} times per optimizer step where once is enough{}",
-                              list_ranks(finding.ranks), verb(finding.ranks, "reduces", "reduce"),
+                              subject_of(groups.ranks), verb(finding.ranks, "reduces", "reduce"),
                               example.times, at(facts.places.of(first.event)));
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < example.set_size; ++i)
@@ -68,7 +99,7 @@ void tell(const Facts& facts, const patterns::RepeatingRanks& sharing, findings:
                            : "Let gradients add up locally and reduce them with the last micro-batch only: "
                              "wrap forward and backward of the others "
                              "in DistributedDataParallel.no_sync(), or set require_backward_grad_sync.";
-  finding.count = std::max(finding.count, sharing.most_steps);
+  finding.count = std::max(finding.count, groups.first->most_steps);
   finding.first_ns = habit.redundant.front().step->begin_ns;
   finding.last_ns = habit.redundant.back().step->end_ns;
   finding.place = {finding.ranks, finding.first_ns, finding.last_ns};
@@ -81,7 +112,7 @@ void tell(const Facts& facts, const patterns::RepeatingRanks& sharing, findings:
 
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome) {
   const patterns::ReductionHabits& habits = facts.reduction_habits.get();
-  for (const auto& [communicator, sharing] : habits.repeated) tell(facts, sharing, outcome);
+  for (const auto& [what, groups] : groups_of(facts, habits)) tell(facts, groups, outcome);
   for (const auto& [doubt, ranks] : habits.doubts)
     outcome.coverage.push_back({"gradient accumulation of " + list_ranks(ranks), doubt, {kSlug}});
   if (habits.reduced && !habits.optimized)

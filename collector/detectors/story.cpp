@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "collector/files/read_items.h"
 #include "collector/ordering/explanation.h"
@@ -108,6 +109,16 @@ std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets, std::s
   if (sets.size() > kMaxTold)
     text += fmt::format("{} and {} more such sets", between.front(), sets.size() - kMaxTold);
   return text;
+}
+
+std::string subject_of(const std::vector<std::vector<std::int32_t>>& sets) {
+  return list_sets(sets) + (sets.size() > 1 ? "," : "");
+}
+
+std::vector<std::int32_t> union_of(const std::vector<std::vector<std::int32_t>>& sets) {
+  std::set<std::int32_t> all;
+  for (const std::vector<std::int32_t>& ranks : sets) all.insert(ranks.begin(), ranks.end());
+  return {all.begin(), all.end()};
 }
 
 const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many) {

@@ -41,6 +41,10 @@ std::string list_ranks(const std::vector<std::int32_t>& ranks);      // "rank 1"
 // "ranks 0 and 2, and likewise ranks 1 and 3"; the first four sets.
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets,
                       std::string_view between = ", and likewise ");
+// Of a sentence about all of them: as above, with the comma that two or more sets want behind them.
+std::string subject_of(const std::vector<std::vector<std::int32_t>>& sets);
+std::vector<std::int32_t> union_of(
+    const std::vector<std::vector<std::int32_t>>& sets);  // ascending, each once
 const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many);
 std::string at(const std::string& code_place);  // " at FILE:LINE FUNCTION", or nothing
 std::string seconds(std::int64_t ns);           // "1.250 s"

@@ -35,7 +35,7 @@ using RankSets = std::vector<std::set<std::int32_t>>;  // each: ranks that share
 std::string list_all(const RankSets& sets) {
   std::vector<std::vector<std::int32_t>> all;
   for (const auto& set : sets) all.emplace_back(set.begin(), set.end());
-  return list_sets(all) + (sets.size() > 1 ? "," : "");
+  return subject_of(all);
 }
 
 // Of what these ranks do, how much another one does too: a set needs to go through its samples once.
