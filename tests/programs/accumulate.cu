@@ -1,0 +1,91 @@
+// A perceptron of three layers, data-parallel; gradients of several micro-batches add up before an update.
+//
+// usage: accumulate IDFILE STEPS MICRO_BATCHES last|every|first|never|local
+//   which micro-batches of a step are reduced; local: none, the weights are averaged every four steps
+#include <vector>
+
+#include "layers.h"
+
+__global__ void sgd_update(float* w, const float* dw, int n, float rate) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) w[i] -= rate * dw[i];
+}
+
+struct Trainer {
+  Ranks ranks;
+  cudaStream_t compute, communication;
+  cudaEvent_t ready;
+  std::vector<Layer> layers;
+  Batch batch;
+  float* loss = device_floats(1);
+
+  Trainer(const char* id_file) : ranks(id_file), batch(256, 1 + ranks.rank) {
+    CUDA(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
+    CUDA(cudaStreamCreateWithFlags(&communication, cudaStreamNonBlocking));
+    CUDA(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
+    layers = {Layer(256, 512), Layer(512, 128), Layer(128, 16)};
+  }
+
+  void share_weights() {
+    for (Layer& layer : layers) {
+      float* w = layer.weights;
+      NCCL(ncclBroadcast(w, w, layer.count(), ncclFloat, 0, ranks.all, communication));
+    }
+    CUDA(cudaStreamSynchronize(communication));
+  }
+
+  void reduce(const Layer& layer) {
+    CUDA(cudaEventRecord(ready, compute));
+    CUDA(cudaStreamWaitEvent(communication, ready, 0));
+    NCCL(ncclAllReduce(layer.gradients, layer.gradients, layer.count(), ncclFloat, ncclAvg, ranks.all,
+                       communication));
+  }
+
+  void micro_batch(bool reduces) {
+    const float* x = batch.next(compute);
+    for (Layer& layer : layers) x = layer.forward(x, compute);
+    Layer& top = layers.back();
+    loss_forward_backward<<<blocks(kBatch * top.outputs), kThreads, 0, compute>>>(top.y, top.dy, loss,
+                                                                                  top.outputs);
+    const float* dy = top.dy;
+    for (size_t i = layers.size(); i-- > 0;) {
+      dy = layers[i].backward(i ? layers[i - 1].y : batch.data, dy, compute);
+      if (reduces) reduce(layers[i]);
+    }
+  }
+
+  void update() {
+    CUDA(cudaEventRecord(ready, communication));
+    CUDA(cudaStreamWaitEvent(compute, ready, 0));
+    for (Layer& layer : layers) {
+      sgd_update<<<blocks(layer.count()), kThreads, 0, compute>>>(layer.weights, layer.gradients,
+                                                                  layer.count(), 0.01f);
+      CUDA(cudaMemsetAsync(layer.gradients, 0, layer.bytes(), compute));
+    }
+  }
+
+  void average_weights() {
+    CUDA(cudaStreamSynchronize(compute));
+    for (Layer& layer : layers)
+      NCCL(ncclAllReduce(layer.weights, layer.weights, layer.count(), ncclFloat, ncclAvg, ranks.all,
+                         communication));
+    CUDA(cudaStreamSynchronize(communication));
+  }
+};
+
+int main(int argc, char** argv) {
+  if (argc < 5) return 2;
+  Trainer trainer(argv[1]);
+  int steps = atoi(argv[2]), micro_batches = atoi(argv[3]);
+  std::string when = argv[4];
+  trainer.share_weights();
+  for (int step = 1; step <= steps; step++) {
+    for (int i = 0; i < micro_batches; i++)
+      trainer.micro_batch(when == "every" || (when == "first" && i == 0) ||
+                          (when == "last" && i == micro_batches - 1));
+    trainer.update();
+    printf("step %d: loss %f\n", step, read_loss(trainer.loss, trainer.compute));
+    if (when == "local" && step % 4 == 0) trainer.average_weights();
+  }
+  return 0;
+}
