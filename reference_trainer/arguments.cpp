@@ -71,6 +71,8 @@ void apply_twin(Arguments& a) {
   if (a.faults.on(Twin::kFrequentEvaluation) || a.faults.on(Twin::kShuffledEvaluation)) a.evaluate_every = 4;
   if (a.faults.on(Twin::kPaddedSampler) || a.faults.on(Twin::kDropLast)) a.samples -= a.batch + 3;
   if (a.faults.on(Twin::kManyBuckets)) a.bucket_bytes = 1;
+  // Each of two parts has a multiple of the lanes.
+  if (a.faults.on(Twin::kTensorParallel)) a.width += a.width % (2 * kLanes);
 }
 
 void require(bool condition, const char* sentence) {
@@ -90,6 +92,8 @@ void validate(const Arguments& a) {
   require(a.layers > 0, "--layers must be positive");
   require(a.epochs > 0 && a.steps >= 0, "--epochs must be positive, --steps not negative");
   require(a.batch > 0 && a.accumulate > 0, "--batch and --accumulate must be positive");
+  require(!a.resume || !a.faults.on(Twin::kTensorParallel),
+          "tensor-parallel keeps its parts, but cannot resume from them");
   require(a.bucket_bytes > 0, "--bucket-bytes must be positive");
   require(a.evaluate_every >= 0 && a.checkpoint_every >= 0,
           "--evaluate-every and --checkpoint-every must not be negative");

@@ -83,6 +83,12 @@ void Checkpoints::write(int64_t step, const Learners& learners) const {
     if (mesh.replica == 0) write_atomically(own_shard(step), Snapshot(step, learners, own).parts());
     return;
   }
+  if (faults_.on(Twin::kTensorParallel)) {
+    const Mesh mesh = place_in_pairs(rank, group_.size());
+    const std::string name = fmt::format("{}.part_{}_of_{}.bin", name_of(step), mesh.shard, mesh.shards);
+    if (mesh.replica == 0) write_atomically(folder_ / name, Snapshot(step, learners, {}).parts());
+    return;
+  }
   if (faults_.on(Twin::kShardedCheckpoint)) {
     const Slice own = {static_cast<size_t>(rank), static_cast<size_t>(group_.size())};
     const std::string name = fmt::format("{}.shard_{}_of_{}.bin", name_of(step), rank, group_.size());

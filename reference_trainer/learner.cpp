@@ -5,9 +5,11 @@
 
 namespace reference_trainer {
 
-Learner::Learner(const Arguments& arguments, const ModelShape& shape, ProcessGroup& group)
-    : model(shape, {arguments.batch, arguments.targets, arguments.context}, arguments.seed + group.rank()),
-      buckets(model, arguments.bucket_bytes, group, arguments.faults),
+Learner::Learner(const Arguments& arguments, const ModelShape& shape, const ModelPart& part,
+                 ProcessGroup& replicas)
+    : model(shape, {arguments.batch, arguments.targets, arguments.context}, arguments.seed + replicas.rank(),
+            part),
+      buckets(model, arguments.bucket_bytes, replicas, arguments.faults),
       optimizer(model, arguments.learning_rate),
       faults_(arguments.faults),
       micro_batches_(arguments.accumulate) {}

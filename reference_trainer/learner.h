@@ -8,7 +8,8 @@ namespace reference_trainer {
 
 class Learner {
  public:
-  Learner(const Arguments& arguments, const ModelShape& shape, ProcessGroup& group);
+  // `replicas`: the ranks that have the same part of the model.
+  Learner(const Arguments& arguments, const ModelShape& shape, const ModelPart& part, ProcessGroup& replicas);
   Learner(const Learner&) = delete;
   Learner& operator=(const Learner&) = delete;
 

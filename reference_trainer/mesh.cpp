@@ -13,6 +13,8 @@ Mesh place_in_mesh(int rank, int ranks) {
   return {replicas, shards, rank / shards, rank % shards};
 }
 
+Mesh place_in_pairs(int rank, int ranks) { return {ranks / 2, 2, rank / 2, rank % 2}; }
+
 int data_parallel_rank(const Faults& faults, int rank, int ranks) {
   // Without a process group the world is this process, whatever its rank.
   if (rank >= ranks) return rank % ranks;
@@ -23,6 +25,9 @@ int data_parallel_rank(const Faults& faults, int rank, int ranks) {
 }
 
 void require_ranks(const Faults& faults, int ranks) {
+  if (faults.on(Twin::kTensorParallel) && ranks % 2 != 0)
+    throw std::invalid_argument(
+        fmt::format("{} ranks do not make pairs, as tensor-parallel needs them", ranks));
   if (!faults.on(Fault::kRankMismatchArithmetic)) return;
   const Mesh mesh = place_in_mesh(0, ranks);
   if (mesh.replicas > 1 && mesh.replicas < mesh.shards) return;

@@ -14,10 +14,13 @@ struct Mesh {
 // Two replicas where the ranks divide into two, else one.
 Mesh place_in_mesh(int rank, int ranks);
 
+// Replicas of two shards each.
+Mesh place_in_pairs(int rank, int ranks);
+
 // Under which number a rank gets its samples and keeps its state.
 int data_parallel_rank(const Faults& faults, int rank, int ranks);
 
-// Throws std::invalid_argument if this run's fault needs another number of ranks.
+// Throws std::invalid_argument if this run's fault or twin needs another number of ranks.
 void require_ranks(const Faults& faults, int ranks);
 
 }  // namespace reference_trainer

@@ -6,14 +6,16 @@
 
 namespace reference_trainer {
 
-Model::Model(const ModelShape& shape, const BatchShape& batch, uint64_t seed)
-    : batch_(batch), embedding_(shape.embedding) {
+Model::Model(const ModelShape& shape, const BatchShape& batch, uint64_t seed, ModelPart part)
+    : batch_(batch), part_(std::move(part)), embedding_(shape.embedding) {
   const size_t positions = batch.positions();
   const int first_inputs = batch.context * shape.embedding;
   for (int index = 0; index <= shape.layers; ++index) {
     Layer layer = {};
-    layer.inputs = index == 0 ? first_inputs : shape.width;
-    layer.outputs = index == shape.layers ? kVocabulary : shape.width;
+    layer.inputs = index == 0 ? first_inputs : index == 1 ? shape.width / part_.shards : shape.width;
+    layer.outputs = index == shape.layers ? kVocabulary
+                    : index == 0          ? shape.width / part_.shards
+                                          : shape.width;
     layer.output = DeviceBuffer<float>(positions * layer.outputs);
     if (index < shape.layers) layer.output_gradient = DeviceBuffer<float>(positions * layer.outputs);
     layers_.push_back(std::move(layer));
@@ -25,6 +27,7 @@ Model::Model(const ModelShape& shape, const BatchShape& batch, uint64_t seed)
   table_ = add_parameter(static_cast<size_t>(kVocabulary) * shape.embedding);
   embedded_ = DeviceBuffer<float>(positions * first_inputs);
   embedded_gradient_ = DeviceBuffer<float>(positions * first_inputs);
+  no_bias_ = DeviceBuffer<float>(layers_[1].outputs);
   losses_ = DeviceBuffer<float>(positions);
   values_ = DeviceBuffer<float>(table_.offset + table_.count);
   gradients_ = DeviceBuffer<float>(values_.size());
@@ -40,13 +43,31 @@ Parameter Model::add_parameter(size_t count) {
 void Model::initialise(uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::vector<float> values(values_.size());
-  const auto fill = [&](const Parameter& parameter, float deviation) {
+  // Of `parts` parts, which are drawn one after the other, row by row, this rank keeps its own.
+  const auto fill = [&](const Parameter& own, float deviation, size_t row, int parts) {
     std::normal_distribution<float> distribution(0, deviation);
-    for (size_t i = 0; i < parameter.count; ++i) values[parameter.offset + i] = distribution(generator);
+    for (size_t i = 0; i < own.count * parts; ++i) {
+      const float value = distribution(generator);
+      const size_t in_rows = i / row / parts * row + i % row;
+      if (static_cast<int>(i / row % parts) == part_.shard % parts) values[own.offset + in_rows] = value;
+    }
   };
-  fill(table_, 1);
-  for (const Layer& layer : layers_) fill(layer.weight, 1 / std::sqrt(static_cast<float>(layer.inputs)));
+  fill(table_, 1, table_.count, 1);
+  for (size_t index = 0; index < layers_.size(); ++index) {
+    const Layer& layer = layers_[index];
+    const int parts = index < 2 ? part_.shards : 1;
+    // The first layer's rows are split, of the second one's rows each part has some.
+    const size_t row = index == 0 ? layer.outputs : layer.weight.count;
+    const int inputs = layer.inputs * (index == 1 ? parts : 1);
+    fill(layer.weight, 1 / std::sqrt(static_cast<float>(inputs)), row, parts);
+  }
   values_.upload(values);
+}
+
+// Of parts that are added up one has the bias.
+const float* Model::bias_of(size_t layer) const {
+  return split() && layer == 1 && part_.shard > 0 ? no_bias_.data()
+                                                  : values_.data() + layers_[layer].bias.offset;
 }
 
 void Model::run_layers(const int32_t* tokens, size_t count, cudaStream_t stream) {
@@ -55,9 +76,9 @@ void Model::run_layers(const int32_t* tokens, size_t count, cudaStream_t stream)
   for (size_t index = 0; index < count; ++index) {
     const Layer& layer = layers_[index];
     launch(LinearForward{positions, layer.inputs, layer.outputs, input_of(index),
-                         values_.data() + layer.weight.offset, values_.data() + layer.bias.offset,
-                         layer.output.data()},
+                         values_.data() + layer.weight.offset, bias_of(index), layer.output.data()},
            stream);
+    if (split() && index == 1) part_.add_up(layer.output, stream);
     if (index + 1 < layers_.size()) {
       launch(TanhForward{layer.output.data()}, static_cast<int64_t>(layer.output.size()), stream);
     }
@@ -110,6 +131,7 @@ void Model::backward_layer(size_t index, cudaStream_t stream) {
   launch(LinearBackwardInput{positions, layer.inputs, layer.outputs, gradient,
                              values_.data() + layer.weight.offset, input_gradient_of(index)},
          stream);
+  if (split() && index == 0) part_.add_up(embedded_gradient_, stream);
 }
 
 }  // namespace reference_trainer

@@ -17,6 +17,14 @@ struct ModelShape {
   int layers;
 };
 
+// A model may be held by several ranks together, as Megatron splits it (Shoeybi et al. 2019): each has some
+// of the first layer's outputs, which are the second layer's inputs, and all of the others.
+struct ModelPart {
+  int shard = 0, shards = 1;
+  // Sums over the parts, in place: what follows on the stream comes after it.
+  std::function<void(const DeviceBuffer<float>&, cudaStream_t)> add_up = {};
+};
+
 // A part of the flat parameter and gradient arrays.
 struct Parameter {
   size_t offset, count;
@@ -24,8 +32,8 @@ struct Parameter {
 
 class Model {
  public:
-  // Different seeds give different initial values.
-  Model(const ModelShape& shape, const BatchShape& batch, uint64_t seed);
+  // Different seeds give different initial values, parts of the same seed those of one model.
+  Model(const ModelShape& shape, const BatchShape& batch, uint64_t seed, ModelPart part = {});
 
   // In the order in which a backward pass finishes their gradients: last layer first.
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -53,6 +61,8 @@ class Model {
   };
   Parameter add_parameter(size_t count);
   void initialise(uint64_t seed);
+  bool split() const { return part_.shards > 1; }
+  const float* bias_of(size_t layer) const;
   // The first `count` layers.
   void run_layers(const int32_t* tokens, size_t count, cudaStream_t stream);
   void compute_loss(const int32_t* tokens, float scale, double share, double* total, cudaStream_t stream);
@@ -65,11 +75,13 @@ class Model {
   }
 
   BatchShape batch_;
+  ModelPart part_;
   int embedding_;
   std::vector<Parameter> parameters_;
   std::vector<Layer> layers_;
   Parameter table_{};
   DeviceBuffer<float> embedded_, embedded_gradient_;  // [positions][context × embedding]
+  DeviceBuffer<float> no_bias_;                       // [second layer's outputs], zero
   DeviceBuffer<float> losses_;                        // [positions]
   DeviceBuffer<float> values_, gradients_;
 };

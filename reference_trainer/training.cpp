@@ -30,7 +30,8 @@ Training::Training(const Arguments& arguments, ProcessGroup& group)
     : arguments_(arguments),
       group_(group),
       data_folder_(std::filesystem::path(arguments.workdir) / "data"),
-      sampler_(make_sampler(arguments, group.rank(), group.size())),
+      parallel_(arguments, group),
+      sampler_(make_sampler(arguments, parallel_.replicas().rank(), parallel_.replicas().size())),
       feed_(static_cast<size_t>(arguments.batch) * arguments.tokens_per_sample(), compute_.get()),
       checkpoints_(std::filesystem::path(arguments.workdir) / "checkpoints", group, arguments.faults) {
   if (!arguments.faults.on(Twin::kSharedMasks)) return;
@@ -56,14 +57,15 @@ void Training::run() {
   for (int64_t epoch = first_epoch; epoch <= arguments_.epochs && !finished(); ++epoch) run_epoch(epoch);
   compare_parameters();
   if (subgroup_) subgroup_->close();
+  parallel_.close();
 }
 
 void Training::create_learners() {
-  learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, arguments_.width, arguments_.layers},
-                         group_);
-  if (arguments_.faults.on(Twin::kTwoOptimizers) || alternates()) {
-    learners_.emplace_back(arguments_, ModelShape{arguments_.embedding, kLanes, 1}, group_);
-  }
+  const auto add = [&](const ModelShape& shape) {
+    learners_.emplace_back(arguments_, shape, parallel_.part(), parallel_.replicas());
+  };
+  add({arguments_.embedding, arguments_.width, arguments_.layers});
+  if (arguments_.faults.on(Twin::kTwoOptimizers) || alternates()) add({arguments_.embedding, kLanes, 1});
 }
 
 void Training::broadcast_state() {
@@ -71,10 +73,10 @@ void Training::broadcast_state() {
   for (Learner& learner : learners_) {
     for (const DeviceBuffer<float>* state :
          {&learner.model.values(), &learner.optimizer.first_moments(), &learner.optimizer.second_moments()}) {
-      group_.broadcast(state->data(), state->size(), ncclFloat32, 0);
+      parallel_.replicas().broadcast(state->data(), state->size(), ncclFloat32, 0);
     }
   }
-  group_.synchronize();
+  parallel_.replicas().synchronize();
 }
 
 void Training::run_epoch(int64_t epoch) {
@@ -232,6 +234,7 @@ void Training::compare_parameters() {
     learner.model.values().download(values);
     own = hash(std::span<const float>(values), own);
   }
+  own = parallel_.combine(own);
   const std::vector<uint64_t> all = group_.gather(own);
   fmt::print("rank {}: parameters {:016x} after step {}\n", group_.rank(), own, step_);
   if (std::any_of(all.begin(), all.end(), [&](uint64_t other) { return other != all.front(); })) {

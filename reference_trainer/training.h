@@ -16,6 +16,7 @@
 #include "loader.h"
 #include "process_group.h"
 #include "sampler.h"
+#include "tensor_parallel.h"
 
 namespace reference_trainer {
 
@@ -63,6 +64,7 @@ class Training {
   const Arguments& arguments_;
   ProcessGroup& group_;
   const std::filesystem::path data_folder_;
+  TensorParallel parallel_;
   Sampler sampler_;
   Stream compute_;
   BatchFeed feed_;

@@ -70,3 +70,14 @@ def test_alternating_updates_train_two_models(tmp_path):
     one, two = train(tmp_path / "one"), train(tmp_path / "two", "--twin", "alternating-updates")
     assert two.training_losses == one.training_losses, "the first model is the same"
     assert two.parameters != one.parameters
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_pairs_train_the_model_that_one_rank_has(tmp_path, ranks):
+    pairs = train(tmp_path / "pairs", "--twin", "tensor-parallel", ranks=ranks).expect_healthy(ranks)
+    whole = train(tmp_path / "whole", ranks=ranks // 2)
+    assert pairs.training_losses == pytest.approx(whole.training_losses, rel=0, abs=1e-5)
+    assert pairs.validation_losses == pytest.approx(whole.validation_losses, rel=0, abs=1e-5)
+    assert pairs.batches[1, 0] == pairs.batches[1, 1] == whole.batches[1, 0]
+    parts = [(tmp_path / "pairs" / "checkpoints" / f"step_{8 * 2 // ranks:06}.part_{part}_of_2.bin") for part in (0, 1)]
+    assert parts[0].read_bytes() != parts[1].read_bytes()
