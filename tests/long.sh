@@ -52,6 +52,13 @@ part_torch2() {
     $python -m pytest -q -rsx -p no:cacheprovider tests/torch
 }
 
+# Every way to keep samples, with every way to start workers and every sampler; CI draws some of them.
+part_samples() {
+  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  DDPSCOPE_PAIRS=all DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python PYTHONDONTWRITEBYTECODE=1 \
+    /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/torch/test_kept_clips.py
+}
+
 part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
 part_fuzz() { bash tests/fuzz.sh "$fuzz_seconds"; }

@@ -57,13 +57,14 @@ def run_twice(job, folder, make_data=lambda folder: None):
     return trace
 
 
-def run_recorded(job, folder, code=0):
+def run_recorded(job, folder, code=0, make_data=lambda folder: None):
     """Runs the job recorded only, for what has nothing to do with how the preload meets it; returns the trace.
 
     code: None: however it ends.
     """
     cwd = folder / "recorded"
     cwd.mkdir()
+    make_data(cwd)
     done = ddpscope.record(job.command(), folder / "trace", cwd)
     assert code is None or done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     assert code != 0 or "loss" in done.stdout, "the job printed no loss"
