@@ -31,9 +31,7 @@ class Passes {
     Reading& last = last_[sample];
     bool again = last.item && in_another_pass(last.item->at_ns, item.at_ns);
     if (again) take(stream, item, last);
-    ++reads_;
-    bool first_in_pass = again || !last.item;
-    last = {&item, stream.process, first_in_pass ? reads_ : last.number, last.passes + first_in_pass};
+    last = {&item, stream.process, ++reads_, last.passes + (again || !last.item)};
   }
 
   std::optional<RepeatedOrder> find() {
@@ -54,7 +52,7 @@ class Passes {
   struct Reading {
     const Item* item = nullptr;
     std::uint32_t process = 0;
-    std::uint32_t number = 0;  // among all reads, from 1: of the first one in this pass
+    std::uint32_t number = 0;  // among all reads, from 1
     std::uint32_t passes = 0;
   };
 
