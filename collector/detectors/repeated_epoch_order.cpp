@@ -73,16 +73,16 @@ findings::Finding Story::tell() {
   findings::Finding finding;
   finding.slug = "repeated-epoch-order";
   finding.severity = findings::Severity::kWarning;
-  // A list in an order that nothing of its files shows, read from front to back, looks the same.
-  finding.confidence = findings::Confidence::kLikely;
+  // A list that was shuffled once, when it was made, and is read from front to back looks the same.
+  finding.confidence = findings::Confidence::kPossible;
   finding.ranks.assign(ranks_.begin(), ranks_.end());
   finding.title = fmt::format("{} {} through {} samples in the same shuffled order in each epoch{}: {} times",
                               list_ranks(finding.ranks), verb(finding.ranks, "goes", "go"),
                               verb(finding.ranks, "its", "their"), at(place_), passes_);
   finding.advice =
       "Shuffle anew for each epoch: call the sampler's set_epoch(epoch) before the loader is iterated over, "
-      "or "
-      "seed the shuffle with the epoch.";
+      "or seed the shuffle with the epoch. If the order is that of a list which was shuffled once and is "
+      "read from front to back, it is meant; a shuffle of its own would serve each epoch better.";
   finding.evidence = std::move(evidence_);
   finding.first_ns = first_ns_;
   finding.last_ns = last_ns_;
