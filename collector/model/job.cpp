@@ -27,6 +27,8 @@ CallClass class_of(PayloadKind payload) {
       return CallClass::kNccl;
     case PayloadKind::kCopy:
     case PayloadKind::kCopyDigest:
+    case PayloadKind::kValueRead:
+    case PayloadKind::kRange:
     case PayloadKind::kLaunch:
     case PayloadKind::kDeviceOrder:
     case PayloadKind::kDevice:

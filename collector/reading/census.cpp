@@ -9,6 +9,13 @@ using model::Process;
 using trace::Operation;
 using trace::Record;
 
+// What is told beside the guest's calls, and what the program itself puts on its time line.
+constexpr trace::OperationSet kNoCalls =
+    trace::OperationSet{Operation::kThread,    Operation::kDigest,       Operation::kCopyDigest,
+                        Operation::kValueRead, Operation::kStoreKey,     Operation::kJobWatched,
+                        Operation::kJobTold,   Operation::kProcessEnded, Operation::kMark} |
+    trace::OperationSet::range(Operation::kRangePush, Operation::kRangeEnd);
+
 void take_setting(Process& process, const Record& record) {
   auto setting = trace::payload_of<trace::payload::Setting>(record);
   std::string_view value = process.file.string(setting.value);
@@ -34,11 +41,7 @@ void take_census(Process& process) {
     if (!info) return;
     if (info->operation == Operation::kSetting) return take_setting(process, record);
     process.cut_short = false;
-    if (info->operation == Operation::kThread || info->operation == Operation::kDigest ||
-        info->operation == Operation::kCopyDigest || info->operation == Operation::kStoreKey ||
-        info->operation == Operation::kJobWatched || info->operation == Operation::kJobTold ||
-        info->operation == Operation::kProcessEnded)
-      return;  // no calls of the guest
+    if (kNoCalls.has(info->operation)) return;
     process.calls[static_cast<std::size_t>(model::class_of(info->payload))] +=
         model::folded_calls(record, *info);
     if (info->operation == Operation::kCommunicatorInit || info->operation == Operation::kCommunicatorSplit)
