@@ -11,6 +11,8 @@ GradientBuckets::GradientBuckets(const Model& model, int64_t bucket_bytes, Proce
   // Twin rebuilt-buckets: what fits is known when gradients have come once.
   arrange(faults.on(Twin::kRebuiltBuckets) ? bucket_bytes / 4 : bucket_bytes);
   if (faults.on(Twin::kUnusedParameters)) usage_.emplace(model.parameters().size(), group);
+  if (faults.on(Twin::kShardedGradients) || faults.on(Fault::kRedundantSharded))
+    shards_.emplace(model, group);
 }
 
 void GradientBuckets::arrange(int64_t bucket_bytes) {
@@ -55,7 +57,16 @@ void GradientBuckets::finish(cudaStream_t compute) {
   reduce_ = false;
 }
 
+void GradientBuckets::before_update(cudaStream_t compute) {
+  if (shards_) shards_->put_back(compute);
+}
+
+void GradientBuckets::after_update(cudaStream_t compute) {
+  if (shards_) shards_->share_parameters(compute);
+}
+
 void GradientBuckets::reduce(const Bucket& bucket) {
+  if (shards_) return shards_->reduce(bucket.offset, bucket.count);
   float* const gradients = model_.gradients().data() + bucket.offset;
   if (goes_wrong(Fault::kMismatchedOperation, bucket)) {
     group_.broadcast(gradients, bucket.count, ncclFloat32, 0);

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "parameter_usage.h"
 #include "process_group.h"
+#include "sharded_gradients.h"
 
 namespace reference_trainer {
 
@@ -36,6 +37,9 @@ class GradientBuckets {
   void ready(size_t parameter, cudaStream_t compute);
   // What follows on `compute` comes after all reductions.
   void finish(cudaStream_t compute);
+  // Around the optimizer's update.
+  void before_update(cudaStream_t compute);
+  void after_update(cudaStream_t compute);
 
  private:
   struct Bucket {
@@ -60,8 +64,9 @@ class GradientBuckets {
   std::deque<Bucket> buckets_;  // an event cannot move
   Event reduced_;
   const int64_t bucket_bytes_;
-  int64_t reductions_ = 0;               // of all buckets
-  std::optional<ParameterUsage> usage_;  // twin unused-parameters
+  int64_t reductions_ = 0;                  // of all buckets
+  std::optional<ParameterUsage> usage_;     // twin unused-parameters
+  std::optional<ShardedGradients> shards_;  // twin sharded-gradients, and its fault
   int64_t step_ = 0;
   bool syncs_ = true;    // what forward passes ask for
   bool reduce_ = false;  // what the last one has settled

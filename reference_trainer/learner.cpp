@@ -30,10 +30,18 @@ void Learner::train(const int32_t* tokens, int micro_batch, int64_t step, double
 }
 
 bool Learner::reduces_with(int micro_batch) const {
-  if (faults_.on(Fault::kRedundantEveryMicroBatch) || faults_.on(Twin::kUnusedParameters)) return true;
+  if (faults_.on(Fault::kRedundantEveryMicroBatch) || faults_.on(Fault::kRedundantSharded) ||
+      faults_.on(Twin::kUnusedParameters))
+    return true;
   if (faults_.on(Twin::kLocalSgd)) return false;
   if (faults_.on(Fault::kMissingSyncFirst)) return micro_batch == 0;
   return micro_batch + 1 == micro_batches_;
+}
+
+void Learner::update(int64_t step, cudaStream_t stream) {
+  buckets.before_update(stream);
+  optimizer.step(step, stream);
+  buckets.after_update(stream);
 }
 
 void Learner::reduce_nothing(int64_t step, cudaStream_t stream) {

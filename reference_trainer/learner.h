@@ -17,6 +17,9 @@ class Learner {
   // Model::forward. Gradients add up over the micro-batches; one reduction, with the last, is enough.
   void train(const int32_t* tokens, int micro_batch, int64_t step, double* total, cudaStream_t stream);
 
+  // Applies the gradients as step number `step`.
+  void update(int64_t step, cudaStream_t stream);
+
   // Takes part in the reductions of a step with gradients that are zero, as the optimizer leaves them.
   void reduce_nothing(int64_t step, cudaStream_t stream);
 

@@ -58,6 +58,18 @@ void ProcessGroup::all_reduce(void* data, size_t count, ncclDataType_t type, ncc
     check(ncclAllReduce(data, data, count, type, operation, communicator, stream()));
 }
 
+void ProcessGroup::reduce_scatter(const void* data, void* part, size_t count, ncclDataType_t type,
+                                  ncclRedOp_t operation) {
+  check(ncclReduceScatter(data, part, count, type, operation, joined_.ranks, stream()));
+}
+
+// float32 and float64.
+void ProcessGroup::all_gather(void* data, size_t count, ncclDataType_t type) {
+  const size_t bytes = count * (type == ncclFloat64 ? sizeof(double) : sizeof(float));
+  const auto* own = static_cast<const std::byte*>(data) + static_cast<size_t>(rank()) * bytes;
+  check(ncclAllGather(own, data, count, type, joined_.ranks, stream()));
+}
+
 void ProcessGroup::broadcast(void* data, size_t count, ncclDataType_t type, int root) {
   if (!joined_.ranks) return;
   // Down the columns, of which one is the root's, then from that one along the rows.

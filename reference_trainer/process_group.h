@@ -33,6 +33,9 @@ class ProcessGroup {
   // Collectives: enqueued on stream(), in place; the host does not wait.
   void all_reduce(void* data, size_t count, ncclDataType_t type, ncclRedOp_t operation);
   void broadcast(void* data, size_t count, ncclDataType_t type, int root);
+  // `count`: of each rank's part. Where all ranks are in one communicator.
+  void reduce_scatter(const void* data, void* part, size_t count, ncclDataType_t type, ncclRedOp_t operation);
+  void all_gather(void* data, size_t count, ncclDataType_t type);  // each has its part in place
 
   // The host returns when every rank has come, with kLater at once: then synchronize() waits for the barrier.
   enum class Wait { kNow, kLater };

@@ -125,7 +125,7 @@ double Training::shadow_step() {
   ++step_;
   for (Learner& learner : learners_) {
     learner.reduce_nothing(step_, compute_.get());
-    learner.optimizer.step(step_, compute_.get());
+    learner.update(step_, compute_.get());
   }
   return 0;
 }
@@ -170,7 +170,7 @@ void Training::update(const int32_t* last_batch) {
   for (Learner& learner : learners_) {
     if (alternates() && &learner != &learners_.front())
       learner.train(last_batch, arguments_.accumulate - 1, step_, losses_.data() + 1, compute_.get());
-    learner.optimizer.step(step_, compute_.get());
+    learner.update(step_, compute_.get());
   }
 }
 

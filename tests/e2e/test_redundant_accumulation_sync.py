@@ -27,6 +27,17 @@ def test_every_micro_batch(tmp_path, variant, ranks, seed):
     assert_steps(tmp_path, draw)
 
 
+@trainer.everywhere
+def test_sharded(tmp_path, ranks, seed):
+    """Gradients are kept in parts: to reduce them in every micro-batch may be meant."""
+    draw = trainer.Draw(seed, "sharded", ranks)
+    finding = ddpscope.only_finding(trainer.fault("redundant-accumulation-sync/sharded", draw, tmp_path),
+                                    "redundant-accumulation-sync")
+    assert (finding["severity"], finding["ranks"]) == ("info", list(range(ranks)))
+    trainer.assert_at(finding, finding["evidence"][0]["rank"], "ncclReduceScatter",
+                      trainer.place("sharded_gradients.cpp", "group_.reduce_scatter("))
+
+
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_cost_is_stated(tmp_path, ranks):
     """How far it is from what the fix saves: unit tests with known gains, and tests/bench/sync_cost.py."""

@@ -60,7 +60,7 @@ def test_what_is_computed_stays_the_same_to_the_bit(tmp_path, twin):
     assert train(tmp_path / "twin", "--twin", twin).parameters == train(tmp_path / "plain").parameters
 
 
-@pytest.mark.parametrize("twin", ["rebuilt-buckets", "unused-parameters"])
+@pytest.mark.parametrize("twin", ["rebuilt-buckets", "unused-parameters", "sharded-gradients"])
 def test_other_reductions_give_the_same_loss(tmp_path, twin):
     losses = train(tmp_path / "twin", "--twin", twin).training_losses
     assert losses == pytest.approx(train(tmp_path / "plain").training_losses, rel=0, abs=1e-5)
