@@ -138,8 +138,12 @@ void drop_indices(ItemStream& stream) {
     row.items += !row.ended;
     row.last = item.offset;
   }
-  for (auto& [path, row] : rows)
+  bool any = false;
+  for (auto& [path, row] : rows) {
     if (row.items < kIndexItems) row.items = 0;
+    any = any || row.items > 0;
+  }
+  if (!any) return;
   std::erase_if(stream.items, [&](const Item& item) {
     std::size_t& left = rows[item.path].items;
     return left > 0 && left--;

@@ -2,6 +2,7 @@
 #include "collector/patterns/training_reads.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "collector/patterns/deliveries.h"
@@ -17,42 +18,50 @@ constexpr std::size_t kUsualMultiple = 3;  // of the median: more in one stretch
 
 class Stretches {
  public:
-  explicit Stretches(const std::vector<std::int64_t>& reductions) : reductions_(reductions) {}
+  explicit Stretches(const std::vector<std::int64_t>& reductions)
+      : reductions_(reductions), taken_(reductions.size() + 1) {}
 
   void take(std::int64_t at_ns) { ++taken_[number(at_ns)]; }
 
   void judge() {
-    std::vector<std::size_t> counts;
-    for (const auto& [stretch, count] : taken_)
-      if (inner(stretch)) counts.push_back(count);
+    std::vector<std::uint32_t> counts;
+    for (std::size_t stretch = 1; stretch < reductions_.size(); ++stretch)
+      if (taken_[stretch] > 0) counts.push_back(taken_[stretch]);
     if (counts.empty()) return;
     auto median = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
     std::nth_element(counts.begin(), median, counts.end());
-    most_ = *median * kUsualMultiple;
+    most_ = std::size_t{*median} * kUsualMultiple;
   }
 
-  bool training(std::int64_t at_ns) const {
-    auto found = taken_.find(number(at_ns));
-    return found != taken_.end() && usual(*found);
-  }
+  bool training(std::int64_t at_ns) const { return usual(number(at_ns)); }
   std::size_t count_training() const {
-    return static_cast<std::size_t>(
-        std::count_if(taken_.begin(), taken_.end(), [&](const auto& stretch) { return usual(stretch); }));
+    std::size_t count = 0;
+    for (std::size_t stretch = 1; stretch < reductions_.size(); ++stretch) count += usual(stretch);
+    return count;
   }
 
  private:
+  // Reductions before it. Who asks goes on in time, mostly: within the stretch of the last answer or the
+  // next.
   std::size_t number(std::int64_t at_ns) const {
-    return static_cast<std::size_t>(std::upper_bound(reductions_.begin(), reductions_.end(), at_ns) -
-                                    reductions_.begin());
+    auto within = [&](std::size_t stretch) {
+      return (stretch == 0 || reductions_[stretch - 1] <= at_ns) &&
+             (stretch == reductions_.size() || at_ns < reductions_[stretch]);
+    };
+    if (within(last_)) return last_;
+    if (last_ < reductions_.size() && within(last_ + 1)) return ++last_;
+    auto next = std::upper_bound(reductions_.begin(), reductions_.end(), at_ns);
+    return last_ = static_cast<std::size_t>(next - reductions_.begin());
   }
-  bool inner(std::size_t stretch) const { return stretch > 0 && stretch < reductions_.size(); }
-  bool usual(const std::pair<const std::size_t, std::size_t>& stretch) const {
-    return inner(stretch.first) && stretch.second <= most_;
+  bool usual(std::size_t stretch) const {
+    bool inner = stretch > 0 && stretch < reductions_.size();
+    return inner && taken_[stretch] > 0 && taken_[stretch] <= most_;
   }
 
   const std::vector<std::int64_t>& reductions_;
-  std::map<std::size_t, std::size_t> taken_;  // by stretch, numbered by the reductions before it
+  std::vector<std::uint32_t> taken_;  // by stretch, numbered by the reductions before it
   std::size_t most_ = 0;
+  mutable std::size_t last_ = 0;  // answer of number()
 };
 
 // When the rank took what this process read; when it was read, if that is all that is known.
