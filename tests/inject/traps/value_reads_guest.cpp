@@ -46,18 +46,23 @@ void read_what_is_recorded(float* pinned) {
   }
 }
 
+// Each number is there before anything is waited for: who looked would see it.
 void wait_otherwise(float* pinned) {
   begin(pinned, 101.f);
+  await(pinned, 101.f);
   require(cudaStreamSynchronize(other));
   begin(pinned, 102.f);
+  await(pinned, 102.f);
   require(cudaMemsetAsync(static_cast<char*>(device) + 64, 0, 64, other));
   require(cudaStreamSynchronize(stream));
   begin(pinned, 103.f);
+  await(pinned, 103.f);
   std::thread([] {
     require(cudaStreamSynchronize(nullptr));
     require(cudaStreamSynchronize(stream));
   }).join();
   begin(pinned, 104.f);
+  await(pinned, 104.f);
   require(cudaDeviceSynchronize());
 }
 
