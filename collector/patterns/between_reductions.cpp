@@ -175,6 +175,33 @@ bool BetweenReductions::read_back(const RepeatedSet& sets, std::size_t set) cons
   return false;
 }
 
+// Where what a set reduced is copied to before the next set, or before the optimizer.
+std::vector<std::uint64_t> BetweenReductions::copied_to(const RepeatedSet& sets, std::size_t set) const {
+  std::uint32_t end = set + 1 < sets.times ? sets.first(set + 1) : sets.step->end_entry;
+  std::vector<std::uint64_t> places;
+  for (std::uint32_t i = sets.first(set); i < end; ++i) {
+    if (rank_.entries[i].kind != Kind::kPutAside) continue;
+    auto copy = trace::payload_of<trace::payload::Copy>(job_.record({rank_.process, rank_.entries[i].place}));
+    for (std::size_t k = 0; k < sets.set_size; ++k) {
+      const CallForm& reduction = call(sets.entries[set * sets.set_size + k]);
+      if (copy.source >= reduction.buffer &&
+          copy.source < reduction.buffer + matching::bytes_of(reduction.signature))
+        places.push_back(copy.destination);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+// Kept apart from what the next set reduces. What is copied to the same places each time, from a bucket to the
+// gradients, adds up.
+bool BetweenReductions::put_aside(const RepeatedSet& sets, std::size_t set) const {
+  std::vector<std::uint64_t> places = copied_to(sets, set);
+  if (places.empty()) return false;
+  std::vector<std::uint64_t> next = copied_to(sets, set + 1);
+  return !std::includes(next.begin(), next.end(), places.begin(), places.end());
+}
+
 // Losses and metrics are added up by a single block; that is no use of gradients.
 bool BetweenReductions::negligible(const RepeatedSet& sets, const KernelRun& run) const {
   return run.blocks == 1 && elements(sets) > kOneBlocksWork;
@@ -244,6 +271,7 @@ bool BetweenReductions::more_kernels(const RepeatedSet& sets, std::size_t set) c
 
 Repetition BetweenReductions::judge_gap(const RepeatedSet& sets, std::size_t set) const {
   if (read_back(sets, set)) return Repetition::kReadBack;
+  if (put_aside(sets, set)) return Repetition::kPutAside;
   if (!sets.inputs) return more_kernels(sets, set) ? Repetition::kExtraKernels : Repetition::kRedundant;
   if (followed(sets, set)) return Repetition::kFollowed;
   return begins_otherwise(sets, set) ? Repetition::kExtraKernels : Repetition::kRedundant;

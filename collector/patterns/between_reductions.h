@@ -44,6 +44,8 @@ class BetweenReductions {
   Repetition judge_gap(const RepeatedSet& sets, std::size_t set) const;
   bool cleared(const RepeatedSet& sets, std::size_t set) const;
   bool read_back(const RepeatedSet& sets, std::size_t set) const;
+  std::vector<std::uint64_t> copied_to(const RepeatedSet& sets, std::size_t set) const;
+  bool put_aside(const RepeatedSet& sets, std::size_t set) const;
   std::uint64_t kernel_behind_each(const RepeatedSet& sets, std::size_t set) const;
   std::uint32_t input_behind(const RepeatedSet& sets, std::size_t set) const;
   bool followed(const RepeatedSet& sets, std::size_t set) const;

@@ -100,7 +100,8 @@ class EarlySyncs {
 
 class Unsynced {
  public:
-  Unsynced(const Collectives& collectives, const RankSteps& rank) : collectives_(collectives), rank_(rank) {}
+  Unsynced(const model::Job& job, const Collectives& collectives, const RankSteps& rank)
+      : job_(job), collectives_(collectives), rank_(rank) {}
 
   std::optional<Unsynchronised> find() {
     if (rank_.unreduced.size() < kLeastUpdates || reduces_gradients()) return std::nullopt;
@@ -113,7 +114,8 @@ class Unsynced {
     if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
     return Unsynchronised{collectives_.calls.form(model->largest).communicator, model->largest, longest,
                           in_most_steps([](const Step& step) { return step.captured; }),
-                          in_most_steps([&](const Step& step) { return reads_back(step); })};
+                          in_most_steps([&](const Step& step) { return reads_back(step); }) ||
+                              goes_round_by_host()};
   }
 
  private:
@@ -168,8 +170,7 @@ class Unsynced {
     for_each_call([&](std::uint32_t call, const CallForm& form) {
       std::int64_t ns = collectives_.calls.begin_ns(call);
       if (form.signature.count < least || ns < updates_.front()) return;
-      auto before =
-          static_cast<std::size_t>(std::upper_bound(updates_.begin(), updates_.end(), ns) - updates_.begin());
+      std::size_t before = updates_before(ns);
       longest = std::max(longest, before - last);
       last = before;
       exchanges = true;
@@ -190,6 +191,43 @@ class Unsynced {
     return false;
   }
 
+  std::size_t updates_before(std::int64_t ns) const {
+    return static_cast<std::size_t>(std::upper_bound(updates_.begin(), updates_.end(), ns) -
+                                    updates_.begin());
+  }
+
+  // Parameters go down to the host and, between the same two updates, up again, in copies of the same sizes, within
+  // every thousand steps. Those of a checkpoint only go down.
+  bool goes_round_by_host() const {
+    std::map<std::uint64_t, std::size_t> down;  // by size: not up again
+    std::size_t between = 0, times = 0;
+    std::uint64_t down_bytes = 0, up_bytes = 0;
+    auto settle = [&] {
+      times += up_bytes >= kLeastValues * sizeof(float) && 2 * up_bytes >= down_bytes;
+      down.clear();
+      down_bytes = up_bytes = 0;
+    };
+    for (const StepEntry& entry : rank_.entries) {
+      if (entry.kind != Kind::kReadBack && entry.kind != Kind::kInput) continue;
+      std::size_t updates = updates_before(entry.begin_ns);
+      if (updates != between) settle();
+      between = updates;
+      if (updates == 0) continue;
+      std::uint64_t bytes =
+          trace::payload_of<trace::payload::Copy>(job_.record({rank_.process, entry.place})).bytes;
+      if (entry.kind == Kind::kReadBack) {
+        ++down[bytes];
+        down_bytes += bytes;
+      } else if (auto found = down.find(bytes); found != down.end() && found->second > 0) {
+        --found->second;
+        up_bytes += bytes;
+      }
+    }
+    settle();
+    return times > updates_.size() / kWithin;
+  }
+
+  const model::Job& job_;
   const Collectives& collectives_;
   const RankSteps& rank_;
   std::vector<std::int64_t> updates_;  // of the optimizer
@@ -205,8 +243,9 @@ std::vector<EarlySync> find_early_syncs(const Collectives& collectives, const Ra
   return found;
 }
 
-std::optional<Unsynchronised> find_unsynchronised(const Collectives& collectives, const RankSteps& rank) {
-  return Unsynced(collectives, rank).find();
+std::optional<Unsynchronised> find_unsynchronised(const model::Job& job, const Collectives& collectives,
+                                                  const RankSteps& rank) {
+  return Unsynced(job, collectives, rank).find();
 }
 
 }  // namespace ddpscope::patterns

@@ -30,14 +30,16 @@ struct Unsynchronised {
   std::uint32_t broadcast;     // its largest call, into Collectives::calls
   std::size_t updates;         // of the optimizer, without anything of the model's size exchanged meanwhile
   bool captured = false;       // graphs are launched in most steps: they may hold the reductions
-  bool by_host = false;  // the host reads back more than a few values in most steps: it may exchange them
+  // The host reads back more than a few values in most steps, or now and then what it brings up again: it may
+  // exchange them.
+  bool by_host = false;
 };
 
 // Evidence of data parallelism: floating-point values, 1,024 at least, that one root of a communicator handed
 // out before the first step. Nothing for a rank that reduces in a tenth of its steps or more, or that moves
 // 1,024 values of any type at a time, or half of what was handed out, within every thousand steps: it
 // averages parameters (Local SGD), hands on activations (pipelines) or is given new weights.
-std::optional<Unsynchronised> find_unsynchronised(const matching::Collectives& collectives,
+std::optional<Unsynchronised> find_unsynchronised(const model::Job& job, const matching::Collectives& collectives,
                                                   const RankSteps& rank);
 
 }  // namespace ddpscope::patterns

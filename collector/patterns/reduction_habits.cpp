@@ -117,8 +117,9 @@ void add_early(const Collectives& collectives, const RankSteps& rank, ReductionH
 
 using OfCommunicators = std::map<std::uint32_t, std::vector<UnsynchronisedRank>>;
 
-void add_never(const Collectives& collectives, const RankSteps& rank, OfCommunicators& never) {
-  if (auto what = find_unsynchronised(collectives, rank))
+void add_never(const model::Job& job, const Collectives& collectives, const RankSteps& rank,
+               OfCommunicators& never) {
+  if (auto what = find_unsynchronised(job, collectives, rank))
     never[what->communicator].push_back({rank.rank, *what, rank.unreduced.front().begin_ns,
                                          rank.unreduced.back().end_ns, rank.process,
                                          rank.unreduced.front().optimizer});
@@ -152,7 +153,7 @@ const char* UnsynchronisedGroup::doubt() const {
   if (any(&Unsynchronised::captured))
     return "none were seen, but graphs are launched, and what was captured in them shows in no call";
   if (any(&Unsynchronised::by_host))
-    return "none were seen, but the host reads data back in each step: it may exchange them by itself";
+    return "none were seen, but the host reads back what they may be: it may exchange them by itself";
   return nullptr;
 }
 
@@ -165,7 +166,7 @@ ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& 
         habits.reduced || std::any_of(rank.entries.begin(), rank.entries.end(),
                                       [](const StepEntry& entry) { return entry.kind == Kind::kReduction; });
     add_early(collectives, rank, habits);
-    add_never(collectives, rank, never);
+    add_never(job, collectives, rank, never);
     std::int32_t number = rank.rank;
     Habit habit = read_repetitions(job, collectives, std::move(rank));
     if (const std::string* doubt = habit.doubt()) habits.doubts[*doubt].push_back(number);

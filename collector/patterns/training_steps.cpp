@@ -14,8 +14,8 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-constexpr std::uint8_t kDeviceToHost = 2;       // cudaMemcpyKind
-constexpr std::uint64_t kLeastReadBack = 1024;  // bytes: losses and flags are smaller
+constexpr std::uint8_t kDeviceToHost = 2, kDeviceToDevice = 3;  // cudaMemcpyKind
+constexpr std::uint64_t kLeastReadBack = 1024;                  // bytes: losses and flags are smaller
 
 class Finder {
  public:
@@ -140,8 +140,9 @@ void Finder::take_kernel(std::uint64_t stream, KernelRun run) {
 void Finder::take_copy(EventPlace place, const Record& record, std::int64_t at_ns) {
   auto copy = trace::payload_of<payload::Copy>(record);
   if (is_input(copy)) take_entry(StepEntry::Kind::kInput, place, at_ns);
-  if (copy.kind == kDeviceToHost && copy.bytes >= kLeastReadBack)
-    take_entry(StepEntry::Kind::kReadBack, place, at_ns);
+  if (copy.bytes < kLeastReadBack) return;
+  if (copy.kind == kDeviceToHost) take_entry(StepEntry::Kind::kReadBack, place, at_ns);
+  if (copy.kind == kDeviceToDevice) take_entry(StepEntry::Kind::kPutAside, place, at_ns);
 }
 
 // An event recorded after the last collective, on its stream, stands for it.

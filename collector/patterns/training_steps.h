@@ -44,6 +44,7 @@ struct StepEntry {
     kOtherCollective,
     kFill,      // device memory is set
     kReadBack,  // the host is given more than a few values
+    kPutAside,  // more than a few values are copied within the device
   };
   std::int64_t begin_ns;
   std::uint64_t launches_before;           // kernels since the previous entry, or since the optimizer
