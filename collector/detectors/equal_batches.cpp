@@ -43,7 +43,7 @@ Agreement compare(const RankBatches& a, const RankBatches& b) {
   return result;
 }
 
-// Communicators beside those of the gradients that carry more than metrics in each step.
+// Communicators that carry more than metrics and gradients in each step.
 class Partners {
  public:
   Partners(const Facts& facts) : pipelines_(facts.collectives) {
@@ -57,8 +57,9 @@ class Partners {
     }
     for (std::size_t c = 0; c < gradients.size(); ++c) {
       const auto& members = facts.collectives.communicators[c].members;
-      if (!gradients[c] && !members.empty() && exchanges(facts.collectives, members.front()) >= steps)
-        busy_.push_back(&members);
+      if (members.empty()) continue;
+      Exchanges made = exchanges_of(facts.collectives, members.front());
+      if (gradients[c] ? made.beside_gradients(steps) : made.all() >= steps) busy_.push_back(&members);
     }
   }
 
@@ -72,15 +73,28 @@ class Partners {
   }
 
  private:
-  static std::size_t exchanges(const matching::Collectives& collectives, const Member& member) {
-    std::size_t count = 0;
+  // Calls that carry more than metrics.
+  struct Exchanges {
+    std::size_t reduced = 0, gathered = 0, scattered = 0, dealt_out = 0;
+
+    std::size_t all() const { return reduced + gathered + scattered + dealt_out; }
+    // Sharded parameters are gathered, and their gradients scattered; whose gradients are all-reduced gathers
+    // something else, as ranks do that hold parts of one sequence.
+    bool beside_gradients(std::size_t steps) const {
+      return dealt_out >= steps || (gathered >= steps && reduced >= steps);
+    }
+  };
+  static Exchanges exchanges_of(const matching::Collectives& collectives, const Member& member) {
+    Exchanges made;
     for (std::uint32_t number : member.calls) {
       const matching::Signature& call = collectives.calls.signature(number);
-      bool all = call.operation == Operation::kAllReduce || call.operation == Operation::kAllGather ||
-                 call.operation == Operation::kReduceScatter || call.operation == Operation::kAllToAll;
-      count += all && call.count > patterns::kFewElements;
+      if (call.count <= patterns::kFewElements) continue;
+      made.reduced += call.operation == Operation::kAllReduce;
+      made.gathered += call.operation == Operation::kAllGather;
+      made.scattered += call.operation == Operation::kReduceScatter;
+      made.dealt_out += call.operation == Operation::kAllToAll;
     }
-    return count;
+    return made;
   }
 
   patterns::Pipelines pipelines_;

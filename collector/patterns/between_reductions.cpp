@@ -193,8 +193,8 @@ std::vector<std::uint64_t> BetweenReductions::copied_to(const RepeatedSet& sets,
   return places;
 }
 
-// Kept apart from what the next set reduces. What is copied to the same places each time, from a bucket to the
-// gradients, adds up.
+// Kept apart from what the next set reduces. What is copied to the same places each time, from a bucket to
+// the gradients, adds up.
 bool BetweenReductions::put_aside(const RepeatedSet& sets, std::size_t set) const {
   std::vector<std::uint64_t> places = copied_to(sets, set);
   if (places.empty()) return false;

@@ -112,10 +112,10 @@ class Unsynced {
     if (!model) return std::nullopt;
     std::size_t longest = longest_without_exchange(model->values);
     if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
-    return Unsynchronised{collectives_.calls.form(model->largest).communicator, model->largest, longest,
-                          in_most_steps([](const Step& step) { return step.captured; }),
-                          in_most_steps([&](const Step& step) { return reads_back(step); }) ||
-                              goes_round_by_host()};
+    return Unsynchronised{
+        collectives_.calls.form(model->largest).communicator, model->largest, longest,
+        in_most_steps([](const Step& step) { return step.captured; }),
+        in_most_steps([&](const Step& step) { return reads_back(step); }) || goes_round_by_host()};
   }
 
  private:
@@ -196,8 +196,8 @@ class Unsynced {
                                     updates_.begin());
   }
 
-  // Parameters go down to the host and, between the same two updates, up again, in copies of the same sizes, within
-  // every thousand steps. Those of a checkpoint only go down.
+  // Parameters go down to the host and, between the same two updates, up again, in copies of the same sizes,
+  // within every thousand steps. Those of a checkpoint only go down.
   bool goes_round_by_host() const {
     std::map<std::uint64_t, std::size_t> down;  // by size: not up again
     std::size_t between = 0, times = 0;

@@ -39,7 +39,8 @@ struct Unsynchronised {
 // out before the first step. Nothing for a rank that reduces in a tenth of its steps or more, or that moves
 // 1,024 values of any type at a time, or half of what was handed out, within every thousand steps: it
 // averages parameters (Local SGD), hands on activations (pipelines) or is given new weights.
-std::optional<Unsynchronised> find_unsynchronised(const model::Job& job, const matching::Collectives& collectives,
+std::optional<Unsynchronised> find_unsynchronised(const model::Job& job,
+                                                  const matching::Collectives& collectives,
                                                   const RankSteps& rank);
 
 }  // namespace ddpscope::patterns

@@ -18,6 +18,10 @@ constexpr std::string_view kRanges[] = {
 #undef DDPSCOPE_OPTIMIZER_RANGE
 };
 
+// Of a range: what is done before or after the update.
+constexpr std::string_view kAround[] = {"before", "pre",   "prepare", "after", "post",
+                                        "zero",   "clear", "unscale", "clip",  "sync"};
+
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)); }
 bool is_upper(char c) { return std::isupper(static_cast<unsigned char>(c)); }
 bool is_lower(char c) { return std::islower(static_cast<unsigned char>(c)); }
@@ -63,6 +67,8 @@ bool has_words_of_any(std::string_view name, const std::string_view (&rows)[coun
 }  // namespace
 
 bool is_optimizer_kernel(std::string_view name) { return has_words_of_any(name, kKernels); }
-bool is_optimizer_range(std::string_view name) { return has_words_of_any(name, kRanges); }
+bool is_optimizer_range(std::string_view name) {
+  return has_words_of_any(name, kRanges) && !has_words_of_any(name, kAround);
+}
 
 }  // namespace ddpscope::patterns

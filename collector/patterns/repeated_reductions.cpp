@@ -158,7 +158,8 @@ const char* reason_of(Repetition repetition) {
     case Repetition::kReadBack:
       return "reductions repeat, but the host reads data back in between: it may use the gradients";
     case Repetition::kPutAside:
-      return "reductions repeat, but what each gives is copied to a place of its own: it may be used by itself "
+      return "reductions repeat, but what each gives is copied to a place of its own: it may be used by "
+             "itself "
              "(gradients of several tasks, or of single batches)";
     case Repetition::kActivations:
       return "reductions repeat, but they may be activations of tensor-parallel ranks: summed, and all of "

@@ -16,7 +16,7 @@ enum class Repetition : std::uint8_t {
   kFollowed,      // kernels run after a set and before the next input
   kExtraKernels,  // kernels run between two sets that do not run before the first
   kReadBack,      // the host reads back more than a few values between two sets
-  kPutAside,  // each set is copied to a place of its own
+  kPutAside,      // each set is copied to a place of its own
   kActivations,   // all of one size and summed, or awaited at once
   kOthersBeside,  // others, made fewer times, are too large beside it to be metrics
   kOtherBuffers,  // each set has buffers of its own

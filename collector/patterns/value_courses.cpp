@@ -9,6 +9,7 @@
 namespace ddpscope::patterns {
 namespace {
 
+constexpr double kEven = 1e-3;     // part of a step of a counter, for what single precision rounds off
 constexpr double kSame = 1e-6;     // rounding, of sums that are added up in another order
 constexpr double kChanged = 1e-5;  // well above it
 constexpr double kApart = 1e-3;
@@ -63,6 +64,9 @@ void ValueCourse::agree(std::uint32_t step, double value, std::size_t shared, bo
   given_ += given;
   least_shared_ = std::min(least_shared_, shared);
   if (reads_ > 1 && gap(value, last_, 0) <= kChanged) return;
+  double by = value - last_;
+  even_ += agreed_ > 1 && std::abs(by - step_) <= kEven * std::abs(step_);
+  step_ = by;
   ++agreed_;
   last_ = value;
   last_agreed_ = step;

@@ -24,8 +24,12 @@ class ValueCourse {
   // or a loss that does not move yet tells nothing.
   bool agreed() const { return agreed_ >= kLeastAgreed; }
   bool never_agreed() const { return parted() && !agreed(); }
+  // A counter of samples or tokens, a schedule: nothing that a training computes.
+  bool counts() const { return even_ * 10 >= (agreed_ - 2) * 9; }
   // They agreed, and then stayed apart.
-  bool drifted() const { return agreed() && apart_ >= kLeastApart && apart_ * 10 >= after_ * 9; }
+  bool drifted() const {
+    return agreed() && !counts() && apart_ >= kLeastApart && apart_ * 10 >= after_ * 9;
+  }
   // Whether what the ranks were given shows: they may have been given the same at first.
   bool inputs_show() const { return given_ * 2 >= reads_; }
 
@@ -41,8 +45,9 @@ class ValueCourse {
   bool parted() const { return apart_ > 0; }
   void agree(std::uint32_t step, double value, std::size_t shared, bool given);
 
-  double last_ = 0;  // that both read
+  double last_ = 0, step_ = 0;  // that both read, and how far it was from the one before
   std::uint32_t agreed_ = 0, reads_ = 0, given_ = 0;
+  std::uint32_t even_ = 0;  // of those that agreed: as far from the one before as that from its own
   std::size_t least_shared_ = std::numeric_limits<std::size_t>::max();
   std::uint32_t after_ = 0, apart_ = 0;  // after they parted, and of these apart
   std::uint32_t last_agreed_ = 0, first_apart_ = 0, last_apart_ = 0;

@@ -15,13 +15,15 @@ namespace {
 constexpr const char* kIgnoredDomain = "NCCL";
 
 // Handles of domains and registered strings.
-const KeptName* kept(const void* handle) { return static_cast<const KeptName*>(handle); }
 template <class Handle>
 Handle handle_of(const KeptName* name) {
   return reinterpret_cast<Handle>(const_cast<KeptName*>(name));
 }
 
-bool is_recorded(nvtxDomainHandle_t domain) { return !domain || !kept(domain)->ignored; }
+bool is_recorded(nvtxDomainHandle_t domain) {
+  const KeptName* name = kept_name(domain);
+  return !name || !name->ignored;
+}
 
 std::uint32_t id_of(trace::FileWriter& file, const KeptName* name) {
   return name ? range_name_id(file, name->text, name->bytes) : 0;
@@ -42,7 +44,7 @@ void record(const Told& told, std::uint32_t category, std::uint32_t color, const
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
   if (!work) return;
-  std::uint32_t domain = id_of(*file, kept(told.domain));
+  std::uint32_t domain = id_of(*file, kept_name(told.domain));
   trace::payload::Range range{told.id, name(*file), domain, category, color};
   std::uint64_t ticks = now(*file);
   OpenRecord open = this_thread.writer.open<call>(*file, range, ticks);
@@ -61,7 +63,7 @@ std::uint32_t name_of(trace::FileWriter& file, const nvtxEventAttributes_t& even
     case NVTX_MESSAGE_TYPE_UNICODE:
       return id_of(file, RangeName(event.message.unicode));
     case NVTX_MESSAGE_TYPE_REGISTERED:
-      return id_of(file, kept(event.message.registered));
+      return id_of(file, kept_name(event.message.registered));
     default:
       return 0;
   }

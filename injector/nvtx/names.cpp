@@ -111,7 +111,7 @@ const KeptName* keep_name(const RangeName& name, bool ignored) {
   auto size = static_cast<std::uint32_t>(sizeof(KeptName) + name.bytes() + 1);
   std::uint32_t at = __atomic_load_n(&all->kept_bytes, __ATOMIC_RELAXED);
   do {
-    if (at + size > kKeptBytes) return nullptr;
+    if (at + sizeof(KeptName) + kLongestName >= kKeptBytes) return nullptr;
   } while (!__atomic_compare_exchange_n(&all->kept_bytes, &at, at + size, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
   auto* kept = reinterpret_cast<KeptName*>(all->kept + at);
@@ -119,6 +119,15 @@ const KeptName* keep_name(const RangeName& name, bool ignored) {
   kept->bytes = static_cast<std::uint8_t>(name.bytes());
   memcpy(kept->text, name.text(), name.bytes() + 1);
   return kept;
+}
+
+const KeptName* kept_name(const void* handle) {
+  const Names* all = __atomic_load_n(&the_names, __ATOMIC_ACQUIRE);
+  auto place = reinterpret_cast<std::uintptr_t>(handle);
+  auto begin = reinterpret_cast<std::uintptr_t>(all ? all->kept : nullptr);
+  // A place in the middle of a name is somebody's mistake, too, but does no harm: all of it is ours to read.
+  bool inside = all && begin <= place && place + sizeof(KeptName) + kLongestName < begin + kKeptBytes;
+  return inside ? static_cast<const KeptName*>(handle) : nullptr;
 }
 
 std::uint32_t range_name_id(trace::FileWriter& file, const char* text, std::size_t bytes) {

@@ -38,6 +38,8 @@ struct KeptName {
 
 // nullptr: no room. Equal texts get places of their own.
 const KeptName* keep_name(const RangeName& name, bool ignored = false);
+// What a handle of the guest points at; nullptr for none, and for one that was never given out.
+const KeptName* kept_name(const void* handle);
 
 // The name's id in the trace, 0 if it is empty. Must be called inside OwnWork.
 //

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -60,6 +61,8 @@ void push_in_every_way() {
   nvtxMarkW(L"wide mark");
   auto mark = named(L"mark attributes");
   nvtxMarkEx(&mark);
+  auto wild = named(reinterpret_cast<nvtxStringHandle_t>(std::uintptr_t{0x1234567}));
+  nvtxMarkEx(&wild);  // never given out
   nvtxRangePushA("");
   nvtxRangePop();
   nvtxRangePushA(std::string(1000, 'l').c_str());

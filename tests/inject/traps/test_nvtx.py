@@ -21,7 +21,7 @@ def every_way(run):
     assert told(trace) == [
         ("RangePush", "plain"), ("RangePush", "wide ä€"), ("RangePush", "attributes"),
         ("RangePop", "-"), ("RangePop", "-"), ("RangePop", "-"),
-        ("Mark", "mark"), ("Mark", "wide mark"), ("Mark", "mark attributes"),
+        ("Mark", "mark"), ("Mark", "wide mark"), ("Mark", "mark attributes"), ("Mark", "-"),
         ("RangePush", "-"), ("RangePop", "-"), ("RangePush", "l" * 255), ("RangePop", "-")]
     attributes = trace.calls("nvtxRangePush")[2]
     assert (attributes["category"], attributes["color"]) == ("7", "0xff102030")

@@ -74,8 +74,10 @@ TEST(OptimizerRanges, AreKnownByTheirNames) {
 }
 
 TEST(OptimizerRanges, AreNotTakenForOthers) {
-  for (const char* name : {"Optimizer.zero_grad#AdamW.zero_grad", "optimizer", "step 12", "train_step",
-                           "lr_scheduler.step", "optimizersteps", "update", "weights", ""})
+  for (const char* name :
+       {"Optimizer.zero_grad#AdamW.zero_grad", "optimizer", "step 12", "train_step", "lr_scheduler.step",
+        "optimizersteps", "update", "weights", "prepare optimizer step", "pre_optimizer_step_hook",
+        "optimizer_step: unscale", ""})
     EXPECT_FALSE(is_optimizer_range(name)) << name;
 }
 
