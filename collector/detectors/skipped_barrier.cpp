@@ -7,6 +7,7 @@
 #include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/divergence_story.h"
+#include "collector/patterns/uneven_steps.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -31,6 +32,15 @@ std::uint32_t barrier_of(const Facts& facts, const Divergence& divergence) {
   return kNone;
 }
 
+// Ranks that may have come to the barrier behind an epoch a step earlier than their peers: whether their data
+// was used up does not show.
+std::vector<std::int32_t> may_have_no_data(const Facts& facts, const Divergence& divergence) {
+  for (const patterns::UnevenSteps& uneven :
+       patterns::find_uneven_steps(facts.job, facts.collectives, facts.divergences, facts.data_parallel))
+    if (uneven.divergence == &divergence && !uneven.data_seen) return uneven.done;
+  return {};
+}
+
 void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrier,
           findings::Outcome& outcome) {
   bool missing = divergence.kind == DivergenceKind::kMissing;
@@ -53,6 +63,14 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
                              "take, or let rank 0 decide and broadcast the decision."
                            : "Run the barrier as often on every rank: take the surplus call out of the code "
                              "that only these ranks run.";
+  if (auto done = may_have_no_data(facts, divergence); !done.empty()) {
+    finding.confidence = findings::Confidence::kLikely;
+    finding.title += fmt::format(", or {} {} made a step fewer", list_ranks(done), verb(done, "has", "have"));
+    finding.advice +=
+        " If it stands behind an epoch and the data of these ranks ended a step earlier, let all ranks make "
+        "the "
+        "same number of steps (ddpscope explain uneven-steps).";
+  }
   finding.evidence = evidence_of(facts, divergence);
   finding.place = place_of(facts, divergence);
   finding.first_ns = call.begin_ns;
