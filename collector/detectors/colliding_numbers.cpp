@@ -74,7 +74,7 @@ std::string list_all(const Bug& bug) {
   std::set<std::vector<std::int32_t>> sets;
   for (const auto& [number, uses] : by_number(bug.uses()))
     if (uses.size() > 1) sets.insert(ranks_of(uses));
-  return subject_of({sets.begin(), sets.end()});
+  return subject_of(sets);
 }
 
 // As many numbers as ranks, from the first one on; some of them nobody has.

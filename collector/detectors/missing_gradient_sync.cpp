@@ -43,13 +43,12 @@ findings::Finding begin_finding(std::vector<std::int32_t> ranks, std::int64_t fi
 // Data-parallel groups beside each other, each on its communicator, that go wrong at one place: one mistake.
 template <class Habit>
 struct Groups {
-  std::vector<std::vector<std::int32_t>> ranks;
+  SetsOfRanks ranks;
   const Habit* example = nullptr;
 
   void add(const std::vector<Habit>& group) {
     if (!example) example = &group.front();
-    std::vector<std::int32_t> own = numbers_of(group);
-    if (std::find(ranks.begin(), ranks.end(), own) == ranks.end()) ranks.push_back(std::move(own));
+    ranks.insert(numbers_of(group));
   }
 };
 

@@ -55,7 +55,7 @@ CollectiveCall first_call(const Facts& facts, const RepeatedHabit& habit) {
 // Data-parallel groups beside each other, each on its communicator, that do the same: one mistake of the
 // program.
 struct Groups {
-  std::vector<std::vector<std::int32_t>> ranks;
+  SetsOfRanks ranks;
   const patterns::RepeatingRanks* first = nullptr;
 };
 
@@ -68,8 +68,7 @@ std::map<std::string, Groups> groups_of(const Facts& facts, const patterns::Redu
     Groups& same = groups[fmt::format("{} {} {}", example.times, example.set_size,
                                       facts.places.whole(first_call(facts, sharing.first).event))];
     if (!same.first) same.first = &sharing;
-    if (std::find(same.ranks.begin(), same.ranks.end(), sharing.ranks) == same.ranks.end())
-      same.ranks.push_back(sharing.ranks);
+    same.ranks.insert(sharing.ranks);
   }
   return groups;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "collector/files/read_items.h"
 #include "collector/ordering/explanation.h"
@@ -111,11 +110,11 @@ std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets, std::s
   return text;
 }
 
-std::string subject_of(const std::vector<std::vector<std::int32_t>>& sets) {
-  return list_sets(sets) + (sets.size() > 1 ? "," : "");
+std::string subject_of(const SetsOfRanks& sets) {
+  return list_sets({sets.begin(), sets.end()}) + (sets.size() > 1 ? "," : "");
 }
 
-std::vector<std::int32_t> union_of(const std::vector<std::vector<std::int32_t>>& sets) {
+std::vector<std::int32_t> union_of(const SetsOfRanks& sets) {
   std::set<std::int32_t> all;
   for (const std::vector<std::int32_t>& ranks : sets) all.insert(ranks.begin(), ranks.end());
   return {all.begin(), all.end()};

@@ -1,5 +1,6 @@
 // The words that findings are made of: evidence from an event, lists of ranks, code places.
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,9 +43,9 @@ std::string list_ranks(const std::vector<std::int32_t>& ranks);      // "rank 1"
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets,
                       std::string_view between = ", and likewise ");
 // Of a sentence about all of them: as above, with the comma that two or more sets want behind them.
-std::string subject_of(const std::vector<std::vector<std::int32_t>>& sets);
-std::vector<std::int32_t> union_of(
-    const std::vector<std::vector<std::int32_t>>& sets);  // ascending, each once
+using SetsOfRanks = std::set<std::vector<std::int32_t>>;  // each ascending
+std::string subject_of(const SetsOfRanks& sets);
+std::vector<std::int32_t> union_of(const SetsOfRanks& sets);  // ascending, each once
 const char* verb(const std::vector<std::int32_t>& ranks, const char* of_one, const char* of_many);
 std::string at(const std::string& code_place);  // " at FILE:LINE FUNCTION", or nothing
 std::string seconds(std::int64_t ns);           // "1.250 s"

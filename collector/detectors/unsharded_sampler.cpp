@@ -33,8 +33,8 @@ using RankSets = std::vector<std::set<std::int32_t>>;  // each: ranks that share
 
 // As the subject of a sentence.
 std::string list_all(const RankSets& sets) {
-  std::vector<std::vector<std::int32_t>> all;
-  for (const auto& set : sets) all.emplace_back(set.begin(), set.end());
+  SetsOfRanks all;
+  for (const auto& set : sets) all.emplace(set.begin(), set.end());
   return subject_of(all);
 }
 

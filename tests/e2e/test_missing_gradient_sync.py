@@ -6,7 +6,7 @@ import trainer
 
 @trainer.everywhere
 @pytest.mark.parametrize("variant, confidence, call, file, text", [
-    ("bypassed-ddp", "likely", "ncclBroadcast", "training.cpp", "group_.broadcast(state"),
+    ("bypassed-ddp", "likely", "ncclBroadcast", "training.cpp", "broadcast(state"),
     ("first-micro-batch", "certain", "ncclAllReduce", "gradient_buckets.cpp", "group_.all_reduce("),
 ])
 def test_ranks_train_alone(tmp_path, variant, confidence, call, file, text, ranks, seed):
