@@ -117,6 +117,36 @@ std::tuple<std::uint32_t, std::string_view, std::string_view> name_of(const End&
   return seen_by_peer ? std::tuple(host, end.peer, end.local) : std::tuple(host, end.local, end.peer);
 }
 
+struct Stretch {
+  std::int64_t from_ns, until_ns;
+};
+
+// The time in which a rank exchanges most of what it does: without the tenths at both ends. A model is handed
+// out long before the first gradients, and the last call may wait for a rank that never comes.
+Stretch main_stretch(std::vector<std::int64_t> times) {
+  constexpr std::size_t kOneIn = 10;
+  std::sort(times.begin(), times.end());
+  std::size_t off = times.size() / kOneIn;
+  return {times[off], times[times.size() - 1 - off]};
+}
+
+// For half of that time at least, on both sides.
+void mark_busy(std::vector<Link>& links) {
+  std::map<std::int32_t, std::vector<std::int64_t>> times;  // by rank
+  for (const Link& link : links)
+    for (const End* end : {link.a, link.b})
+      for (const auto* transfers : {&end->traffic.sent, &end->traffic.received})
+        for (const Transfer& transfer : *transfers) times[end->rank].push_back(transfer.at_ns);
+  std::map<std::int32_t, Stretch> of_rank;
+  for (auto& [rank, all] : times) of_rank[rank] = main_stretch(std::move(all));
+  for (Link& link : links)
+    for (const End* end : {link.a, link.b}) {
+      Stretch all = of_rank.at(end->rank);
+      std::int64_t shared = std::min(link.last_ns(), all.until_ns) - std::max(link.first_ns(), all.from_ns);
+      link.busy = link.busy && shared * 2 >= all.until_ns - all.from_ns;
+    }
+}
+
 std::vector<Link> find_links(const std::vector<End>& ends) {
   std::map<std::tuple<std::uint32_t, std::string_view, std::string_view>, const End*> by_name;
   for (const End& end : ends)
@@ -126,17 +156,7 @@ std::vector<Link> find_links(const std::vector<End>& ends) {
     auto other = by_name.find(name_of(*end, true));
     if (other != by_name.end() && end->rank < other->second->rank) links.push_back({end, other->second});
   }
-  std::map<std::int32_t, std::pair<std::int64_t, std::int64_t>> of_rank;  // first, last
-  for (const Link& link : links)
-    for (const End* end : {link.a, link.b}) {
-      auto& span = of_rank.try_emplace(end->rank, link.first_ns(), link.last_ns()).first->second;
-      span = {std::min(span.first, link.first_ns()), std::max(span.second, link.last_ns())};
-    }
-  for (Link& link : links)
-    for (const End* end : {link.a, link.b}) {
-      const auto& [first, last] = of_rank.at(end->rank);
-      link.busy = link.busy && (link.last_ns() - link.first_ns()) * 2 >= last - first;
-    }
+  mark_busy(links);
   return links;
 }
 
