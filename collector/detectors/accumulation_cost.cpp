@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "collector/model/order_statistics.h"
 #include "collector/patterns/step_replay.h"
 
 namespace ddpscope::detectors {
@@ -146,9 +147,7 @@ std::optional<double> Cost::saved_ns_per_step() {
   for (std::size_t i = 0; i < stretches.size(); ++i)
     if (auto ns = replay(stretches[i], i)) saved.push_back(*ns);
   if (saved.empty()) return std::nullopt;
-  auto middle = saved.begin() + static_cast<std::ptrdiff_t>(saved.size() / 2);
-  std::nth_element(saved.begin(), middle, saved.end());
-  return *middle;
+  return model::median(saved);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "collector/patterns/reduction_habits.h"
 #include "collector/patterns/rounds.h"
 #include "collector/patterns/training_steps.h"
+#include "collector/patterns/uneven_steps.h"
 
 namespace ddpscope::detectors {
 
@@ -38,6 +39,7 @@ struct Facts {
   const patterns::FileRaces& file_races;
   const model::Lazy<patterns::ReductionHabits>& reduction_habits;
   const model::Lazy<SampleGroups>& samples;
+  const model::Lazy<std::vector<patterns::UnevenSteps>>& uneven_steps;
 };
 
 struct Detector {

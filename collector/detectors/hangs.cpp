@@ -5,6 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "collector/model/order_statistics.h"
+
 namespace ddpscope::detectors {
 namespace {
 
@@ -57,9 +59,8 @@ std::int64_t needed_wait(const Facts& facts, const Communicator& communicator, c
         longest = std::max(longest, waits.back());
     }
   if (waits.empty()) return kLongWait;
-  auto p99 = waits.begin() + static_cast<std::ptrdiff_t>((waits.size() - 1) * 99 / 100);
-  std::nth_element(waits.begin(), p99, waits.end());
-  return std::max({kLongWait, 10 * *p99, hang.given_up ? 0 : longest});
+  std::int64_t p99 = model::value_at(waits, (waits.size() - 1) * 99 / 100);
+  return std::max({kLongWait, 10 * p99, hang.given_up ? 0 : longest});
 }
 
 // Members that issued the same call at one ordinal.

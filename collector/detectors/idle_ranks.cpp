@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "collector/detectors/kept_work.h"
 #include "collector/detectors/story.h"
 #include "collector/files/read_items.h"
 
@@ -15,8 +16,6 @@ namespace {
 using patterns::Training;
 using trace::Operation;
 
-constexpr std::size_t kLeastSamples = 32;    // fewer are configuration
-constexpr std::uint64_t kLeastSaved = 4096;  // bytes: less is a log
 constexpr std::size_t kMostTold = 8;
 constexpr trace::OperationSet kWork = trace::OperationSet::range(Operation::kAllReduce, Operation::kReceive) |
                                       trace::OperationSet{Operation::kLaunch, Operation::kGraphLaunch};
@@ -45,14 +44,14 @@ bool reads_samples(const Facts& facts, std::int32_t rank) {
   std::size_t items = 0;
   for (const files::ItemStream& stream : files::find_item_streams(facts.job, rank))
     items += stream.items.size();
-  return items >= kLeastSamples;
+  return items >= patterns::kLeastSamples;
 }
 
 bool is_idle(const Facts& facts, std::int32_t rank, const Stretch& training) {
   for (const model::Process& process : facts.job.processes)
     if (process.rank == rank && process.file.count(kWork) > 0) return false;
   bool saves = std::any_of(facts.written.begin(), facts.written.end(), [&](const files::WrittenFile& file) {
-    return file.rank == rank && file.bytes >= kLeastSaved;
+    return file.rank == rank && file.bytes >= kLeastSave;
   });
   std::int32_t process = facts.job.process_of_rank(rank);
   return process >= 0 && !saves &&

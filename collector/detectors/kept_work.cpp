@@ -19,8 +19,6 @@ namespace {
 
 using files::WrittenFile;
 
-constexpr std::uint64_t kLeastSave = 4096;  // bytes
-
 // Files that were removed again by whoever wrote them: libraries try out where they may write.
 class Removals {
  public:

@@ -19,9 +19,11 @@ struct KeptWork {
   std::size_t times = 0;                         // that the first of them saves
 };
 
-// A save is a file of at least 4 KiB that a rank writes once it trains; a log, which is appended to, is none.
-// Of the other parts' work nothing is left only if they write nothing at all from then on, be it a line of
-// results.
+constexpr std::uint64_t kLeastSave = 4096;  // bytes: less is a log
+
+// A save is a file of at least kLeastSave that a rank writes once it trains; a log, which is appended to, is
+// none. Of the other parts' work nothing is left only if they write nothing at all from then on, be it a line
+// of results.
 KeptWork find_kept_work(const Facts& facts, const patterns::Parts& parts,
                         const std::vector<patterns::Training>& trainings);
 

@@ -11,6 +11,7 @@
 #include "collector/detectors/kept_work.h"
 #include "collector/detectors/story.h"
 #include "collector/files/read_items.h"
+#include "collector/model/order_statistics.h"
 #include "collector/ordering/losses.h"
 #include "collector/patterns/connections.h"
 #include "collector/patterns/trainings.h"
@@ -155,9 +156,7 @@ double lost_ms_per_step(const Apart& apart) {
       steps.push_back(static_cast<double>(training.last_ns - training.first_ns) * 1e-6 /
                       static_cast<double>(training.rounds - 1));
   if (steps.empty()) return 0;
-  auto median = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), median, steps.end());
-  return *median * (1 - 1 / static_cast<double>(apart.parts.size()));
+  return model::median(steps) * (1 - 1 / static_cast<double>(apart.parts.size()));
 }
 
 // What the rings have overwritten could have shown a connection that was there before.

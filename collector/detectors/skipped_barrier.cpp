@@ -7,7 +7,6 @@
 #include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/divergence_story.h"
-#include "collector/patterns/uneven_steps.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -35,8 +34,7 @@ std::uint32_t barrier_of(const Facts& facts, const Divergence& divergence) {
 // Ranks that may have come to the barrier behind an epoch a step earlier than their peers: whether their data
 // was used up does not show.
 std::vector<std::int32_t> may_have_no_data(const Facts& facts, const Divergence& divergence) {
-  for (const patterns::UnevenSteps& uneven :
-       patterns::find_uneven_steps(facts.job, facts.collectives, facts.divergences, facts.data_parallel))
+  for (const patterns::UnevenSteps& uneven : facts.uneven_steps.get())
     if (uneven.divergence == &divergence && !uneven.data_seen) return uneven.done;
   return {};
 }

@@ -129,8 +129,7 @@ void judge_traffic(const Facts& facts, findings::Outcome& outcome) {
 
 void detect_uneven_steps(const Facts& facts, findings::Outcome& outcome) {
   judge_traffic(facts, outcome);
-  for (const UnevenSteps& uneven :
-       patterns::find_uneven_steps(facts.job, facts.collectives, facts.divergences, facts.data_parallel)) {
+  for (const UnevenSteps& uneven : facts.uneven_steps.get()) {
     if (uneven.data_seen)
       outcome.findings.push_back(tell(facts, uneven));
     else

@@ -13,6 +13,7 @@
 #include "collector/detectors/equal_batches.h"
 #include "collector/detectors/sample_groups.h"
 #include "collector/detectors/story.h"
+#include "collector/model/order_statistics.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -58,9 +59,7 @@ double median_step_ms(const Facts& facts) {
     for (const patterns::Step& step : rank.steps) lengths.push_back(step.end_ns - step.begin_ns);
   });
   if (lengths.empty()) return 0;
-  auto median = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::nth_element(lengths.begin(), median, lengths.end());
-  return static_cast<double>(*median) * 1e-6;
+  return static_cast<double>(model::median(lengths)) * 1e-6;
 }
 
 SampleNumbers find_recorded(const RankSamples& rank) {

@@ -3,23 +3,16 @@
 
 #include <functional>
 
+#include "collector/model/mix.h"
+
 namespace ddpscope::matching {
-namespace {
-
-void mix(std::uint64_t& hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  hash ^= hash >> 32;
-}
-
-}  // namespace
-
 std::vector<std::uint64_t> hash_frames(const trace::TraceFile& file, std::uint32_t stack) {
   std::vector<std::uint64_t> frames;
   for (const trace::StackFrame& frame : file.stack(stack)) {
     std::uint64_t hash = std::hash<std::string_view>{}(file.string(frame.file));
-    mix(hash, std::hash<std::string_view>{}(file.string(frame.function)));
-    mix(hash, frame.line);
-    mix(hash, frame.address);
+    hash = model::mix(hash, std::hash<std::string_view>{}(file.string(frame.function)));
+    hash = model::mix(hash, frame.line);
+    hash = model::mix(hash, frame.address);
     frames.push_back(hash);
   }
   return frames;

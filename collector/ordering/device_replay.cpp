@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "collector/model/cuda_types.h"
+
 namespace ddpscope::ordering {
 namespace {
 
@@ -19,7 +21,6 @@ constexpr trace::OperationSet kOrdering =
     trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
     trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd};
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
-constexpr std::uint8_t kDeviceToDevice = 3;
 
 class Replay {
  public:
@@ -123,7 +124,7 @@ void Replay::apply(const HostCall& host_call) {
 void Replay::apply_copy(const HostCall& host_call) {
   const Record& record = *host_call.record;
   auto copy = trace::payload_of<payload::Copy>(record);
-  if (copy.kind == kDeviceToDevice) return;
+  if (copy.kind == model::kDeviceToDevice) return;
   bool done = record.end != 0 && copy.result == 0;
   StreamNumber stream = streams_.find(copy.stream, copy.device, record.thread);
   streams_.cover_of(stream, cover_);

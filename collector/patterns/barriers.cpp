@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "collector/model/cuda_types.h"
+
 namespace ddpscope::patterns {
 namespace {
 
@@ -16,14 +18,13 @@ struct Download {
 };
 
 // A copy to the host may say "default" for its kind; there only the address tells.
-constexpr std::uint8_t kDeviceToHost = 2, kDefault = 4;
 
 std::vector<Download> find_downloads(const model::Job& job, std::uint32_t process) {
   std::vector<Download> downloads;
   model::for_each(job.processes[process].file, {Operation::kCopy},
                   [&](model::EventPlace, const Record& record) {
                     auto copy = trace::payload_of<trace::payload::Copy>(record);
-                    if (copy.kind == kDeviceToHost || copy.kind == kDefault)
+                    if (copy.kind == model::kDeviceToHost || copy.kind == model::kDefaultCopy)
                       downloads.push_back({job.time_ns(process, record.begin), copy.source});
                   });
   auto earlier = [](const Download& a, const Download& b) { return a.at_ns < b.at_ns; };

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "collector/model/cuda_types.h"
 #include "collector/model/time_order.h"
 #include "collector/patterns/training_steps.h"
 
@@ -23,7 +24,6 @@ constexpr std::uint32_t kMostReadBacks = 2;  // a loss, and whether it is finite
 constexpr std::uint64_t kStateBytes =
     16;                              // a parameter: weights in two precisions, gradient, Adam's two moments
 constexpr double kTolerance = 0.02;  // buffers besides the parameters
-constexpr std::uint8_t kDeviceToHost = 2;  // cudaMemcpyKind
 constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15u;
 
 struct StepBounds {
@@ -118,7 +118,7 @@ void Reader::see(model::EventPlace place, const trace::Record& record, std::int6
     return take(copies_[record.thread], trace::payload_of<payload::CopyDigest>(record), at_ns);
   copies_[record.thread] = place;
   auto copy = trace::payload_of<payload::Copy>(record);
-  if (copy.kind != kDeviceToHost || !inside(at_ns)) return;
+  if (copy.kind != model::kDeviceToHost || !inside(at_ns)) return;
   content_.read_back += copy.bytes;
   content_.read_backs += at_ns < steps_[at_].reduced_ns;
 }

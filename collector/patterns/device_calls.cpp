@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "collector/model/cuda_types.h"
 #include "collector/ordering/device_replay.h"
 
 namespace ddpscope::patterns {
@@ -22,9 +23,8 @@ constexpr trace::OperationSet kRead =
     trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
     trace::OperationSet{Operation::kCopy, Operation::kFill, Operation::kLaunch, Operation::kGraphLaunch};
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
-constexpr std::uint8_t kDeviceToDevice = 3;
-constexpr double kFarBeyond = 4;       // times what the quickest launches take
-constexpr std::size_t kQuickest = 50;  // one launch in so many
+constexpr double kFarBeyond = 4;                 // times what the quickest launches take
+constexpr std::size_t kQuickest = 50;            // one launch in so many
 
 // How long the quickest launches take, by powers of two.
 class QuickLaunches {
@@ -180,7 +180,7 @@ void Reader::take_copy(const Record& record) {
   auto copy = trace::payload_of<payload::Copy>(record);
   ordering::StreamNumber stream = result_.streams.find(copy.stream, copy.device, record.thread);
   add(record, {Kind::kCopy, 0, stream});
-  bool waits = ordering::is_synchronous_copy(record.call) && copy.kind != kDeviceToDevice;
+  bool waits = ordering::is_synchronous_copy(record.call) && copy.kind != model::kDeviceToDevice;
   if (waits && enqueuing_.contains(record.thread)) add(record, {Kind::kWaitForStream, 0, stream});
 }
 

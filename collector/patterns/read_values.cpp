@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "collector/matching/call_sites.h"
+#include "collector/model/mix.h"
 #include "collector/model/time_order.h"
 #include "collector/patterns/training_steps.h"
 
@@ -27,10 +28,7 @@ constexpr std::size_t kFramesOfPlace = 4;
 
 std::uint64_t mix(std::initializer_list<std::uint64_t> words) {
   std::uint64_t hash = 0;
-  for (std::uint64_t word : words) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-  }
+  for (std::uint64_t word : words) hash = model::mix(hash, word);
   return hash;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "collector/model/order_statistics.h"
 #include "collector/patterns/repeated_reductions.h"
 
 namespace ddpscope::patterns {
@@ -24,11 +25,9 @@ std::size_t count_inputs(const RankSteps& rank, const Step& step) {
   return count;
 }
 
-std::size_t median(std::vector<std::size_t> counts) {
-  if (counts.empty()) return 0;
-  auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
-  std::nth_element(counts.begin(), middle, counts.end());
-  return *middle;
+// Of an even number the lower one.
+std::size_t median_or_none(std::vector<std::size_t> counts) {
+  return counts.empty() ? 0 : model::value_at(counts, (counts.size() - 1) / 2);
 }
 
 // Without the first step: parameters are copied in it.
@@ -37,7 +36,7 @@ std::size_t median_inputs(const RankSteps& rank) {
   for (const auto* steps : {&rank.steps, &rank.unreduced})
     for (const Step& step : *steps)
       if (step.first_entry > 0) counts.push_back(count_inputs(rank, step));
-  return median(std::move(counts));
+  return median_or_none(std::move(counts));
 }
 
 std::size_t median_sets(const model::Job& job, const matching::Collectives& collectives,
@@ -45,7 +44,7 @@ std::size_t median_sets(const model::Job& job, const matching::Collectives& coll
   std::vector<std::size_t> counts;
   for (const RepeatedSet& set : find_repeated_reductions(job, collectives, rank))
     counts.push_back(std::max<std::size_t>(set.times, 1));
-  return median(std::move(counts));
+  return median_or_none(std::move(counts));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "collector/model/order_statistics.h"
 #include "collector/patterns/deliveries.h"
 #include "collector/patterns/samples.h"
 
@@ -28,9 +29,7 @@ class Stretches {
     for (std::size_t stretch = 1; stretch < reductions_.size(); ++stretch)
       if (taken_[stretch] > 0) counts.push_back(taken_[stretch]);
     if (counts.empty()) return;
-    auto median = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
-    std::nth_element(counts.begin(), median, counts.end());
-    most_ = std::size_t{*median} * kUsualMultiple;
+    most_ = std::size_t{model::median(counts)} * kUsualMultiple;
   }
 
   bool training(std::int64_t at_ns) const { return usual(number(at_ns)); }

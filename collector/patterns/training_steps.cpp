@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "collector/model/cuda_types.h"
 #include "collector/model/nccl_types.h"
 #include "collector/patterns/inputs.h"
 
@@ -14,8 +15,7 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-constexpr std::uint8_t kDeviceToHost = 2, kDeviceToDevice = 3;  // cudaMemcpyKind
-constexpr std::uint64_t kLeastReadBack = 1024;                  // bytes: losses and flags are smaller
+constexpr std::uint64_t kLeastReadBack = 1024;  // bytes: losses and flags are smaller
 
 class Finder {
  public:
@@ -141,8 +141,8 @@ void Finder::take_copy(EventPlace place, const Record& record, std::int64_t at_n
   auto copy = trace::payload_of<payload::Copy>(record);
   if (is_input(copy)) take_entry(StepEntry::Kind::kInput, place, at_ns);
   if (copy.bytes < kLeastReadBack) return;
-  if (copy.kind == kDeviceToHost) take_entry(StepEntry::Kind::kReadBack, place, at_ns);
-  if (copy.kind == kDeviceToDevice) take_entry(StepEntry::Kind::kPutAside, place, at_ns);
+  if (copy.kind == model::kDeviceToHost) take_entry(StepEntry::Kind::kReadBack, place, at_ns);
+  if (copy.kind == model::kDeviceToDevice) take_entry(StepEntry::Kind::kPutAside, place, at_ns);
 }
 
 // An event recorded after the last collective, on its stream, stands for it.

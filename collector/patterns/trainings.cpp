@@ -17,7 +17,6 @@ using files::Item;
 using files::ItemStream;
 
 constexpr std::size_t kLeastUpdates = 3;    // fewer try something out
-constexpr std::size_t kLeastSamples = 32;   // fewer are configuration, or read again for another reason
 constexpr std::size_t kLeastPercent = 180;  // of the samples, read in all: two passes, all but a last batch
 
 class UpdateCount {

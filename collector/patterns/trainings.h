@@ -15,9 +15,11 @@ struct Training {
   model::EventRef first;  // launch of the first update, or reading of the first sample
 };
 
+constexpr std::size_t kLeastSamples = 32;  // fewer are configuration, or read again for another reason
+
 // An optimizer is known by its kernels' names (optimizer_kernels.def), and that it trains by three updates
 // with other kernels between. Where a rank launches none (it trains on the host, or by captured graphs): it
-// or its workers go through the same samples, 32 at least, two times or more. Ranks without either are left
+// or its workers go through the same samples, kLeastSamples, two times or more. Ranks without either are left
 // out.
 std::vector<Training> find_trainings(const model::Job& job);
 

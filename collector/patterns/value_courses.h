@@ -27,9 +27,7 @@ class ValueCourse {
   // A counter of samples or tokens, a schedule: nothing that a training computes.
   bool counts() const { return even_ * 10 >= (agreed_ - 2) * 9; }
   // They agreed, and then stayed apart.
-  bool drifted() const {
-    return agreed() && !counts() && apart_ >= kLeastApart && apart_ * 10 >= after_ * 9;
-  }
+  bool drifted() const { return agreed() && !counts() && apart_ >= kLeastApart && apart_ * 10 >= after_ * 9; }
   // Whether what the ranks were given shows: they may have been given the same at first.
   bool inputs_show() const { return given_ * 2 >= reads_; }
 

@@ -61,6 +61,13 @@ inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf
 
 inline std::uint64_t as_number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
+// What takes no time: no call, or one that only tells something. Must be called inside OwnWork.
+template <Call call>
+inline void record_moment(trace::FileWriter& file, const PayloadOf<call>& payload, std::uint32_t stack = 0) {
+  std::uint64_t ticks = now(file);
+  trace::ThreadWriter::close(file, this_thread.writer.open<call>(file, payload, ticks, stack), ticks);
+}
+
 // Mixes what tells one run of calls from another.
 constexpr std::uint64_t fold_key(std::initializer_list<std::uint64_t> words) {
   std::uint64_t hash = 0;

@@ -20,12 +20,6 @@ bool look(const LinearCopy& copy, trace::payload::ValueRead& read) {
   return true;
 }
 
-void write(trace::FileWriter& file, const trace::payload::ValueRead& read, std::uint32_t stack) {
-  std::uint64_t ticks = now(file);
-  trace::ThreadWriter::close(file, this_thread.writer.open<Call::value_read>(file, read, ticks, stack),
-                             ticks);
-}
-
 }  // namespace
 
 void read_value(const OpenRecord& copy, std::uint64_t key, const LinearCopy& what) {
@@ -34,7 +28,7 @@ void read_value(const OpenRecord& copy, std::uint64_t key, const LinearCopy& wha
   if (!file || copy.payload<trace::payload::Copy>().count != 1 || !look(what, read)) return;
   OwnWork work(file);
   if (!work) return;
-  write(*file, read, current_stack(*file));
+  record_moment<Call::value_read>(*file, read, current_stack(*file));
   this_thread.writer.go_on_with(copy, key | 1);  // as begin_folded() keeps it
 }
 
@@ -55,7 +49,7 @@ void take_awaited_value(const OpenRecord& wait, std::uint64_t stream) {
   if (!look({awaited.destination, awaited.source, awaited.bytes, stream, cudaMemcpyDeviceToHost}, read))
     return;
   OwnWork work(file);
-  if (work) write(*file, read, wait.record->stack);
+  if (work) record_moment<Call::value_read>(*file, read, wait.record->stack);
 }
 
 }  // namespace ddpscope::injector

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "injector/core/hook.h"
 #include "injector/files/paths.h"
 #include "injector/processes/generation.h"
 #include "injector/streams/exchange_call.h"
@@ -92,9 +93,7 @@ std::uint32_t record_descriptor(trace::FileWriter& file, int fd, std::uint64_t d
   payload.path = path.empty() ? 0 : this_thread.writer.intern(file, path.data(), path.size());
   payload.fd = fd;
   payload.flags = static_cast<std::uint32_t>(flags);
-  std::uint64_t ticks = now(file);
-  trace::OpenRecord record = this_thread.writer.open<Call::inherited_descriptor>(file, payload, ticks);
-  trace::ThreadWriter::close(file, record, ticks);
+  record_moment<Call::inherited_descriptor>(file, payload);
   return payload.file;
 }
 

@@ -45,10 +45,7 @@ void record(const Told& told, std::uint32_t category, std::uint32_t color, const
   OwnWork work(file);
   if (!work) return;
   std::uint32_t domain = id_of(*file, kept_name(told.domain));
-  trace::payload::Range range{told.id, name(*file), domain, category, color};
-  std::uint64_t ticks = now(*file);
-  OpenRecord open = this_thread.writer.open<call>(*file, range, ticks);
-  trace::ThreadWriter::close(*file, open, ticks);
+  record_moment<call>(*file, {told.id, name(*file), domain, category, color});
 }
 
 template <Call call, class Text>

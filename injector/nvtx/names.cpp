@@ -33,7 +33,7 @@ Names* names() {
   return mapped;
 }
 
-// Whether this name is one of the first kExactNames.
+// Whether this name is one of the first kExactNames. Threads that come at once may each add one beyond.
 bool is_exact(std::uint64_t hash) {
   Names* all = names();
   if (!all) return false;
@@ -43,13 +43,12 @@ bool is_exact(std::uint64_t hash) {
     std::uint64_t known = __atomic_load_n(seen, __ATOMIC_RELAXED);
     if (known == hash) return true;
     if (known != 0) continue;
-    if (__atomic_fetch_add(&all->exact, 1, __ATOMIC_RELAXED) >= kExactNames) {
-      __atomic_fetch_sub(&all->exact, 1, __ATOMIC_RELAXED);
-      return false;
-    }
-    if (__atomic_compare_exchange_n(seen, &known, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-        known == hash)
+    if (__atomic_load_n(&all->exact, __ATOMIC_RELAXED) >= kExactNames) return false;
+    if (__atomic_compare_exchange_n(seen, &known, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      __atomic_fetch_add(&all->exact, 1, __ATOMIC_RELAXED);
       return true;
+    }
+    if (known == hash) return true;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "injector/core/hook.h"
 #include "injector/core/modules.h"
 
 namespace ddpscope::injector {
@@ -234,10 +235,7 @@ void give_up_mutex(const void* mutex) {
   trace::FileWriter::Known* known = file->find_known(hash ^ hash >> 32);
   if (!known || known->id.exchange(1, std::memory_order_relaxed)) return;
   Place place = place_of(*file, held.site);
-  std::uint64_t ticks = now(*file);
-  trace::payload::LockSite payload{place.offset, place.module};
-  trace::ThreadWriter::close(*file, this_thread.writer.open<Call::waiting_site>(*file, payload, ticks),
-                             ticks);
+  record_moment<Call::waiting_site>(*file, {place.offset, place.module});
 }
 
 }  // namespace ddpscope::injector
