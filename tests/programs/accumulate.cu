@@ -1,7 +1,10 @@
 // A perceptron of three layers, data-parallel; gradients of several micro-batches add up before an update.
 //
-// usage: accumulate IDFILE STEPS MICRO_BATCHES last|every|first|never|local
+// usage: accumulate IDFILE STEPS MICRO_BATCHES last|every|first|never|local [range]
 //   which micro-batches of a step are reduced; local: none, the weights are averaged every four steps
+//   range: the update's kernel has a name that says nothing, a range (NVTX) around it does
+#include <nvtx3/nvToolsExt.h>
+
 #include <vector>
 
 #include "layers.h"
@@ -11,15 +14,22 @@ __global__ void sgd_update(float* w, const float* dw, int n, float rate) {
   if (i < n) w[i] -= rate * dw[i];
 }
 
+__global__ void subtract(float* w, const float* dw, int n, float rate) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) w[i] -= rate * dw[i];
+}
+
 struct Trainer {
   Ranks ranks;
+  bool by_range;
   cudaStream_t compute, communication;
   cudaEvent_t ready;
   std::vector<Layer> layers;
   Batch batch;
   float* loss = device_floats(1);
 
-  Trainer(const char* id_file) : ranks(id_file), batch(256, 1 + ranks.rank) {
+  Trainer(const char* id_file, bool by_range)
+      : ranks(id_file), by_range(by_range), batch(256, 1 + ranks.rank) {
     CUDA(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
     CUDA(cudaStreamCreateWithFlags(&communication, cudaStreamNonBlocking));
     CUDA(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
@@ -57,11 +67,14 @@ struct Trainer {
   void update() {
     CUDA(cudaEventRecord(ready, communication));
     CUDA(cudaStreamWaitEvent(compute, ready, 0));
+    if (by_range) nvtxRangePushA("optimizer step");
     for (Layer& layer : layers) {
-      sgd_update<<<blocks(layer.count()), kThreads, 0, compute>>>(layer.weights, layer.gradients,
-                                                                  layer.count(), 0.01f);
+      auto kernel = by_range ? subtract : sgd_update;
+      kernel<<<blocks(layer.count()), kThreads, 0, compute>>>(layer.weights, layer.gradients, layer.count(),
+                                                              0.01f);
       CUDA(cudaMemsetAsync(layer.gradients, 0, layer.bytes(), compute));
     }
+    if (by_range) nvtxRangePop();
   }
 
   void average_weights() {
@@ -75,7 +88,7 @@ struct Trainer {
 
 int main(int argc, char** argv) {
   if (argc < 5) return 2;
-  Trainer trainer(argv[1]);
+  Trainer trainer(argv[1], argc > 5 && argv[5] == std::string("range"));
   int steps = atoi(argv[2]), micro_batches = atoi(argv[3]);
   std::string when = argv[4];
   trainer.share_weights();

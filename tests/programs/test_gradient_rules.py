@@ -41,6 +41,19 @@ def test_every_micro_batch(tmp_path, ranks, seed):
 
 
 @everywhere
+def test_an_update_that_only_a_range_names(tmp_path, ranks, seed):
+    _, trace = run("accumulate", ranks, seed, tmp_path, "every", "range")
+    finding = expect_one(trace, "redundant-accumulation-sync", ranks, "warning", "accumulate.cu", "ncclAllReduce(layer.gradients")
+    assert finding["confidence"] == "likely"
+    assert finding["evidence"][-1]["detail"].startswith('in the range that the program calls "optimizer step"')
+
+
+@everywhere
+def test_healthy_with_a_range(tmp_path, ranks, seed):
+    expect_none(run("accumulate", ranks, seed, tmp_path, "last", "range")[1])
+
+
+@everywhere
 def test_first_micro_batch(tmp_path, ranks, seed):
     _, trace = run("accumulate", ranks, seed, tmp_path, "first")
     expect_one(trace, "missing-gradient-sync", ranks, "error", "accumulate.cu", "ncclAllReduce(layer.gradients")
