@@ -140,7 +140,8 @@ struct Descriptors {
 }  // namespace
 
 Result<int> run_job(const std::vector<std::string>& command,
-                    const std::map<std::string, std::string>& changed, ProcessWatch& watch) {
+                    const std::map<std::string, std::string>& changed, ProcessWatch& watch,
+                    const std::function<void(int)>& ended) {
   sigset_t handled = handled_signals();
   Descriptors descriptors;
   if (!descriptors.open(handled))
@@ -159,9 +160,11 @@ Result<int> run_job(const std::vector<std::string>& command,
   sigset_t passed_on;
   sigemptyset(&passed_on);
   int code = wait_and_forward(job, descriptors.signals, watch, passed_on);
+  const bool started = got != static_cast<ssize_t>(sizeof(error));
+  if (started) ended(code);
   keep_passed_on(inherited, passed_on);
   give_back(inherited);
-  if (got == static_cast<ssize_t>(sizeof(error))) return cannot_start(command.front(), error);
+  if (!started) return cannot_start(command.front(), error);
   return code;
 }
 

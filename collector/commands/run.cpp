@@ -159,14 +159,17 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
         escape(folder.path.string()));
   ProcessWatch watch(folder.path);
-  auto code = run_job(options.command, environment, watch);
+  bool recorded = false;
+  auto ended = [&](int code) {
+    recorded = reading::count_traces(folder.path) > before;
+    if (recorded) watch.write(run, code);
+  };
+  auto code = run_job(options.command, environment, watch, ended);
   if (!code) {
     std::error_code ignored;
     if (folder.made) std::filesystem::remove(folder.path, ignored);
     return failed(code.error());
   }
-  const bool recorded = reading::count_traces(folder.path) > before;
-  if (recorded) watch.write(run, *code);
   if (use.leave())
     sum_up(options, folder.path, *code, recorded);
   else

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -158,3 +159,23 @@ def test_a_second_signal_after_the_end(tmp_path):
     assert run.returncode == 7, stderr
     assert "the job ended with exit code 7" in stderr and "tells more" in stderr
     assert (tmp_path / "sent").exists(), "the second signal came too late to prove anything"
+
+
+def test_ended_while_the_job_ends(tmp_path):
+    """Two more signals find `run` stopped, with a job that is over when it goes on: it passes on the first, sees the
+    job's end, and the second one ends it, but not before it has left its own file."""
+    waker = "until grep -q State:.Z /proc/$1/status; do sleep 0.01; done; kill -CONT $2"
+    trap = "kill -STOP $PPID; kill -INT $PPID; kill -QUIT $PPID; exit 7"
+    job = f"setsid sh -c '{waker}' waker $$ $PPID & trap '{trap}' TERM; : > begun; while :; do sleep 0.02; done"
+    run = subprocess.Popen([ddpscope.DDPSCOPE, "run", "-o", tmp_path / "trace", "--", "sh", "-c", job], cwd=tmp_path,
+                           stderr=subprocess.PIPE, text=True, preexec_fn=without_core_dumps)
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.01)
+    run.terminate()
+    stderr = run.communicate(timeout=60)[1]
+    assert run.returncode == -signal.SIGQUIT, stderr
+    assert any(f".{run.pid}." in trace.name for trace in (tmp_path / "trace").iterdir()), "no file of run's own"
+
+
+def without_core_dumps():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
