@@ -42,6 +42,7 @@ enum class Caller { kWaits, kGoesOn };
 // Copies within a device never make the host wait; cudaMemcpy waits for the others.
 void copy(const StreamRef& stream, Target to, Source from, Rows rows, cudaMemcpyKind kind, Caller caller) {
   if (rows.empty()) return;
+  require(to.base != nullptr && from.base != nullptr, cudaErrorInvalidValue);
   const Place target = place_of(to.base), source = place_of(from.base);
   check_direction(target, source, kind);
   const bool within_device = target == Place::kDevice && source == Place::kDevice;

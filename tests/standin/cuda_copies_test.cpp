@@ -37,6 +37,13 @@ TEST_F(CopyTest, GoesThereAndBack) {
   EXPECT_EQ(back, pageable);
 }
 
+TEST_F(CopyTest, NowhereIsAnError) {
+  EXPECT_EQ(cudaMemcpy(nullptr, device, kBytes, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyAsync(device, nullptr, kBytes, cudaMemcpyDefault, stream), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy2D(device, 8, nullptr, 8, 8, 2, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyDefault), cudaSuccess);
+}
+
 TEST_F(CopyTest, PageableSourceIsTheCallersAgainAtReturn) {
   const std::vector<float> before = pageable;
   OK(gate.put_into(stream));
