@@ -11,7 +11,8 @@ namespace {
 
 Outcome list() {
   for (const findings::CatalogueRow& row : findings::catalogue())
-    fmt::print("{:28} {}\n", row.slug, row.sentence);
+    fmt::print("{:28} {}{}\n", row.slug, row.sentence,
+               findings::page_of(row.slug).empty() ? " (not in this version)" : "");
   return {};
 }
 
