@@ -107,9 +107,13 @@ std::vector<RankBatches> read_batches(const Facts& facts, const patterns::DataPa
   for (const Member& member : facts.collectives.communicators[group.communicator].members)
     if (group.of_rank.contains(member.rank) && !member.incomplete)
       ranks.push_back(patterns::find_batches(facts.job, facts.collectives, member));
+  return ranks;
+}
+
+// Keeps those that were given enough, by rank.
+void keep_judged(std::vector<RankBatches>& ranks) {
   std::erase_if(ranks, [](const RankBatches& rank) { return rank.batches.size() < kRunning; });
   std::ranges::sort(ranks, {}, &RankBatches::rank);
-  return ranks;
 }
 
 GivenBatch given(const RankBatches& rank, std::uint32_t step, std::size_t compared) {
@@ -162,15 +166,19 @@ bool is_known(const std::vector<EqualBatches>& known, const EqualBatches& set) {
 }  // namespace
 
 BatchComparison find_equal_batches(const Facts& facts) {
+  BatchComparison found;
   std::vector<GroupBatches> groups;
   std::optional<Partners> partners;
   for (const patterns::DataParallelGroup& members : facts.data_parallel) {
     std::vector<RankBatches> ranks = read_batches(facts, members);
+    auto in_doubt = [](const RankBatches& rank) { return rank.doubtful >= kRunning; };
+    found.doubtful |= std::ranges::count_if(ranks, in_doubt) > 1;
+    keep_judged(ranks);
     if (ranks.size() < 2) continue;
+    found.compared = true;
     if (!partners) partners.emplace(facts);
     groups.push_back(compare_group(ranks, *partners));
   }
-  BatchComparison found{{}, !groups.empty()};
   for (const GroupBatches& group : groups)
     for (EqualBatches set : group.sets) {
       std::erase_if(set, [&](const GivenBatch& one) {

@@ -19,6 +19,7 @@ using EqualBatches = std::vector<GivenBatch>;  // by rank
 struct BatchComparison {
   std::vector<EqualBatches> sets;
   bool compared = false;  // batches of two ranks at least
+  bool doubtful = false;  // two ranks were given something again and again that may be no samples
 };
 
 // Two ranks are of a set if all that is new on their devices is the same in three steps running, and in most

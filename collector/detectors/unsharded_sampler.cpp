@@ -266,6 +266,13 @@ const findings::Coverage kBatchesDiffer{"the samples that ranks train on",
                                         {"unsharded-sampler"},
                                         true};
 
+const findings::Coverage kBatchesInDoubt{
+    "the samples that ranks train on",
+    "too few of them were seen to be read; what is copied to the devices in each step may be something else: "
+    "parameters, states kept in the host's memory, a prompt",
+    {"unsharded-sampler"},
+    true};
+
 }  // namespace
 
 void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
@@ -273,8 +280,8 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   if (Story story(facts, found.groups); !story.empty()) return outcome.findings.push_back(story.tell());
   BatchComparison batches = find_equal_batches(facts);
   if (!batches.sets.empty()) return outcome.findings.push_back(tell_batches(facts, batches.sets));
-  if (batches.compared && !found.compared)
-    outcome.coverage.push_back(kBatchesDiffer);
+  if (!found.compared && (batches.compared || batches.doubtful))
+    outcome.coverage.push_back(batches.compared ? kBatchesDiffer : kBatchesInDoubt);
   else
     explain_silence(facts, "unsharded-sampler", outcome.coverage);
 }

@@ -100,6 +100,7 @@ class Reader {
   bool inside(std::int64_t at_ns) const { return at_ns > steps_[at_].begin_ns; }
   void take(model::EventPlace copy, const payload::CopyDigest& digest, std::int64_t at_ns);
   void close_step();
+  bool has_words() const;
   bool holds_samples() const;
 
   std::vector<StepBounds> steps_;
@@ -132,10 +133,13 @@ void Reader::take(model::EventPlace copy, const payload::CopyDigest& digest, std
   content_.read_backs = 0;
 }
 
+bool Reader::has_words() const {
+  return std::ranges::any_of(content_.fresh, [](const Copied& copy) { return copy.words >= kSampleWords; });
+}
+
 bool Reader::holds_samples() const {
   std::uint64_t bytes = content_.bytes();
-  return std::ranges::any_of(content_.fresh, [](const Copied& copy) { return copy.words >= kSampleWords; }) &&
-         bytes > kMadeOf * (content_.read_back + read_back_before_) &&
+  return has_words() && bytes > kMadeOf * (content_.read_back + read_back_before_) &&
          content_.read_backs <= kMostReadBacks && !adds_up_to(bytes, steps_[at_].elements);
 }
 
@@ -149,6 +153,8 @@ void Reader::close_step() {
     std::uint64_t content = 0;
     for (const Copied& copy : fresh) content = (content ^ copy.key) * kMix + (content >> 32);
     result_.batches.push_back({steps_[at_].ordinal, content, place});
+  } else if (at_ > 0) {
+    result_.doubtful += has_words();
   }
   read_back_before_ = content_.read_back;
   content_ = {};

@@ -27,6 +27,7 @@ struct RankBatches {
   std::vector<Batch> batches = {};    // by step
   std::vector<Brought> brought = {};  // by content; none that the ring has overwritten
   std::uint64_t elements = 0;         // that a step reduces, at most
+  std::size_t doubtful = 0;           // steps left out although something in them has as many distinct words
 };
 
 // Whether each holds more on its device that the other does not than a model and its optimizer take: its part
