@@ -26,11 +26,13 @@ bool mostly_shuffled(const SampleGroup& group) {
   return shuffled * 2 > repeated;
 }
 
+using KnownBy = patterns::DataParallelGroup::KnownBy;
+
 class Story {
  public:
   Story(const Facts& facts, const std::vector<SampleGroup>& groups) : facts_(facts) {
     for (const SampleGroup& group : groups) {
-      if (!mostly_shuffled(group)) continue;
+      if (!mostly_shuffled(group) || group.members->known_by == KnownBy::kNothing) continue;
       for (const RankSamples& rank : group.ranks)
         if (rank.repeated && ranks_.insert(rank.rank).second) add(rank);
     }

@@ -7,6 +7,7 @@
 
 #include "collector/detectors/sample_overlap.h"
 #include "collector/patterns/pipelines.h"
+#include "collector/patterns/training_world.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -134,6 +135,11 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
                                 const std::vector<patterns::DataParallelGroup>& data_parallel) {
   SampleGroups found;
   for (const patterns::DataParallelGroup& members : data_parallel) found.groups.push_back({&members});
+  if (data_parallel.empty())
+    if (auto world = patterns::find_training_world(job, collectives)) {
+      found.world = std::make_unique<patterns::DataParallelGroup>(std::move(*world));
+      found.groups.push_back({found.world.get()});
+    }
   read_ranks(job, found);
   std::erase_if(found.groups, [&](const SampleGroup& group) {
     bool left_out = enough(group) && !hold_replicas(*group.members, group.exchanges);
@@ -142,7 +148,7 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
   });
   patterns::Pipelines pipelines(collectives);
   for (SampleGroup& group : found.groups) {
-    found.compared = found.compared || enough(group);
+    found.compared = found.compared || (enough(group) && !found.world);
     Comparison(job, group, pipelines).find_shared();
   }
   return found;

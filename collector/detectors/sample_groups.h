@@ -1,6 +1,7 @@
 // Which ranks train on the same samples: rank by rank their orders are read, then the orders are compared.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct SampleGroup {
 
 struct SampleGroups {
   std::vector<SampleGroup> groups;
-  bool compared = false;  // two ranks read enough to say something
+  // Whose ranks are members of the one group where no ranks are known to train together.
+  std::unique_ptr<const patterns::DataParallelGroup> world;
+  bool compared = false;  // two ranks that train together read enough to say something
   bool replicas = true;   // none is left out because its ranks don't show that they hold one model
   bool scanned = false;   // something was left out that tells nothing of samples (patterns/samples.h)
 };

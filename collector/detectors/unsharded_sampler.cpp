@@ -127,6 +127,7 @@ class Story {
   void add_evidence(const SampleGroup& group, const std::vector<const RankSamples*>& sharing,
                     std::size_t others);
   void add_evidence(const RankSamples& rank, model::EventRef read, std::size_t others);
+  findings::Confidence confidence() const;
 
   const Facts& facts_;
   RankSets sets_;
@@ -171,20 +172,29 @@ void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::siz
   if (place_.empty()) place_ = program_place(facts_.job, opening);
 }
 
+// What goes over TCP is told by its amounts only; ranks that reduce nothing may each train a model of its
+// own.
+findings::Confidence Story::confidence() const {
+  using KnownBy = patterns::DataParallelGroup::KnownBy;
+  if (facts_.data_parallel.empty()) return findings::Confidence::kPossible;
+  bool reduce = std::ranges::all_of(facts_.data_parallel,
+                                    [](const auto& group) { return group.known_by == KnownBy::kTraffic; });
+  bool by_tcp = facts_.collectives.communicators.empty();
+  return by_tcp || !reduce ? findings::Confidence::kLikely : findings::Confidence::kCertain;
+}
+
 findings::Finding Story::tell() {
   findings::Finding finding;
   finding.slug = "unsharded-sampler";
-  // What goes over TCP is told by its amounts only; ranks that reduce nothing may each train a model of its
-  // own.
-  bool by_tcp = facts_.collectives.communicators.empty();
-  bool reduces = std::all_of(facts_.data_parallel.begin(), facts_.data_parallel.end(),
-                             [](const patterns::DataParallelGroup& group) { return group.reduces; });
-  finding.confidence = by_tcp || !reduces ? findings::Confidence::kLikely : findings::Confidence::kCertain;
+  finding.confidence = confidence();
+  const bool replicas = finding.confidence > findings::Confidence::kPossible;
+  if (!replicas) finding.severity = findings::Severity::kInfo;
   finding.ranks = ranks_of(sets_);
   finding.title = fmt::format(
-      "{} train on the same samples, {}{}: {:.0f} % of their work is done by another rank too",
+      "{} train on the same samples, {}{}: {}{:.0f} % of their work is done by another rank too",
       list_all(sets_), in_order_ ? "in the same order" : "each on the whole data set in an order of its own",
-      at(place_), shared_part(sets_) * 100);
+      at(place_), replicas ? "" : "if they are to train one model, for which they exchange nothing, ",
+      shared_part(sets_) * 100);
   finding.advice = in_order_ ? "Give each rank a part of its own: a DistributedSampler (with set_epoch), or "
                                "indices dealt out by "
                                "data-parallel rank and world size; and see that the data set uses the index "

@@ -124,23 +124,15 @@ std::vector<DataParallelGroup> groups_of_communicators(const model::Job& job,
   return result;
 }
 
-Reductions updates_of(const model::Job& job, const Collectives& collectives, std::uint32_t process) {
-  RankSteps rank = find_steps(job, collectives, process);
-  std::vector<std::int64_t> times;
-  for (const Step& step : rank.unreduced) times.push_back(step.end_ns);
-  std::size_t updates = times.size();
-  return {ReductionTimes(std::move(times)), updates};
-}
-
 std::vector<DataParallelGroup> groups_that_started_alike(const model::Job& job,
                                                          const Collectives& collectives,
                                                          const ReductionHabits& habits) {
   std::vector<DataParallelGroup> groups;
   for (const UnsynchronisedGroup& found : habits.never) {
     if (found.doubt()) continue;
-    DataParallelGroup group{{}, false};
+    DataParallelGroup group{{}, DataParallelGroup::KnownBy::kStart};
     for (const UnsynchronisedRank& one : found.ranks)
-      group.of_rank[one.rank] = updates_of(job, collectives, one.process);
+      group.of_rank[one.rank] = updates_of(find_steps(job, collectives, one.process));
     groups.push_back(std::move(group));
   }
   return groups;
@@ -159,6 +151,13 @@ std::vector<std::int64_t> ReductionTimes::all() const {
   times.reserve(reductions_.size());
   for (std::uint32_t call : reductions_) times.push_back(calls_->begin_ns(call));
   return times;
+}
+
+Reductions updates_of(const RankSteps& rank) {
+  std::vector<std::int64_t> times;
+  for (const Step& step : rank.unreduced) times.push_back(step.end_ns);
+  std::size_t updates = times.size();
+  return {ReductionTimes(std::move(times)), updates};
 }
 
 std::vector<DataParallelGroup> find_data_parallel_groups(const model::Job& job,

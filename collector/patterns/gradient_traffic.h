@@ -47,12 +47,20 @@ struct Traffic {
 };
 
 struct DataParallelGroup {
+  enum class KnownBy : std::uint8_t {
+    kTraffic,  // reductions, or what goes over TCP
+    kStart,    // the ranks started alike; times are those of the optimizer
+    kNothing,  // it is all that train (training_world.h); likewise
+  };
   std::map<std::int32_t, Reductions> of_rank;
-  bool reduces = true;  // false: known by how the ranks started alike; times are those of the optimizer
+  KnownBy known_by = KnownBy::kTraffic;
   std::map<std::int32_t, Traffic> traffic =
       {};  // of a group found by what goes over TCP; replicas.h judges it
   std::uint32_t communicator = matching::kNone;
 };
+
+// When a rank's optimizer ran without a reduction, in place of reductions.
+Reductions updates_of(const RankSteps& rank);
 
 // With NCCL: the members of each communicator that carries gradients. Communicators that reduce during the
 // forward pass are left out: they carry activations, and their ranks are given the same samples on purpose
