@@ -12,6 +12,7 @@
 #include "collector/detectors/sample_groups.h"
 #include "collector/patterns/barriers.h"
 #include "collector/patterns/existence_checks.h"
+#include "collector/patterns/late_files.h"
 
 namespace ddpscope::analysis {
 namespace {
@@ -33,6 +34,8 @@ std::vector<ordering::ThreadId> threads_of_files(const model::Job& job, const fi
                                                  const std::vector<files::WrittenFile>& written) {
   std::vector<ordering::ThreadId> threads = patterns::judged_threads(names, objects);
   std::vector<ordering::ThreadId> looking = patterns::looking_threads(job, names);
+  threads.insert(threads.end(), looking.begin(), looking.end());
+  looking = patterns::late_looking_threads(job, names);
   threads.insert(threads.end(), looking.begin(), looking.end());
   std::map<std::string_view, std::set<std::int32_t>> of_place;
   std::map<files::FileId, std::set<std::int32_t>> of_inode;

@@ -22,6 +22,7 @@ constexpr Detector kDetectors[] = {
     {"rank-divergence", detect_rank_divergence},
     {"shared-device", detect_shared_device},
     {"rank-mismatch", detect_rank_mismatch},
+    {"filesystem-lag", detect_filesystem_lag},
 };
 
 }  // namespace

@@ -30,14 +30,24 @@ Places::Places(const model::Job& job) : job_(job), mounts_(job.processes.size())
   }
 }
 
-std::string Places::of(std::uint32_t process, std::string_view path) const {
+const Places::Mount* Places::deepest(std::uint32_t process, std::string_view path) const {
   const Mount* deepest = nullptr;
   for (const Mount& mount : mounts_[process])
     if (lies_below(path, mount.point) && (!deepest || deepest->point.size() <= mount.point.size()))
       deepest = &mount;
-  if (!deepest) return std::to_string(job_.processes[process].host) + "!" + std::string(path);
-  std::size_t point = deepest->point.ends_with('/') ? deepest->point.size() - 1 : deepest->point.size();
-  return std::string(deepest->source) + "!" + std::string(path.substr(point));
+  return deepest;
+}
+
+View Places::view(std::uint32_t process, std::string_view path) const {
+  const Mount* mount = deepest(process, path);
+  return {job_.processes[process].host, mount ? mount->point : std::string_view()};
+}
+
+std::string Places::of(std::uint32_t process, std::string_view path) const {
+  const Mount* mount = deepest(process, path);
+  if (!mount) return std::to_string(job_.processes[process].host) + "!" + std::string(path);
+  std::size_t point = mount->point.ends_with('/') ? mount->point.size() - 1 : mount->point.size();
+  return std::string(mount->source) + "!" + std::string(path.substr(point));
 }
 
 }  // namespace ddpscope::files

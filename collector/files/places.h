@@ -1,5 +1,7 @@
 // Where a path lies, so that equal places are the same file on whichever host they are named.
 #pragma once
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,17 +11,27 @@
 
 namespace ddpscope::files {
 
+// Through which mount of which host a file is seen. Each keeps what it knows of names and sizes to itself.
+struct View {
+  std::uint32_t host;
+  std::string_view mount;  // its point; empty: a disk of the host's own
+  auto operator<=>(const View&) const = default;
+};
+
 class Places {
  public:
   explicit Places(const model::Job& job);
 
   // "SOURCE!PATH BELOW THE MOUNT" on a network file system, "HOST NUMBER!PATH" on a disk of its own.
   std::string of(std::uint32_t process, std::string_view path) const;
+  View view(std::uint32_t process, std::string_view path) const;
 
  private:
   struct Mount {
     std::string_view point, source;
   };
+  const Mount* deepest(std::uint32_t process, std::string_view path) const;
+
   const model::Job& job_;
   std::vector<std::vector<Mount>> mounts_;  // by process
 };
