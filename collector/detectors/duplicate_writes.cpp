@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "collector/files/aliases.h"
+
 namespace ddpscope::detectors {
 namespace {
 
@@ -130,11 +132,9 @@ class Collisions {
 // Whatever the names: two openings of one inode that overlap in time are of one content.
 void find_in_one_inode(const WriteOrders& orders, const std::vector<WrittenFile>& written,
                        std::vector<Duplicate>& duplicates) {
-  std::map<std::tuple<std::string_view, std::uint64_t, std::uint64_t>, Files> by_inode;
-  for (const WrittenFile& file : written) {
-    std::string_view storage = std::string_view(file.place).substr(0, file.place.find('!'));
-    if (file.inode) by_inode[{storage, file.device, file.inode}].push_back(&file);
-  }
+  std::map<files::Inode, Files> by_inode;
+  for (const WrittenFile& file : written)
+    if (file.inode) by_inode[files::inode_at(file.place, file.device, file.inode)].push_back(&file);
   auto opened_earlier = [](auto* a, auto* b) { return a->open_ns < b->open_ns; };
   for (auto& [inode, files] : by_inode) {
     std::stable_sort(files.begin(), files.end(), opened_earlier);

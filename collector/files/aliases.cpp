@@ -15,6 +15,7 @@ bool is_network(std::string_view storage) {
 
 Inode inode_at(std::string_view place, std::uint64_t device, std::uint64_t inode) {
   std::string_view storage = place.substr(0, place.find('!'));
+  if (storage.starts_with("fuse ")) return {place, 0, 0};
   return {storage, is_network(storage) ? 0 : device, inode};
 }
 

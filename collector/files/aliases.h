@@ -13,6 +13,7 @@
 namespace ddpscope::files {
 
 // Storage, device, inode. Clients of a network file system have devices of their own: theirs count as 0.
+// Those of FUSE may make inode numbers up, each its own: what tells a file there is its place.
 using Inode = std::tuple<std::string_view, std::uint64_t, std::uint64_t>;
 // `place` outlives what is returned.
 Inode inode_at(std::string_view place, std::uint64_t device, std::uint64_t inode);

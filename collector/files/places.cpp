@@ -1,15 +1,17 @@
-// Mounts as each process recorded them: those of network file systems.
+// Mounts as each process recorded them: those of network file systems, and what is mounted below these.
 #include "collector/files/places.h"
+
+#include <algorithm>
+
+#include "trace/file_systems.h"
 
 namespace ddpscope::files {
 namespace {
 
-// "TYPE SOURCE OPTIONS", as in /proc/self/mountinfo after the dash.
-std::string_view source_in(std::string_view value) {
-  std::size_t type = value.find(' ');
-  if (type == std::string_view::npos) return value;
-  std::string_view rest = value.substr(type + 1);
-  return rest.substr(0, rest.find(' '));
+std::string_view take_field(std::string_view& text) {
+  std::string_view field = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(text.size(), field.size() + 1));
+  return field;
 }
 
 bool lies_below(std::string_view path, std::string_view folder) {
@@ -19,35 +21,45 @@ bool lies_below(std::string_view path, std::string_view folder) {
 
 }  // namespace
 
+// "TYPE SOURCE ROOT OPTIONS", as in /proc/self/mountinfo, where the root stands in front; older traces lack
+// it.
+Places::Mount::Mount(std::string_view at, std::string_view value) : point(at) {
+  type = take_field(value);
+  source = take_field(value);
+  if (value.starts_with('/')) root = take_field(value);
+  if (root.ends_with('/')) root.remove_suffix(1);
+}
+
 Places::Places(const model::Job& job) : job_(job), mounts_(job.processes.size()) {
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     const trace::TraceFile& file = job.processes[i].file;
     model::for_each(file, {trace::Operation::kSetting}, [&](model::EventPlace, const trace::Record& record) {
       if (record.call != static_cast<std::uint16_t>(trace::Call::mount)) return;
       auto setting = trace::payload_of<trace::payload::Setting>(record);
-      mounts_[i].push_back({file.string(setting.name), source_in(file.string(setting.value))});
+      mounts_[i].emplace_back(file.string(setting.name), file.string(setting.value));
     });
   }
 }
 
-const Places::Mount* Places::deepest(std::uint32_t process, std::string_view path) const {
+const Places::Mount* Places::shared_mount(std::uint32_t process, std::string_view path) const {
   const Mount* deepest = nullptr;
   for (const Mount& mount : mounts_[process])
     if (lies_below(path, mount.point) && (!deepest || deepest->point.size() <= mount.point.size()))
       deepest = &mount;
-  return deepest;
+  return deepest && trace::is_shared(deepest->type, deepest->source) ? deepest : nullptr;
 }
 
 View Places::view(std::uint32_t process, std::string_view path) const {
-  const Mount* mount = deepest(process, path);
+  const Mount* mount = shared_mount(process, path);
   return {job_.processes[process].host, mount ? mount->point : std::string_view()};
 }
 
 std::string Places::of(std::uint32_t process, std::string_view path) const {
-  const Mount* mount = deepest(process, path);
+  const Mount* mount = shared_mount(process, path);
   if (!mount) return std::to_string(job_.processes[process].host) + "!" + std::string(path);
   std::size_t point = mount->point.ends_with('/') ? mount->point.size() - 1 : mount->point.size();
-  return std::string(mount->source) + "!" + std::string(path.substr(point));
+  std::string storage = trace::is_fuse(mount->type) ? "fuse " : "";
+  return storage.append(mount->source).append("!").append(mount->root).append(path.substr(point));
 }
 
 }  // namespace ddpscope::files

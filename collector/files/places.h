@@ -22,15 +22,21 @@ class Places {
  public:
   explicit Places(const model::Job& job);
 
-  // "SOURCE!PATH BELOW THE MOUNT" on a network file system, "HOST NUMBER!PATH" on a disk of its own.
+  // "SOURCE!PATH IN IT" on a network file system ("fuse SOURCE" for one of FUSE), "HOST NUMBER!PATH" on a
+  // disk of its own. Sources are compared as they are written: two names of one server are two, so are an
+  // export and a folder of it that is mounted by itself.
   std::string of(std::uint32_t process, std::string_view path) const;
   View view(std::uint32_t process, std::string_view path) const;
 
  private:
   struct Mount {
-    std::string_view point, source;
+    std::string_view point, type, source;
+    std::string_view root;  // of the file system, what is mounted; "" for all of it
+
+    Mount(std::string_view at, std::string_view value);
   };
-  const Mount* deepest(std::uint32_t process, std::string_view path) const;
+  // Nothing if what is mounted deepest there is a disk of the host's own.
+  const Mount* shared_mount(std::uint32_t process, std::string_view path) const;
 
   const model::Job& job_;
   std::vector<std::vector<Mount>> mounts_;  // by process

@@ -5,6 +5,7 @@
 
 #include "injector/core/process.h"
 #include "injector/core/text_lines.h"
+#include "trace/file_systems.h"
 #include "trace/schema.h"
 #include "trace/write/text_file.h"
 
@@ -75,13 +76,6 @@ void write_arguments(trace::FileWriter& file) {
   }
 }
 
-bool is_network_file_system(const char* type) {
-  for (const char* known :
-       {"nfs", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "9p", "fuse", "afs", "wekafs", "virtiofs"})
-    if (strncmp(type, known, strlen(known)) == 0) return true;
-  return false;
-}
-
 // The text from the blank-separated field with this number, from 0; `end` if there are fewer.
 const char* find_field(const char* text, const char* end, int number) {
   for (; number > 0 && text < end; --number) {
@@ -91,18 +85,63 @@ const char* find_field(const char* text, const char* end, int number) {
   return text;
 }
 
+// Text of this process's settings; only one thread ever opens the file.
+struct Text {
+  char bytes[4096];
+  std::size_t size = 0;
+
+  // What does not fit is left out, whole.
+  void add(const char* text, std::size_t count) {
+    if (count > sizeof(bytes) - size) return;
+    memcpy(bytes + size, text, count);
+    size += count;
+  }
+};
+
+// The mount points of network file systems so far, each with a blank behind it.
+struct NetworkMounts {
+  Text points;
+
+  bool hold(const char* point, std::size_t bytes) const {
+    const char *at = points.bytes, *end = points.bytes + points.size;
+    while (at < end) {
+      const char* next = find_field(at, end, 1);
+      auto above = static_cast<std::size_t>(next - at - 1);
+      if (above == 1 || (above < bytes && memcmp(at, point, above) == 0 && point[above] == '/')) return true;
+      at = next;
+    }
+    return false;
+  }
+};
+
+struct MountLine {
+  trace::FileWriter& file;
+  NetworkMounts& network;
+};
+
 // /proc/self/mountinfo: "ID PARENT DEVICE ROOT MOUNT_POINT OPTIONS [OPTIONAL...] - TYPE SOURCE SUPER_OPTIONS"
-// (proc(5)).
+// (proc(5)). Those of network file systems, and what is mounted below them: it is another one's.
 bool write_mount(const char* line, std::size_t bytes, void* argument) {
+  auto [file, network] = *static_cast<MountLine*>(argument);
   const char* end = line + bytes;
   constexpr char kSeparator[] = " - ";
   const auto* separator = static_cast<const char*>(memmem(line, bytes, kSeparator, strlen(kSeparator)));
-  if (!separator || !is_network_file_system(separator + strlen(kSeparator))) return true;
-  const char* point = find_field(line, end, 4);
-  const char* type = separator + strlen(kSeparator);
-  write_setting(*static_cast<trace::FileWriter*>(argument), trace::Call::mount, point,
-                static_cast<std::size_t>(find_field(point, end, 1) - point - 1), type,
-                static_cast<std::size_t>(end - type));
+  if (!separator) return true;
+  const char *root = find_field(line, end, 3), *point = find_field(root, end, 1);
+  const char *type = separator + strlen(kSeparator), *options = find_field(type, end, 2);
+  auto root_bytes = static_cast<std::size_t>(point - root);  // with the blank
+  auto point_bytes = static_cast<std::size_t>(find_field(point, end, 1) - point);
+  auto type_bytes = static_cast<std::size_t>(find_field(type, end, 1) - type - 1);
+  if (trace::is_network_file_system({type, type_bytes}))
+    network.points.add(point, point_bytes);
+  else if (!network.hold(point, point_bytes - 1))
+    return true;
+  static Text value;
+  value.size = 0;
+  value.add(type, static_cast<std::size_t>(options - type));
+  value.add(root, root_bytes);
+  value.add(options, static_cast<std::size_t>(end - options));
+  write_setting(file, trace::Call::mount, point, point_bytes - 1, value.bytes, value.size);
   return true;
 }
 
@@ -112,7 +151,10 @@ void write_settings(trace::FileWriter& file) {
   this_thread.writer.write_schema(file, trace::kSchemaText, trace::kSchemaBytes);
   write_arguments(file);
   write_environment(file);
-  for_each_line("/proc/self/mountinfo", write_mount, &file);
+  static NetworkMounts network;  // of our parent, after a fork
+  network.points.size = 0;
+  MountLine mounts{file, network};
+  for_each_line("/proc/self/mountinfo", write_mount, &mounts);
 }
 
 }  // namespace ddpscope::injector
