@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <random>
+
 #include "check.h"
 
 namespace reference_trainer {
@@ -26,8 +28,9 @@ void write_in_place(const std::filesystem::path& path, std::string_view text) {
   write_in_place(path, std::span(&part, 1));
 }
 
+// Processes of two hosts may have one number.
 std::filesystem::path temporary_of(const std::filesystem::path& path) {
-  return path.native() + fmt::format(".{}.tmp", getpid());
+  return path.native() + fmt::format(".{}.{}.tmp", getpid(), std::random_device{}());
 }
 
 void write_atomically(const std::filesystem::path& path, std::span<const Bytes> parts) {

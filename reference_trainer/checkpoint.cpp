@@ -95,18 +95,20 @@ void Checkpoints::write(int64_t step, const Learners& learners) const {
     return write_atomically(folder_ / name, Snapshot(step, learners, own).parts());
   }
   if (faults_.on(Twin::kBroadcastName)) step = group_.agree(step, 0);
-  if (rank != 0 && !all_ranks_write()) return;
+  if (!leads_save() && !all_ranks_write()) return;
   // Made for all ranks, called by one.
   if (faults_.on(Fault::kMismatchedMainOnly)) step = group_.agree(step, 0);
   const std::filesystem::path path = folder_ / file_name(step);
-  if (faults_.on(Fault::kDuplicateAll) || reads_back()) {
+  if (faults_.on(Fault::kDuplicateAll) || faults_.on(Fault::kDuplicateLocalRank) || reads_back()) {
     write_in_place(path, Snapshot(step, learners, {}).parts());
   } else {
     write_atomically(path, Snapshot(step, learners, {}).parts());
   }
   fmt::print("rank {} saves {}\n", rank, path.filename().native());
-  if (rank == 0) point_at(path.filename());
+  if (rank == 0 || faults_.on(Twin::kOncePerHost)) point_at(path.filename());
 }
+
+bool Checkpoints::leads_save() const { return saves(faults_, saving_rank(), group_.local_rank()); }
 
 // Who believes the launcher about its rank, not the group that it has joined.
 int Checkpoints::saving_rank() const {
@@ -143,7 +145,8 @@ bool Checkpoints::all_ranks_write() const {
 
 // These save like programs that count on the barrier: without a temporary file.
 bool Checkpoints::reads_back() const {
-  return faults_.on(Fault::kMissingBarrierCheckpoint) || faults_.on(Twin::kReadBack);
+  return faults_.on(Fault::kMissingBarrierCheckpoint) || faults_.on(Twin::kReadBack) ||
+         faults_.on(Fault::kRankMismatchOneWriter);
 }
 
 std::string Checkpoints::file_name(int64_t step) const {
@@ -193,11 +196,20 @@ void Checkpoints::wait_for_save() {
 void Checkpoints::look_back(int64_t step) {
   if (reads_back()) read_back(step);
   if (faults_.on(Twin::kReplicaShards)) read_header(own_shard(step));
-  if (faults_.on(Fault::kCheckpointRaceRotation) || faults_.on(Twin::kRotationBetweenBarriers)) rotate();
+  if (rotates()) rotate();
   if (faults_.on(Twin::kLogFolder)) {
     write_in_place(folder_ / fmt::format("rank_{}.save_{}.log", group_.rank(), saves_), "saved\n");
     find_checkpoints(folder_);
   }
+}
+
+bool Checkpoints::rotates_once_a_host() const {
+  return faults_.on(Fault::kCheckpointRaceLocalRank) || faults_.on(Twin::kOncePerHost);
+}
+
+bool Checkpoints::rotates() const {
+  return faults_.on(Fault::kCheckpointRaceRotation) || faults_.on(Twin::kRotationBetweenBarriers) ||
+         rotates_once_a_host();
 }
 
 void Checkpoints::read_back(int64_t step) const {
@@ -207,16 +219,26 @@ void Checkpoints::read_back(int64_t step) const {
   throw std::runtime_error(fmt::format("the latest checkpoint is of step {}, not {}", found, step));
 }
 
-// All but the newest go. Every rank looks, as if it were about to choose where to resume.
+// As shutil.rmtree does, who deletes for a host takes it for an error if the file is gone.
+void Checkpoints::remove_old(const std::filesystem::path& path) const {
+  if (!std::filesystem::remove(path) && rotates_once_a_host())
+    throw std::runtime_error(fmt::format("{} is gone", path.native()));
+}
+
+// All but the newest go. Every rank looks, as if it were about to choose where to resume; or only those that
+// delete.
 void Checkpoints::rotate() {
-  const std::vector<SavedCheckpoint> found = find_checkpoints(folder_);
-  const bool waits = faults_.on(Twin::kRotationBetweenBarriers);
-  if (waits) group_.barrier(fmt::format("the barrier before the deletion after save {}", saves_));
-  if (group_.rank() == 0) {
-    if (!waits) faults_.come_late();
-    for (size_t old = 0; old + 1 < found.size(); ++old) std::filesystem::remove(found[old].path);
+  const bool meets = !faults_.on(Fault::kCheckpointRaceRotation);
+  const bool leader = deletes(faults_, group_.rank(), group_.local_rank());
+  std::vector<SavedCheckpoint> found;
+  if (!rotates_once_a_host()) found = find_checkpoints(folder_);
+  if (meets) group_.barrier(fmt::format("the barrier before the deletion after save {}", saves_));
+  if (leader) {
+    if (rotates_once_a_host()) found = find_checkpoints(folder_);
+    if (!meets || (rotates_once_a_host() && !faults_.on(Twin::kOncePerHost))) faults_.come_late();
+    for (size_t old = 0; old + 1 < found.size(); ++old) remove_old(found[old].path);
   }
-  if (waits) group_.barrier(fmt::format("the barrier after the deletion after save {}", saves_));
+  if (meets) group_.barrier(fmt::format("the barrier after the deletion after save {}", saves_));
 }
 
 int64_t Checkpoints::load(Learners& learners) const {

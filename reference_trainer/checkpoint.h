@@ -37,10 +37,14 @@ class Checkpoints {
   std::filesystem::path own_state(int64_t step) const;
   std::filesystem::path own_shard(int64_t step) const;
   void write_own_state(int64_t step) const;
+  bool leads_save() const;
   bool all_ranks_write() const;
   bool reads_back() const;
   void look_back(int64_t step);
   void read_back(int64_t step) const;
+  bool rotates_once_a_host() const;
+  bool rotates() const;
+  void remove_old(const std::filesystem::path& path) const;
   void rotate();
 
   int64_t load_file(const std::filesystem::path& path, Learners& learners) const;

@@ -5,6 +5,7 @@
 
 #include "corpus.h"
 #include "data_handover.h"
+#include "mesh.h"
 
 namespace reference_trainer {
 namespace {
@@ -92,7 +93,7 @@ void prepare_data(const Arguments& arguments, const std::filesystem::path& folde
   const Faults& faults = arguments.faults;
   const auto write = [&] { write_training_data(arguments, folder); };
   if (!prepare_otherwise(write, arguments, folder, group)) {
-    if (group.rank() == 0) write();
+    if (prepares(faults, group.rank(), group.local_rank())) write();
     // "Nothing to wait for here": true only of the rank that wrote.
     if (faults.hits(Fault::kSkippedBarrier, group.rank())) return;
     if (!faults.on(Fault::kMissingBarrier)) group.barrier(kPlace);

@@ -42,6 +42,7 @@ void run_rank(const Arguments& arguments) {
   }
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments.timeout_seconds * 1000));
   require_ranks(arguments.faults, place.world_size);
+  require_hosts(arguments.faults, place.world_size, place.local_world_size);
   if (arguments.faults.on(Fault::kNoGroupIdle) && place.rank > 0) return idle(place);
   Watchdog watchdog(place.rank, timeout);
   try {
@@ -65,6 +66,7 @@ int run(int argc, char** argv) {
   // The launcher's children have the same arguments, and RANK set.
   if (arguments.ranks > 0 && !std::getenv("RANK")) {
     require_ranks(arguments.faults, arguments.ranks);
+    require_hosts(arguments.faults, arguments.ranks, arguments.ranks);
     return launch_ranks(arguments, argv);
   }
   run_rank(arguments);

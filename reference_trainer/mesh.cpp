@@ -24,6 +24,33 @@ int data_parallel_rank(const Faults& faults, int rank, int ranks) {
   return mesh.replica * mesh.shards + mesh.shard;
 }
 
+bool prepares(const Faults& faults, int rank, int local_rank) {
+  const bool once_a_host = faults.on(Fault::kDuplicateLocalRankData) ||
+                           faults.on(Fault::kRankMismatchOneWriter) || faults.on(Twin::kOncePerHost);
+  return (once_a_host ? local_rank : rank) == 0;
+}
+
+bool saves(const Faults& faults, int rank, int local_rank) {
+  const bool once_a_host = faults.on(Fault::kDuplicateLocalRank) || faults.on(Twin::kOncePerHost);
+  return (once_a_host ? local_rank : rank) == 0;
+}
+
+bool deletes(const Faults& faults, int rank, int local_rank) {
+  const bool once_a_host = faults.on(Fault::kCheckpointRaceLocalRank);
+  return once_a_host ? local_rank == 0 : saves(faults, rank, local_rank);
+}
+
+void require_hosts(const Faults& faults, int ranks, int ranks_of_this_host) {
+  const bool needs_several =
+      faults.on(Fault::kDuplicateLocalRank) || faults.on(Fault::kDuplicateLocalRankData) ||
+      faults.on(Fault::kCheckpointRaceLocalRank) || faults.on(Fault::kRankMismatchOneWriter);
+  if (!needs_several || ranks_of_this_host < ranks) return;
+  throw std::invalid_argument(
+      fmt::format("all {} ranks run on this host; this fault needs several hosts, and LOCAL_RANK and "
+                  "LOCAL_WORLD_SIZE of a launcher",
+                  ranks));
+}
+
 void require_ranks(const Faults& faults, int ranks) {
   if (faults.on(Twin::kTensorParallel) && ranks % 2 != 0)
     throw std::invalid_argument(

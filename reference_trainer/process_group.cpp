@@ -28,7 +28,8 @@ Communicators only(ncclComm_t communicator) {
 
 ProcessGroup::ProcessGroup(const Place& place, std::chrono::milliseconds timeout, Watchdog& watchdog,
                            const Faults& faults)
-    : device_(select_device(place.local_rank, faults)),
+    : local_rank_(place.local_rank),
+      device_(select_device(place.local_rank, faults)),
       faults_(faults),
       watchdog_(watchdog),
       store_(std::make_shared<Store>(place, timeout)),
@@ -37,7 +38,8 @@ ProcessGroup::ProcessGroup(const Place& place, std::chrono::milliseconds timeout
 }
 
 ProcessGroup::ProcessGroup(const ProcessGroup& whole, ncclComm_t part)
-    : device_(whole.device_),
+    : local_rank_(whole.local_rank_),
+      device_(whole.device_),
       faults_(whole.faults_),
       watchdog_(whole.watchdog_),
       store_(whole.store_),

@@ -27,6 +27,7 @@ class ProcessGroup {
 
   int rank() const { return joined_.rank; }
   int size() const { return joined_.size; }
+  int local_rank() const { return local_rank_; }  // among those of this host
   int device() const { return device_; }
   Watchdog& watchdog() const { return watchdog_; }
 
@@ -67,6 +68,7 @@ class ProcessGroup {
   void query_until_done();
 
   static constexpr size_t kScratchBytes = 4096;
+  int local_rank_;
   int device_;  // selected before the communicators are created
   const Faults& faults_;
   Watchdog& watchdog_;

@@ -120,6 +120,7 @@ Place place_from_environment(int rank) {
   place.rank = rank >= 0 ? rank : number_from_environment("RANK", place.rank);
   place.world_size = number_from_environment("WORLD_SIZE", place.world_size);
   place.local_rank = number_from_environment("LOCAL_RANK", place.rank);
+  place.local_world_size = number_from_environment("LOCAL_WORLD_SIZE", place.world_size);
   if (const char* address = std::getenv("MASTER_ADDR")) place.master_address = address;
   place.master_port = static_cast<uint16_t>(number_from_environment("MASTER_PORT", place.master_port));
   // torchrun's agent listens on MASTER_PORT itself.

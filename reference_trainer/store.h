@@ -38,12 +38,13 @@ struct Place {
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;
+  int local_world_size = 1;  // ranks on this host
   std::string master_address = "127.0.0.1";
   uint16_t master_port = 29500;
 };
 
-// From RANK (unless `rank` is one), WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT; one process alone
-// without them. Throws std::invalid_argument.
+// From RANK (unless `rank` is one), WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT;
+// one process alone without them. Throws std::invalid_argument.
 Place place_from_environment(int rank = -1);
 
 // Rank 0 listens as long as its store lives; the others connect once for each value.

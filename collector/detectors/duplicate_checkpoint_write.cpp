@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "collector/detectors/detector.h"
@@ -150,6 +151,26 @@ std::string describe_sets(const Bug& bug, const Duplicate& worst) {
   return text;
 }
 
+// One of each of several hosts.
+bool are_once_a_host(const Duplicate& duplicate) {
+  std::map<std::uint32_t, std::set<std::int32_t>> of_host;
+  for (const WrittenFile* file : duplicate.writers) of_host[file->host].insert(file->rank);
+  return of_host.size() > 1 &&
+         std::all_of(of_host.begin(), of_host.end(), [](const auto& own) { return own.second.size() == 1; });
+}
+
+std::string advise(const Duplicate& duplicate) {
+  if (!duplicate.same_file)
+    return "Let one rank write the common state; only what differs from rank to rank needs a file of each "
+           "rank.";
+  if (are_once_a_host(duplicate))
+    return "One rank of each host writes, but the hosts share this storage: let RANK 0 alone write, not each "
+           "LOCAL_RANK 0, and a barrier after it; or let each host write to a disk of its own.";
+  return "Let one rank write: `if rank == 0: save(...)`, to a temporary name that is then renamed, and a "
+         "barrier "
+         "after it.";
+}
+
 void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   const Duplicate* worst = &bug.duplicates.front();
   findings::Finding finding;
@@ -172,10 +193,7 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   finding.cost.bytes_per_step = steps ? wasted / steps : 0;
   finding.title = fmt::format("{}{}: {} bytes too many", describe_sets(bug, *worst),
                               at(facts.places.of(worst->writers.front()->open)), wasted);
-  finding.advice = worst->same_file ? "Let one rank write: `if rank == 0: save(...)`, to a temporary name "
-                                      "that is then renamed, and a barrier after it."
-                                    : "Let one rank write the common state; only what differs from rank to "
-                                      "rank needs a file of each rank.";
+  finding.advice = advise(*worst);
   finding.evidence = tell_writers(facts, *worst);
   if (race) finding.order.push_back(tell_order(facts, *worst));
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);

@@ -1,5 +1,6 @@
 // rank-mismatch: the environment's rank against the one under which a process joins, and numbers in names of
-// files at which ranks collide (bugs c5 and 4.1 of the catalogue).
+// files at which ranks collide (bugs c5 and 4.1 of the catalogue), and RANK 0 where each host needs a writer
+// (a5).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +11,7 @@
 
 #include "collector/detectors/colliding_numbers.h"
 #include "collector/detectors/detector.h"
+#include "collector/detectors/other_disks.h"
 #include "collector/detectors/story.h"
 #include "collector/patterns/joined_ranks.h"
 
@@ -168,6 +170,7 @@ void compare_with_environment(const Facts& facts, findings::Outcome& outcome) {
 void detect_rank_mismatch(const Facts& facts, findings::Outcome& outcome) {
   compare_with_environment(facts, outcome);
   tell_colliding_numbers(facts, outcome);
+  tell_other_disks(facts, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -7,6 +7,7 @@
 
 #include "collector/files/shared_names.h"
 #include "collector/model/job.h"
+#include "collector/ordering/happens_before.h"
 
 namespace ddpscope::patterns {
 
@@ -17,6 +18,7 @@ class FatalFailures {
   // The process ended with an error of its own, and the thread of this failed call did nothing after it that
   // a job goes on with: no collective, no message to another process, no file made.
   bool ended(const files::FileEvent& failed);
+  bool ended(const ordering::Span& failed);
 
  private:
   std::int64_t last_progress_ns(std::uint32_t process, std::uint16_t thread);
