@@ -72,9 +72,10 @@ void add_guessed_ranks(const Job& job, std::vector<Coverage>& coverage) {
     return std::string_view(process.rank_source) == "order of start";
   };
   if (job.ranks().size() < 2 || std::none_of(job.processes.begin(), job.processes.end(), guessed)) return;
-  coverage.push_back({"the numbers of the ranks",
-                      "neither a communicator nor the environment names them: numbered by order of start",
-                      {}});
+  coverage.push_back(
+      {"the numbers of the ranks",
+       "neither a communicator, the environment nor the store names them: numbered by order of start",
+       {}});
 }
 
 // What a counter means to who reads a report; its name is for who asks `info`.

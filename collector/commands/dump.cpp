@@ -4,6 +4,7 @@
 #include "collector/alignment/align.h"
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
+#include "collector/model/process_name.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/record_text.h"
 
@@ -13,8 +14,8 @@ namespace {
 using model::Job;
 using model::Process;
 
-std::string name_of(const Process& process) {
-  std::string name = fmt::format("{}:{}", reports::escape(process.file.host()), process.header().pid);
+std::string name_of(const Job& job, const Process& process) {
+  std::string name = reports::escape(model::process_name(job, process));
   return process.rank < 0 ? name : fmt::format("{} rank {}", name, process.rank);
 }
 
@@ -46,7 +47,7 @@ Outcome dump(const std::string& trace) {
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     reports::RecordPrinter printer(job.processes[i].file,
                                    [&job, i](std::uint64_t ticks) { return job.time_ns(i, ticks); });
-    std::string name = name_of(job.processes[i]);
+    std::string name = name_of(job, job.processes[i]);
     model::for_each_in_time(job.processes[i].file, [&](model::EventPlace, const trace::Record& record) {
       dump_record(job, i, printer, name, record);
     });

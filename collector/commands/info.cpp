@@ -6,6 +6,7 @@
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/matching/collectives.h"
+#include "collector/model/process_name.h"
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
@@ -85,12 +86,12 @@ void print_steps(const Job& job, const matching::Collectives& collectives, std::
   }
 }
 
-void print_process(const Process& process) {
+void print_process(const Job& job, const Process& process) {
   const trace::FileHeader& h = process.header();
   std::string rank = process.rank < 0 ? "" : fmt::format(" {}", process.rank);
   std::string source = *process.rank_source ? fmt::format(" (by {})", process.rank_source) : "";
-  fmt::print("\n{}:{} {}{}{}, parent {}\n", escape(process.file.host()), h.pid, model::name_of(process.role),
-             rank, source, h.parent_pid);
+  fmt::print("\n{} {}{}{}, parent {}\n", escape(model::process_name(job, process)),
+             model::name_of(process.role), rank, source, h.parent_pid);
   std::string command;
   for (std::string_view word : process.arguments) command += (command.empty() ? "" : " ") + escape(word);
   if (!command.empty()) fmt::print("  command   {}\n", command);
@@ -118,7 +119,7 @@ Outcome info(const std::string& trace) {
   print_job(job);
   matching::Collectives collectives = matching::find_collectives(job);
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    print_process(job.processes[i]);
+    print_process(job, job.processes[i]);
     if (job.processes[i].role == model::Role::kRank) print_steps(job, collectives, i);
   }
   return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collector/files/read_items.h"
+#include "collector/model/process_name.h"
 #include "collector/ordering/explanation.h"
 #include "collector/symbols/native_frames.h"
 
@@ -17,7 +18,7 @@ findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std
   const trace::CallInfo* info = trace::find_call(record.call);
   findings::Evidence evidence;
   evidence.rank = process.rank;
-  evidence.process = fmt::format("{}:{}", process.file.host(), process.header().pid);
+  evidence.process = model::process_name(job, process);
   evidence.t_ns = job.begin_ns(event);
   evidence.call = info ? info->symbol : "";
   evidence.detail = std::move(detail);

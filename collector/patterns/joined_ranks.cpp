@@ -1,17 +1,14 @@
-// Communicators as NCCL was asked for them, keys of the store as Gloo sets them.
+// Communicators as NCCL was asked for them, ranks as Gloo tells the store.
 #include "collector/patterns/joined_ranks.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <set>
-#include <string>
-#include <string_view>
 #include <tuple>
 
 #include "collector/model/rank_variables.h"
-#include "trace/streams.h"
+#include "collector/reading/announced_rank.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -54,33 +51,14 @@ void add_claims(const model::Job& job, WorldGroup& group) {
   drop_inherited(job, group.members);
 }
 
-// What torch.distributed's default group sets under its own prefix: "/default_pg/0/0/rank_3", since PyTorch 2
-// "/default_pg/0//cpu//0/3": 3. Groups within it have a prefix more.
-std::optional<std::int32_t> announced_rank(std::string_view key) {
-  static const std::regex kRank("default_pg/(?:.*/rank_|[0-9]+//[a-z]+//[0-9]+/)([0-9]{1,9})$");
-  std::cmatch found;
-  bool announces = key.find("default_pg/") != std::string_view::npos &&
-                   std::regex_search(key.data(), key.data() + key.size(), found, kRank);
-  return announces ? std::optional(std::stoi(found[1])) : std::nullopt;
-}
-
 WorldGroup find_announced(const model::Job& job) {
   WorldGroup group{0, true, {}};
   std::set<std::int32_t> ranks;
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    bool known = false;
-    const trace::TraceFile& file = job.processes[i].file;
-    model::for_each(
-        file, {trace::Operation::kStoreKey}, [&](model::EventPlace place, const trace::Record& record) {
-          auto request = trace::payload_of<trace::payload::StoreKey>(record);
-          bool sets = static_cast<trace::StoreOperation>(request.operation) == trace::StoreOperation::kSet;
-          if (known || !sets) return;
-          auto rank = announced_rank(file.string(request.key));
-          if (!rank) return;
-          known = true;
-          ranks.insert(*rank);
-          group.members.push_back({i, *rank, {i, place}, std::nullopt});
-        });
+    auto announced = reading::find_announced_rank(job.processes[i]);
+    if (!announced) continue;
+    ranks.insert(announced->rank);
+    group.members.push_back({i, announced->rank, {i, announced->place}, std::nullopt});
   }
   group.size = static_cast<std::int32_t>(ranks.size());
   return group;

@@ -62,6 +62,26 @@ std::vector<std::string> job_keys(const Process& process) {
   return keys;
 }
 
+// Of TCP, between hosts: each named alike at both ends.
+std::set<std::string> connections_of(const Process& process) {
+  constexpr trace::OperationSet kJoining{trace::Operation::kConnect, trace::Operation::kAccept};
+  std::set<std::string> connections;
+  model::for_each(process.file, kJoining, [&](model::EventPlace, const trace::Record& record) {
+    const trace::CallInfo* info = trace::find_call(record.call);
+    if (!info || info->payload != trace::PayloadKind::kConnection) return;
+    auto connection = trace::payload_of<trace::payload::Connection>(record);
+    std::string_view local = process.file.string(connection.local),
+                     peer = process.file.string(connection.peer);
+    auto leaves_host = [](std::string_view address) {
+      return !address.empty() && !address.starts_with("unix:") && !address.starts_with("127.") &&
+             !address.starts_with("::1") && !address.starts_with("[::1]");
+    };
+    if (leaves_host(local) && leaves_host(peer))
+      connections.insert(fmt::format("{} {}", std::min(local, peer), std::max(local, peer)));
+  });
+  return connections;
+}
+
 // First those that a name joins, then those without one to their parent or siblings, then to what else the
 // same `ddpscope run` started. One run may start two jobs, so it joins only what has no name of its own.
 class Families {
@@ -72,6 +92,7 @@ class Families {
     join_children();
     adopt_parents();
     join_runs();
+    join_connected();
   }
   std::uint32_t of(std::uint32_t process) { return sets_.find(process); }
 
@@ -84,6 +105,8 @@ class Families {
   void join_children();
   void adopt_parents();
   void join_runs();
+  void join_connected();
+  std::set<std::uint32_t> named_sets();
 
   const std::vector<Process>& processes_;
   Sets sets_;
@@ -123,19 +146,44 @@ void Families::adopt_parents() {
   }
 }
 
-void Families::join_runs() {
-  std::set<std::uint32_t> named_sets;
+std::set<std::uint32_t> Families::named_sets() {
+  std::set<std::uint32_t> sets;
   for (std::uint32_t i = 0; i < processes_.size(); ++i)
-    if (named_[i]) named_sets.insert(sets_.find(i));
+    if (named_[i]) sets.insert(sets_.find(i));
+  return sets;
+}
+
+void Families::join_runs() {
+  std::set<std::uint32_t> with_name = named_sets();
   std::vector<std::uint32_t> named, unnamed;
   for (std::uint32_t i = 0; i < processes_.size(); ++i)
-    if (!run_of(processes_[i]).empty()) (named_sets.count(sets_.find(i)) ? named : unnamed).push_back(i);
+    if (!run_of(processes_[i]).empty()) (with_name.count(sets_.find(i)) ? named : unnamed).push_back(i);
   std::map<std::string_view, std::uint32_t> first_of_run;
   for (std::uint32_t i : named) first_of_run.emplace(run_of(processes_[i]), i);
   for (std::uint32_t i : unnamed) {
     auto [first, fresh] = first_of_run.emplace(run_of(processes_[i]), i);
     if (!fresh) sets_.join(first->second, i);
   }
+}
+
+// Runs of one job without a name (mp.spawn on each of several hosts): their ranks talk to each other. Two
+// jobs with names may do so as well, by way of a server.
+void Families::join_connected() {
+  std::set<std::uint32_t> with_name = named_sets();
+  std::set<std::uint32_t> all;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) all.insert(sets_.find(i));
+  if (all.size() == with_name.size() || all.size() < 2) return;
+  std::map<std::string, std::uint32_t> first_end;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i)
+    for (const std::string& connection : connections_of(processes_[i])) {
+      auto [other, fresh] = first_end.emplace(connection, i);
+      if (fresh) continue;
+      std::uint32_t own = sets_.find(i), its = sets_.find(other->second);
+      bool own_named = with_name.count(own), its_named = with_name.count(its);
+      if (own_named && its_named) continue;
+      sets_.join(own, its);
+      if (own_named || its_named) with_name.insert(sets_.find(i));
+    }
 }
 
 }  // namespace

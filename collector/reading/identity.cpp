@@ -9,6 +9,7 @@
 
 #include "collector/model/makers.h"
 #include "collector/model/rank_variables.h"
+#include "collector/reading/announced_rank.h"
 #include "collector/reading/generations.h"
 
 namespace ddpscope::reading {
@@ -22,6 +23,8 @@ using model::Process;
 using model::Role;
 
 namespace {
+
+constexpr const char* kByStore = "store";
 
 bool made_calls(const Process& process, CallClass call_class) {
   return process.calls[static_cast<std::size_t>(call_class)] > 0;
@@ -46,6 +49,16 @@ void rank_by_environment(Process& process) {
     process.role = Role::kRank;
     return;
   }
+}
+
+// mp.spawn and scripts that start their ranks themselves set no variable.
+bool rank_by_store(Process& process) {
+  auto announced = find_announced_rank(process);
+  if (!announced) return false;
+  process.rank = announced->rank;
+  process.rank_source = kByStore;
+  process.role = Role::kRank;
+  return true;
 }
 
 bool descends_from(const std::vector<Process>& processes, std::size_t child, std::size_t ancestor) {
@@ -276,6 +289,7 @@ std::int32_t find_world_size(const std::vector<Process>& processes) {
   std::int32_t world = 0;
   for (const Process& process : processes) {
     for (const Membership& member : process.memberships) world = std::max(world, member.size);
+    if (process.rank_source == kByStore) world = std::max(world, process.rank + 1);
     for (const model::RankVariable& variable : kRankVariables)
       if (auto size = environment_number(process, variable.size)) {
         world = std::max(world, *size);
@@ -294,6 +308,9 @@ void identify(Job& job) {
     if (process.rank < 0) rank_by_environment(process);
     named = named || process.rank >= 0;
   }
+  if (!named)
+    for (Process& process : job.processes) named = rank_by_store(process) || named;
+  job.world_size = find_world_size(job.processes);
   number_attempts_of_runs(job.processes);
   if (!named) rank_by_start(job.processes);
   settle_claims(job.processes);

@@ -23,7 +23,8 @@ struct Components {
 Components find_components(const std::vector<model::Process>& processes);
 
 // Sets attempt, role and rank of every process of the job, and its world size. Rank: from the communicator
-// that spans the world, else from the environment, else by order of start.
+// that spans the world, else from the environment, else as Gloo's ranks tell the store, else by order of
+// start.
 void identify(model::Job& job);
 
 // As communicators and environment say; 0 if nothing does.

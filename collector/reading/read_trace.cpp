@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "collector/reading/census.h"
@@ -76,14 +77,19 @@ void tell_damage(const TraceFile& file, std::vector<Error>& errors) {
       {std::move(what), file.name(), "what is sound in it was analysed; `ddpscope info` tells the rest"});
 }
 
+// Hosts are told apart by their boot ids. Of those with one name (images of one machine) the second gets a
+// number.
 void add_hosts(Job& job) {
+  std::map<std::string, std::size_t> of_name;
   for (Process& process : job.processes) {
     const trace::FileHeader& h = process.header();
     auto same = [&](const model::Host& host) { return host.id == h.host_id; };
     auto found = std::find_if(job.hosts.begin(), job.hosts.end(), same);
     process.host = static_cast<std::uint32_t>(found - job.hosts.begin());
-    if (found == job.hosts.end())
-      job.hosts.push_back({h.host_id, std::string(process.file.host()), trace::ClockLine(h.clock, 0, {}), 0});
+    if (found != job.hosts.end()) continue;
+    std::string name(process.file.host());
+    if (std::size_t number = ++of_name[name]; number > 1) name += fmt::format("#{}", number);
+    job.hosts.push_back({h.host_id, std::move(name), trace::ClockLine(h.clock, 0, {}), 0});
   }
 }
 

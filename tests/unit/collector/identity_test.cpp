@@ -218,6 +218,43 @@ b 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=2
   EXPECT_TRUE(trace.read().ok());
 }
 
+// mp.spawn on each of two hosts: no variable says anything, the ranks tell the store and talk to each other.
+TEST(Identity, SpawnedRanksOfTwoHostsAreOneJobAsTheyTellTheStore) {
+  Recorded trace(R"(
+host a
+host b
+process a0 host=a pid=10 start=9 DDPSCOPE_RUN=one until=20
+process b0 host=b pid=10 start=1 DDPSCOPE_RUN=two until=20
+a0 9.1 +0.1 accept inode=1 local="10.0.0.1:29500" peer="10.0.0.2:4000" fd=3
+b0 9.1 +0.1 connect inode=2 local="10.0.0.2:4000" peer="10.0.0.1:29500" fd=3
+a0 9.3 +0.1 store_key inode=1 key="/default_pg/0/0/rank_0" operation=set
+b0 9.3 +0.1 store_key inode=2 key="/default_pg/0/0/rank_1" operation=set
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok()) << reading.error().what;
+  EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(reading->job.world_size, 2);
+  for (const Process& process : reading->job.processes) {
+    EXPECT_EQ(process.rank, process.file.host() == "a" ? 0 : 1) << "not by start: host b is up for longer";
+    EXPECT_STREQ(process.rank_source, "store");
+  }
+}
+
+TEST(Identity, ConnectionsDoNotJoinJobsThatHaveNames) {
+  Recorded trace(R"(
+process a pid=10 RANK=0 MASTER_ADDR=x MASTER_PORT=1
+process b pid=11 RANK=0 MASTER_ADDR=x MASTER_PORT=2
+process server pid=12
+a 0.1 +0.1 connect inode=1 local="10.0.0.1:4000" peer="10.0.0.9:80" fd=3
+b 0.1 +0.1 connect inode=2 local="10.0.0.2:4000" peer="10.0.0.9:80" fd=3
+server 0.1 +0.1 accept inode=3 local="10.0.0.9:80" peer="10.0.0.1:4000" fd=3
+server 0.1 +0.1 accept inode=4 local="10.0.0.9:80" peer="10.0.0.2:4000" fd=4
+)");
+  auto reading = trace.read();
+  ASSERT_FALSE(reading.ok());
+  EXPECT_NE(reading.error().what.find("2 jobs that share nothing"), std::string::npos);
+}
+
 TEST(Identity, WithoutAnyNameRanksAreNumberedByTheirStart) {
   Recorded trace(R"(
 process parent pid=9

@@ -1,0 +1,147 @@
+"""Jobs that several launchers start on two hosts: each is one job with the right ranks, whoever starts them and how."""
+import pathlib
+import shutil
+import sys
+
+import ddpscope
+import hosts
+import pytest
+import remote_shell
+import trainer
+from several_hosts import assert_trained, train
+from ports import free_port
+
+JOBS = pathlib.Path(__file__).parents[1] / "torch" / "jobs"
+GLOO = {"GLOO_SOCKET_IFNAME": "eth0"}
+
+
+@pytest.fixture
+def pair(tmp_path):
+    with hosts.hosts(2, tmp_path / "hosts", skews=[hosts.Skew(), hosts.Skew(monotonic_s=300)]) as two:
+        yield two
+
+
+def torchrun(pair, ranks_per_host, traces, *script, restarts=0):
+    """`ddpscope run -- torchrun` on each host, as one does by hand or from a job's script."""
+    port = free_port()
+    started = []
+    for host, trace in zip(pair, traces):
+        command = [sys.executable, "-m", "torch.distributed.run", "--nnodes", len(pair), "--node_rank", host.number,
+                   "--master_addr", pair[0].address, "--master_port", port, "-r", "1", "-t", "1", "--monitor_interval", "0.5",
+                   "--max_restarts", restarts, "--nproc_per_node", ranks_per_host, *script]
+        started.append(host.start([ddpscope.DDPSCOPE, "run", "-o", trace, "--", *command], cwd="/", env=GLOO))
+    return hosts.finish(started, timeout=180)
+
+
+def assert_one_job(report, ranks, attempt=0):
+    assert report["job"]["ranks"] == ranks
+    assert report["job"]["hosts"] == ["host0", "host1"]
+    assert report["job"]["attempt"] == attempt
+
+
+def ranks_by_host(trace):
+    """{host: ranks}, as info tells of each process."""
+    lines = ddpscope.start([ddpscope.DDPSCOPE, "info", trace], trace.parent).stdout.splitlines()
+    found = {}
+    for words in (line.split() for line in lines):
+        if len(words) > 2 and words[1] == "rank" and words[2].isdigit():
+            found.setdefault(words[0].split(":")[0], set()).add(int(words[2]))
+    return found
+
+
+def assert_healthy(trace, ranks_per_host):
+    report = ddpscope.report(trace)
+    assert_one_job(report, 2 * ranks_per_host)
+    assert report["findings"] == []
+    assert ranks_by_host(trace) == {"host0": set(range(ranks_per_host)),
+                                    "host1": set(range(ranks_per_host, 2 * ranks_per_host))}
+
+
+@pytest.mark.parametrize("ranks_per_host", [1, 2])
+def test_torchrun_on_both_hosts(tmp_path, pair, ranks_per_host):
+    trace = tmp_path / "trace"
+    script = [JOBS / "prepared_once.py", pair[0].shared / "data", "--by", "RANK"]
+    assert_trained(torchrun(pair, ranks_per_host, [trace, trace], *script))
+    assert_healthy(trace, ranks_per_host)
+
+
+def test_torchrun_where_one_rank_of_each_host_prepares(tmp_path, pair):
+    own, both = tmp_path / "own", tmp_path / "both"
+    script = [JOBS / "prepared_once.py", pair[0].local / "data", "--by", "LOCAL_RANK"]
+    assert_trained(torchrun(pair, 2, [own, own], *script))
+    assert ddpscope.report(own)["findings"] == []
+    script[1] = pair[0].shared / "data"
+    torchrun(pair, 2, [both, both], *script)
+    finding = ddpscope.only_finding(both, "duplicate-checkpoint-write")
+    assert finding["ranks"] == [0, 2] and "LOCAL_RANK" in finding["advice"]
+
+
+def test_torchrun_where_rank_0_prepares_on_its_own_disk(tmp_path, pair):
+    trace = tmp_path / "trace"
+    torchrun(pair, 2, [trace, trace], JOBS / "prepared_once.py", pair[0].local / "data", "--by", "RANK")
+    finding = ddpscope.only_finding(trace, "rank-mismatch")
+    assert finding["ranks"] == [2, 3] and "sample_0" in finding["title"] and "torch.load" not in finding["title"]
+
+
+def test_torchrun_restarts_on_both_hosts(tmp_path, pair):
+    trace = tmp_path / "trace"
+    script = [JOBS / "prepared_once.py", pair[0].shared / "data", "--fail-first"]
+    assert_trained(torchrun(pair, 2, [trace, trace], *script, restarts=1))
+    report = ddpscope.report(trace)
+    assert_one_job(report, 4, attempt=1)
+    assert report["findings"] == []
+
+
+@pytest.mark.parametrize("ranks_per_host", [1, 2])
+def test_spawned_on_each_host(tmp_path, pair, ranks_per_host):
+    """No variable names a rank or the job: the ranks tell the store, and talk to each other. Host 1 starts first."""
+    trace, store = tmp_path / "trace", f"tcp://{pair[0].address}:{free_port()}"
+    started = []
+    for host in reversed(pair):
+        command = [sys.executable, JOBS / "prepared_once.py", pair[0].shared / "data", "--spawn", ranks_per_host,
+                   "--node", host.number, "--nodes", 2, "--store", store]
+        started.append(host.start([ddpscope.DDPSCOPE, "run", "-o", trace, "--", *command], cwd="/", env=GLOO))
+    assert_trained(hosts.finish(started))
+    assert_healthy(trace, ranks_per_host)
+
+
+def test_traces_of_each_host_copied_together(tmp_path, pair):
+    own = [tmp_path / "trace0", tmp_path / "trace1"]
+    draw = trainer.Draw(1, "copied", 4)
+    assert_trained(train(pair, draw, pair[0].shared / "job", own))
+    together = tmp_path / "together"
+    together.mkdir()
+    for folder in own:
+        for file in folder.iterdir():
+            assert not (together / file.name).exists(), "names of two hosts' files differ"
+            shutil.copy(file, together)
+    assert_one_job(ddpscope.report(together), 4)
+    trainer.assert_silent(together, perhaps={"unsharded-sampler", "repeated-epoch-order"})
+
+
+# What a program without MPI makes of mpirun's variables, as users' scripts do.
+AS_RANK = ('export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK '
+           'LOCAL_WORLD_SIZE=$OMPI_COMM_WORLD_LOCAL_SIZE; exec "$@"')
+
+
+@pytest.mark.parametrize("sets_rank", [True, False])
+def test_mpirun(tmp_path, pair, sets_rank):
+    if not shutil.which("mpirun"):
+        pytest.skip("mpirun is not installed")
+    trace = tmp_path / "trace"
+    # `run` in front of each rank: mpirun hands no environment to other hosts unless -x names it.
+    rank = [ddpscope.DDPSCOPE, "run", "-o", trace, "--", sys.executable, JOBS / "prepared_once.py", pair[0].shared / "data"]
+    if not sets_rank:
+        rank = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", trace, "--", "sh", "-c",
+                'WORLD_SIZE=4 LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK exec "$0" "$@" --rank $OMPI_COMM_WORLD_RANK',
+                trainer.TRAINER, *trainer.Draw(1, "mpirun", 4).arguments()[2:], "--workdir", pair[0].shared / "job"]
+    else:
+        rank = ["sh", "-c", AS_RANK, "sh", *rank]
+    with remote_shell.remote_shell(pair, tmp_path) as shell:
+        command = ["mpirun", "--allow-run-as-root", "--host", "host0:2,host1:2", "-np", 4, "--bind-to", "none",
+                   "--mca", "plm_rsh_agent", shell, "--mca", "oob_tcp_if_include", "eth0", "-x", "MASTER_ADDR", "-x", "MASTER_PORT",
+                   "-x", "GLOO_SOCKET_IFNAME", *rank]
+        environment = {"MASTER_ADDR": pair[0].address, "MASTER_PORT": str(free_port()), **GLOO}
+        done, = hosts.finish([pair[0].start(command, cwd="/", env=environment)])
+    assert done.code == 0, done.stderr[-3000:]
+    assert_healthy(trace, 2)
