@@ -13,7 +13,8 @@ debian_packages=(
   libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libdw-dev libelf-dev
   libglfw3-dev libimgui-dev
   # tests
-  libgtest-dev libgmock-dev libbenchmark-dev valgrind iproute2 bindfs fuse3 openmpi-bin python3 python3-numpy python3-pytest python3-torch
+  libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
+  iproute2 bindfs openmpi-bin fuse3 libfuse3-dev
   # fuzz preset
   clang libclang-rt-dev
 )
