@@ -67,6 +67,7 @@ void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome
 void detect_rank_divergence(const Facts& facts, findings::Outcome& outcome);
 void detect_shared_device(const Facts& facts, findings::Outcome& outcome);
 void detect_rank_mismatch(const Facts& facts, findings::Outcome& outcome);
+void detect_slow_checkpoint(const Facts& facts, findings::Outcome& outcome);
 void detect_filesystem_lag(const Facts& facts, findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

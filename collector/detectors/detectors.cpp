@@ -14,6 +14,7 @@ constexpr Detector kDetectors[] = {
     {"no-process-group", detect_no_process_group},
     {"duplicate-checkpoint-write", detect_duplicate_checkpoint_write},
     {"checkpoint-race", detect_checkpoint_race},
+    {"slow-checkpoint", detect_slow_checkpoint},
     {"unsharded-sampler", detect_unsharded_sampler},
     {"repeated-epoch-order", detect_repeated_epoch_order},
     {"uneven-steps", detect_uneven_steps},
