@@ -93,9 +93,16 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
       [&] { return detectors::find_sample_groups(job, collectives, data_parallel); });
   model::Lazy<std::vector<patterns::UnevenSteps>> uneven_steps(
       [&] { return patterns::find_uneven_steps(job, collectives, divergences, data_parallel); });
-  detectors::Facts facts{job,    collectives,   divergences,      device_order, barriers,
-                         rounds, data_parallel, places,           written,      names,
-                         order,  races,         reduction_habits, samples,      uneven_steps};
+  detectors::Facts facts{{job, collectives, divergences, device_order, rounds, places},
+                         barriers,
+                         data_parallel,
+                         written,
+                         names,
+                         order,
+                         races,
+                         reduction_habits,
+                         samples,
+                         uneven_steps};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   tell_lost(job, analysis.errors);

@@ -11,7 +11,7 @@ constexpr Command kCommands[] = {
     {"info", "what a trace holds, and what it lacks", declare_info},
     {"dump", "print every record of a trace", declare_dump},
     {"diff", "compare two jobs (not in this version)", declare_diff},
-    {"status", "who waits for whom in a job that runs (not in this version)", declare_status},
+    {"status", "who waits for whom in a job that runs", declare_status},
     {"export", "convert a trace (not in this version)", declare_export},
     {"view", "show a trace (not in this version)", declare_view},
 };

@@ -10,6 +10,7 @@
 #include "collector/analysis/analyze.h"
 #include "collector/analysis/coverage.h"
 #include "collector/commands/command.h"
+#include "collector/commands/hang_watch.h"
 #include "collector/commands/job_environment.h"
 #include "collector/commands/job_process.h"
 #include "collector/commands/recording_folder.h"
@@ -164,7 +165,10 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     recorded = reading::count_traces(folder.path) > before;
     if (recorded) watch.write(run, code);
   };
+  std::optional<HangWatch> hangs;  // one of several runs is enough
+  hangs.emplace(folder.path, use.was_first() ? options.on_hang : "");
   auto code = run_job(options.command, environment, watch, ended);
+  hangs.reset();
   if (!code) {
     std::error_code ignored;
     if (folder.made) std::filesystem::remove(folder.path, ignored);
@@ -178,7 +182,6 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
 }
 
 Outcome run(const RunOptions& options) {
-  if (!options.on_hang.empty()) return not_in_this_version("--on-hang");
   if (options.gpu_timing != "auto" && options.gpu_timing != "none")
     return not_in_this_version("--gpu-timing " + options.gpu_timing);
   auto environment = job_environment(options.recording);
@@ -202,7 +205,8 @@ Action declare_run(CLI::App& app) {
                  "auto or none, which are the same in this version: no GPU times are taken")
       ->check(CLI::IsMember({"auto", "none", "events", "cupti"}));
   app.add_flag("--report", options->report, "print the findings at the end");
-  app.add_option("--on-hang", options->on_hang, "not in this version");
+  app.add_option("--on-hang", options->on_hang,
+                 "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set");
   app.add_option("CMD", options->command, "the job, after --")->required();
   app.positionals_at_end();
   return [options] { return run(*options); };

@@ -23,16 +23,21 @@ namespace ddpscope::detectors {
 
 struct SampleGroups;
 
-// Everything that was derived from the trace, computed once.
-struct Facts {
+// What is known of collectives and of who waits for them: enough for hangs, and derived in a fraction of a
+// second of the latest part of a trace.
+struct CallFacts {
   const model::Job& job;
   const matching::Collectives& collectives;
   const matching::Divergences& divergences;
   const ordering::DeviceOrder& device_order;
-  const std::vector<bool>& barriers;  // by call, as in collectives.calls
   const patterns::Rounds& rounds;
-  const std::vector<patterns::DataParallelGroup>& data_parallel;
   const CodePlaces& places;
+};
+
+// Everything that was derived from the trace, computed once.
+struct Facts : CallFacts {
+  const std::vector<bool>& barriers;  // by call, as in collectives.calls
+  const std::vector<patterns::DataParallelGroup>& data_parallel;
   const std::vector<files::WrittenFile>& written;
   const files::SharedNames& names;
   const ordering::HappensBefore& order;  // knows the threads that touch files of several ranks

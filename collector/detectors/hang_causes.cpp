@@ -21,7 +21,8 @@ constexpr std::size_t kNoHang = ~std::size_t{0};
 
 class Graph {
  public:
-  Graph(const Facts& facts, std::vector<Hang>& hangs) : facts_(facts), hangs_(hangs), edges_(hangs.size()) {}
+  Graph(const CallFacts& facts, std::vector<Hang>& hangs)
+      : facts_(facts), hangs_(hangs), edges_(hangs.size()) {}
 
   HangCauses find();
 
@@ -51,7 +52,7 @@ class Graph {
   void close_circle(HangCause& cause) const;
   std::size_t cause_for(std::size_t root);
 
-  const Facts& facts_;
+  const CallFacts& facts_;
   std::vector<Hang>& hangs_;
   std::vector<Edges> edges_;
   std::vector<std::vector<bool>> reach_;  // by hang: which others edges lead to, itself if in a circle
@@ -281,6 +282,8 @@ HangCauses Graph::find() {
 
 }  // namespace
 
-HangCauses find_causes(const Facts& facts, std::vector<Hang>& hangs) { return Graph(facts, hangs).find(); }
+HangCauses find_causes(const CallFacts& facts, std::vector<Hang>& hangs) {
+  return Graph(facts, hangs).find();
+}
 
 }  // namespace ddpscope::detectors

@@ -28,6 +28,6 @@ struct HangCauses {
 // waits in another one, or if it has issued its call behind another hang's. Hangs that do not count explain
 // nothing, unless they close a circle with one that does. Moves `hangs` of calls that all members issued to
 // the call that is behind another one's.
-HangCauses find_causes(const Facts& facts, std::vector<Hang>& hangs);
+HangCauses find_causes(const CallFacts& facts, std::vector<Hang>& hangs);
 
 }  // namespace ddpscope::detectors

@@ -17,7 +17,7 @@ using Ranks = std::vector<std::int32_t>;
 
 class Circle {
  public:
-  Circle(const Facts& facts, const std::vector<Hang>& hangs, const HangCause& cause)
+  Circle(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCause& cause)
       : facts_(facts), hangs_(hangs), cause_(cause) {}
 
   findings::Finding tell() const;
@@ -36,7 +36,7 @@ class Circle {
   std::string title() const;
   void add_evidence(std::size_t i, findings::Finding& finding) const;
 
-  const Facts& facts_;
+  const CallFacts& facts_;
   const std::vector<Hang>& hangs_;
   const HangCause& cause_;
 };
@@ -124,7 +124,8 @@ findings::Finding Circle::tell() const {
 
 }  // namespace
 
-findings::Finding tell_circle(const Facts& facts, const std::vector<Hang>& hangs, const HangCause& cause) {
+findings::Finding tell_circle(const CallFacts& facts, const std::vector<Hang>& hangs,
+                              const HangCause& cause) {
   return Circle(facts, hangs, cause).tell();
 }
 

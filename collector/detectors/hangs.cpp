@@ -15,37 +15,36 @@ using matching::Communicator;
 using matching::kNone;
 using matching::Member;
 
-constexpr std::int64_t kLongWait = 2'000'000'000;
 constexpr std::int64_t kLongestCommon = 3'600'000'000'000;  // an hour: a p99 beyond it is a damaged time
 
-bool complete(const Facts& facts, std::uint32_t call) {
+bool complete(const CallFacts& facts, std::uint32_t call) {
   return facts.device_order.completions[call].wait != kNone;
 }
 
 // By themselves: a program that is told to end by a signal ends with 128 and the signal's number as a rule.
 constexpr std::int32_t kEndedBySignal = 128;
 
-bool failed(const Facts& facts, const Member& member) {
+bool failed(const CallFacts& facts, const Member& member) {
   const model::Process& process = facts.job.processes[member.process];
   const trace::FileHeader& header = process.header();
   bool by_itself = header.ended && process.last_ns < facts.job.told_ns(member.process);
   return by_itself && header.exit_code > 0 && header.exit_code <= kEndedBySignal;
 }
 
-bool gave_up(const Facts& facts, const Member& member) {
+bool gave_up(const CallFacts& facts, const Member& member) {
   return std::min(member.aborted_ns, member.error_ns) < facts.job.told_ns(member.process) ||
          failed(facts, member);
 }
 
 // When the host gave up, was told to end, or was last seen.
-std::int64_t end_of(const Facts& facts, const Member& member) {
+std::int64_t end_of(const CallFacts& facts, const Member& member) {
   return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns,
                    facts.job.told_ns(member.process)});
 }
 
 // How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
 // wait for the same call at the same place was: rank 0 may be at its evaluation, as in every epoch.
-std::int64_t needed_wait(const Facts& facts, const Communicator& communicator, const Hang& hang) {
+std::int64_t needed_wait(const CallFacts& facts, const Communicator& communicator, const Hang& hang) {
   CollectiveCall hung = facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
   std::vector<std::int64_t> waits;
   std::int64_t longest = 0;
@@ -75,7 +74,7 @@ struct Party {
   }
 };
 
-bool is_odd(const Facts& facts, std::uint32_t communicator, std::uint32_t member) {
+bool is_odd(const CallFacts& facts, std::uint32_t communicator, std::uint32_t member) {
   const auto& all = facts.divergences.divergences;
   return std::any_of(all.begin(), all.end(), [&](const matching::Divergence& divergence) {
     return divergence.communicator == communicator &&
@@ -83,7 +82,7 @@ bool is_odd(const Facts& facts, std::uint32_t communicator, std::uint32_t member
   });
 }
 
-std::vector<Party> find_parties(const Facts& facts, std::uint32_t index, std::size_t ordinal) {
+std::vector<Party> find_parties(const CallFacts& facts, std::uint32_t index, std::size_t ordinal) {
   const Communicator& communicator = facts.collectives.communicators[index];
   std::vector<Party> parties;
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
@@ -105,7 +104,7 @@ std::vector<Party> find_parties(const Facts& facts, std::uint32_t index, std::si
 
 // What some host waits for in vain: a wait covers all that was enqueued before, most of which has completed,
 // though nobody saw it. What stands in the way is the first call that not all members issued; else any.
-std::optional<std::size_t> find_ordinal(const Facts& facts, std::uint32_t index) {
+std::optional<std::size_t> find_ordinal(const CallFacts& facts, std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
   std::optional<std::size_t> first, last;
   for (const Member& member : communicator.members)
@@ -120,7 +119,7 @@ std::optional<std::size_t> find_ordinal(const Facts& facts, std::uint32_t index)
   return first;
 }
 
-std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
+std::optional<Hang> find_hang(const CallFacts& facts, std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
   auto ordinal = find_ordinal(facts, index);
   if (!ordinal) return std::nullopt;
@@ -150,7 +149,7 @@ std::optional<Hang> find_hang(const Facts& facts, std::uint32_t index) {
 constexpr std::int64_t kKilledTogether = 1'000'000'000;
 
 // Noticed that a rank was gone, and then ended by itself or went on: it was not killed with that rank.
-bool outlasted(const Facts& facts, const Member& peer, const model::Process& gone) {
+bool outlasted(const CallFacts& facts, const Member& peer, const model::Process& gone) {
   bool went_on = facts.job.processes[peer.process].last_ns - gone.last_ns >= kKilledTogether;
   return gave_up(facts, peer) && (failed(facts, peer) || went_on);
 }
@@ -158,7 +157,7 @@ bool outlasted(const Facts& facts, const Member& peer, const model::Process& gon
 // A rank ended while its peers went on. A failure shows by its code, unless the rank had been told to end.
 // One that ends without an error may have been told so by a signal that nobody saw; then, or if its trace
 // just stops, every peer must have noticed that it was gone.
-bool ended_before(const Facts& facts, const Communicator& communicator, std::uint32_t absent) {
+bool ended_before(const CallFacts& facts, const Communicator& communicator, std::uint32_t absent) {
   const Member& gone = communicator.members[absent];
   const model::Process& process = facts.job.processes[gone.process];
   bool all_noticed = process.last_ns < facts.job.told_ns(gone.process), outlived = false;
@@ -171,17 +170,18 @@ bool ended_before(const Facts& facts, const Communicator& communicator, std::uin
   return outlived && (failed(facts, gone) || all_noticed);
 }
 
-void judge(const Facts& facts, Hang& hang) {
+void judge(const CallFacts& facts, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
                           [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
   bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
-  hang.counts = !lost && (hang.gone || hang.longest_wait >= needed_wait(facts, communicator, hang));
+  hang.needed_wait = needed_wait(facts, communicator, hang);
+  hang.counts = !lost && (hang.gone || hang.longest_wait >= hang.needed_wait);
 }
 
 }  // namespace
 
-CollectiveCall Hang::call(const Facts& facts) const {
+CollectiveCall Hang::call(const CallFacts& facts) const {
   const Communicator& own = facts.collectives.communicators[communicator];
   return facts.collectives.call_at(own.members[waiting.front()], ordinal);
 }
@@ -193,7 +193,7 @@ std::vector<std::uint32_t> Hang::missing() const {
   return members;
 }
 
-std::vector<Hang> find_hangs(const Facts& facts) {
+std::vector<Hang> find_hangs(const CallFacts& facts) {
   std::vector<Hang> hangs;
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto hang = find_hang(facts, c);

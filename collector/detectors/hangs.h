@@ -20,15 +20,18 @@ struct Hang {
   bool gone = false;                   // an absent member had ended before its peers
   bool counts = false;                 // it is a hang, not a job that was cut short
   std::int64_t longest_wait = 0;
+  std::int64_t needed_wait = 0;  // to count
 
-  matching::CollectiveCall call(const Facts& facts) const;  // as the first that waits issued it
-  std::vector<std::uint32_t> missing() const;               // other, absent and behind
+  matching::CollectiveCall call(const CallFacts& facts) const;  // as the first that waits issued it
+  std::vector<std::uint32_t> missing() const;                   // other, absent and behind
 };
+
+constexpr std::int64_t kLongWait = 2'000'000'000;
 
 // One for each communicator in which some host waits. A job that was killed at its time limit stood in some
 // collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of that operation), or if the
 // missing rank had ended before (design, section 2). What was sent a signal to end has neither waited nor
 // ended by itself from then on.
-std::vector<Hang> find_hangs(const Facts& facts);
+std::vector<Hang> find_hangs(const CallFacts& facts);
 
 }  // namespace ddpscope::detectors

@@ -1,12 +1,13 @@
 // hung-collective: some ranks wait in a collective for ranks that never come, because they ended, are
 // somewhere else, or issued something that does not pair. One finding for each reason: who is missing only
 // because it waits elsewhere is a victim.
+#include "collector/detectors/hung_collective.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "collector/detectors/detector.h"
-#include "collector/detectors/hang_causes.h"
 #include "collector/detectors/hang_circle.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
@@ -35,19 +36,20 @@ std::vector<std::int32_t> ranks_of(const Communicator& communicator,
   return ranks;
 }
 
-Whereabouts whereabouts_of(const Facts& facts, const Hang& hang, std::uint32_t absent) {
+Whereabouts whereabouts_of(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   std::int64_t waited_from =
       facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal).begin_ns;
   return find_whereabouts(facts.job, facts.collectives, communicator.members[absent], waited_from);
 }
 
-bool stuck(const Facts& facts, const Hang& hang) {
+bool stuck(const CallFacts& facts, const Hang& hang) {
   return std::any_of(hang.absent.begin(), hang.absent.end(),
                      [&](std::uint32_t m) { return whereabouts_of(facts, hang, m).inside; });
 }
 
-void add_whereabouts(const Facts& facts, const Hang& hang, std::uint32_t absent, findings::Finding& finding) {
+void add_whereabouts(const CallFacts& facts, const Hang& hang, std::uint32_t absent,
+                     findings::Finding& finding) {
   Whereabouts found = whereabouts_of(facts, hang, absent);
   auto add = [&](model::EventRef event, std::string detail) {
     finding.evidence.push_back(evidence_of(facts.job, event, std::move(detail)));
@@ -59,7 +61,7 @@ void add_whereabouts(const Facts& facts, const Hang& hang, std::uint32_t absent,
   add(*found.event, "never came: " + found.sentence);
 }
 
-void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& finding) {
+void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& finding) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   constexpr std::size_t kFew = 6;
   for (std::uint32_t m : hang.waiting) {
@@ -82,7 +84,7 @@ void add_evidence(const Facts& facts, const Hang& hang, findings::Finding& findi
 }
 
 // A call left out or made once more before: all that follow are paired with a neighbour.
-std::string tell_shift(const Facts& facts, const Hang& hang) {
+std::string tell_shift(const CallFacts& facts, const Hang& hang) {
   const auto& members = facts.collectives.communicators[hang.communicator].members;
   for (const matching::Divergence& divergence : facts.divergences.divergences) {
     bool missing = divergence.kind == matching::DivergenceKind::kMissing;
@@ -101,7 +103,7 @@ std::string tell_shift(const Facts& facts, const Hang& hang) {
   return "";
 }
 
-std::string title_of(const Facts& facts, const Hang& hang, const Members& victims) {
+std::string title_of(const CallFacts& facts, const Hang& hang, const Members& victims) {
   CollectiveCall call = hang.call(facts);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
@@ -132,7 +134,7 @@ std::string title_of(const Facts& facts, const Hang& hang, const Members& victim
 }
 
 // The same root holds these up.
-void add_others(const Facts& facts, const std::vector<Hang>& hangs, const HangCause& cause,
+void add_others(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCause& cause,
                 findings::Finding& finding) {
   constexpr std::size_t kFew = 4;
   for (std::size_t i = 0; i < std::min(cause.others.size(), kFew); ++i) {
@@ -149,7 +151,7 @@ std::vector<std::int32_t> ranks_at_fault(const Communicator& communicator, const
 
 // Certain: the job itself gave up, or the missing rank had ended or is inside a call. A rank of a job that is
 // ended from outside may just have been slow.
-findings::Finding tell(const Facts& facts, const std::vector<Hang>& hangs, const HangCause& cause,
+findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCause& cause,
                        const Members& victims) {
   Hang hang = blame(hangs[cause.chain.front()], victims);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
@@ -176,7 +178,7 @@ findings::Finding tell(const Facts& facts, const std::vector<Hang>& hangs, const
   return finding;
 }
 
-findings::Coverage too_short(const Facts& facts, const Hang& hang) {
+findings::Coverage too_short(const CallFacts& facts, const Hang& hang) {
   bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
   return {
       fmt::format("the last {} of communicator {:016x}", matching::to_text(hang.call(facts).signature),
@@ -189,6 +191,12 @@ findings::Coverage too_short(const Facts& facts, const Hang& hang) {
 
 }  // namespace
 
+findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCauses& found,
+                            const HangCause& cause) {
+  return cause.is_circle() ? tell_circle(facts, hangs, cause)
+                           : tell(facts, hangs, cause, found.victims[cause.chain.front()]);
+}
+
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
   std::vector<Hang> hangs = find_hangs(facts);
   HangCauses found = find_causes(facts, hangs);
@@ -196,8 +204,7 @@ void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
     std::size_t root = cause.chain.front();
     auto counts = [&](std::size_t hang) { return hangs[hang].counts; };
     if (std::any_of(cause.chain.begin(), cause.chain.end(), counts))
-      outcome.findings.push_back(cause.is_circle() ? tell_circle(facts, hangs, cause)
-                                                   : tell(facts, hangs, cause, found.victims[root]));
+      outcome.findings.push_back(tell_hang(facts, hangs, found, cause));
     else
       outcome.coverage.push_back(too_short(facts, hangs[root]));
   }

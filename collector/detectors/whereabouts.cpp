@@ -69,6 +69,8 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
   const Process& process = job.processes[member.process];
   Signs signs = find_signs(job, collectives, member);
   std::int64_t until_ns = std::min(process.last_ns, job.told_ns(member.process));
+  if (process.life == model::Life::kStopped)
+    return {"it is stopped by a signal", signs.last, signs.traced, true};
   if (signs.inside && until_ns - std::max(job.begin_ns(*signs.inside), waited_from_ns) > kStuck)
     return {fmt::format("it has been inside {} since {}", name_of(job, *signs.inside),
                         seconds(job.begin_ns(*signs.inside))),
@@ -84,7 +86,11 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
     return {fmt::format("signal {} killed it after {}", *signal, seconds(process.last_ns)), signs.last,
             signs.traced};
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
-  if (process.ended_ticks)
+  if (process.life == model::Life::kRuns)
+    return {fmt::format("it runs, its last call is {} at {}; what it does since is not recorded",
+                        name_of(job, *signs.last), seconds(job.begin_ns(*signs.last))),
+            signs.last, signs.traced};
+  if (process.ended_ticks || process.life == model::Life::kGone)
     return {
         fmt::format(
             "its last call is {} at {}; what it did then is not recorded, and it ended without an exit at {}",

@@ -73,6 +73,7 @@ class Builder {
       add_process();
     }
     result_.first_of_process.push_back(result_.calls.size());
+    begin_together();
     result_.sites = sites_.take_frames();
     return std::move(result_);
   }
@@ -92,6 +93,8 @@ class Builder {
   void add_process();
   void add_call(const Found& found);
   void cut_from(std::uint32_t gap, Numbers& calls) const;
+  void begin_together();
+  void begin_at(std::uint32_t first, Member& member) const;
   void note_state(const Found& found);
   void end_group(const Found& found);
 
@@ -103,6 +106,8 @@ class Builder {
   std::map<std::uint16_t, Thread> threads_;
   std::map<std::uint32_t, std::vector<std::uint32_t>>
       sequences_;  // met in this process, by communicator's number
+  // By communicator and member whose earlier calls were not read: the number of the first one that was.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_known_;
 };
 
 std::uint32_t sequence_of(const Record& record) {
@@ -117,6 +122,14 @@ std::uint32_t first_missing(std::vector<std::uint32_t>& sequences) {
     next = sequence + 1;
   }
   return next;
+}
+
+// Of the latest ones without a gap.
+std::uint32_t first_of_latest(std::vector<std::uint32_t>& sequences) {
+  std::sort(sequences.begin(), sequences.end());
+  std::size_t at = sequences.size() - 1;
+  while (at > 0 && sequences[at] - sequences[at - 1] <= 1) --at;
+  return sequences[at];
 }
 
 void Builder::add_members() {
@@ -168,10 +181,39 @@ void Builder::add_process() {
   for (auto& [number, sequences] : sequences_) {
     auto [communicator, index] = member_of_[{process_, number}];
     Member& member = result_.communicators[communicator].members[index];
+    if (job_.processes[process_].file.left_out_calls()) {
+      first_known_[{communicator, index}] = first_of_latest(sequences);
+      continue;
+    }
     std::uint32_t gap = first_missing(sequences);
     if (sequences.back() < gap) continue;
     cut_from(gap, member.calls);
     cut_from(gap, member.point_to_point);
+  }
+}
+
+void Builder::begin_at(std::uint32_t first, Member& member) const {
+  Numbers kept;
+  for (std::uint32_t call : member.calls)
+    if (sequence_of(job_.record(result_.calls[call].event)) >= first) kept.push_back(call);
+  member.calls = std::move(kept);
+}
+
+// Where calls were left out when the files were read: ordinals count from the first call that is known of all
+// members. Who has none left, or counts sends and receives among them, cannot be paired.
+void Builder::begin_together() {
+  std::map<std::uint32_t, std::uint32_t> first;  // by communicator
+  for (const auto& [place, sequence] : first_known_)
+    first[place.first] = std::max(first[place.first], sequence);
+  for (const auto& [communicator, sequence] : first) {
+    auto& members = result_.communicators[communicator].members;
+    bool paired = std::all_of(members.begin(), members.end(), [](const Member& member) {
+      return member.point_to_point.empty() && !member.calls.empty();
+    });
+    for (Member& member : members) {
+      member.incomplete = member.incomplete || !paired;
+      if (paired && sequence > 0) begin_at(sequence, member);
+    }
   }
 }
 

@@ -48,6 +48,9 @@ struct Host {
   std::int64_t origin_ns = 0;  // of the job's start on this host's monotonic clock
 };
 
+// What the machine says of a process, asked while its job may still run.
+enum class Life : std::uint8_t { kNotAsked, kRuns, kStopped, kGone };  // kStopped: by a signal
+
 // A communicator that a process joined, as its own record says.
 struct Membership {
   std::uint64_t id;            // equal on all members
@@ -70,6 +73,7 @@ struct Process {
                                   // itself; 0: its own records tell, or nobody saw
   std::uint64_t told_ticks = 0;   // when another process first sent it, or its whole job, a signal to end;
                                   // 0: none was seen
+  Life life = Life::kNotAsked;
   // It died while it still wrote what it is, before any call: its environment may lack something.
   bool cut_short = true;
   std::map<std::string_view, std::string_view> environment{};

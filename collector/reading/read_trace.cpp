@@ -165,14 +165,15 @@ std::size_t count_traces(const fs::path& folder) {
   return files ? files->size() : 0;
 }
 
-Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32_t attempt) {
+Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32_t attempt,
+                           trace::Extent extent) {
   auto files = find_files(trace);
   if (!files) return files.error();
   Reading reading;
   Job& job = reading.job;
   for (std::size_t i = 0; i < files->size(); ++i) {
     progress.at("reading", i, files->size());
-    auto file = TraceFile::open((*files)[i]);
+    auto file = TraceFile::open((*files)[i], extent);
     if (!file) {
       reading.errors.push_back(file.error());
       continue;

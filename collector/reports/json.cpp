@@ -97,4 +97,8 @@ std::string json_report(const model::Job& job, const findings::Outcome& outcome,
   return escape_controls_of_json(report.dump(2)) + "\n";
 }
 
+std::string json_finding(const findings::Finding& finding) {
+  return escape_controls_of_json(finding_object(finding).dump());
+}
+
 }  // namespace ddpscope::reports

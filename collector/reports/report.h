@@ -13,5 +13,7 @@ std::string text_report(const model::Job& job, const findings::Outcome& outcome)
 
 // The contract: one JSON object, schema 1. `version` is that of ddpscope.
 std::string json_report(const model::Job& job, const findings::Outcome& outcome, const std::string& version);
+// One of its findings alone, in one line.
+std::string json_finding(const findings::Finding& finding);
 
 }  // namespace ddpscope::reports

@@ -87,7 +87,7 @@ void drop_unfinished_moves(std::vector<RecordSpan>& by_number) {
 
 }  // namespace
 
-Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
+Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent extent) {
   auto cannot = [&path](int error) {
     const char* hint = error == EACCES ? "a trace belongs to the user who recorded it (mode 0600)" : "";
     return Error{std::string("cannot read the trace file: ") + std::strerror(error), path.string(), hint};
@@ -103,6 +103,15 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path) {
   if (!begins_as_ours(fd)) {
     ::close(fd);
     return not_ours(path.string());
+  }
+  if (extent == Extent::kLatest) {
+    LatestPart latest = LatestPart::of(fd, static_cast<std::size_t>(status.st_size));
+    if (std::span<const unsigned char> bytes = latest.bytes(); !bytes.empty()) {
+      ::close(fd);
+      TraceFile file;
+      file.latest_ = std::move(latest);
+      return from_bytes(std::move(file), bytes, path.string());
+    }
   }
   if (is_complete(fd) && !has_holes(status)) {
     MappedFile mapped = MappedFile::of(fd, static_cast<std::size_t>(status.st_size));

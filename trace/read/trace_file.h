@@ -13,6 +13,7 @@
 #include "trace/calls.h"
 #include "trace/format.h"
 #include "trace/health.h"
+#include "trace/read/latest_part.h"
 #include "trace/read/mapped_file.h"
 #include "trace/read/operation_set.h"
 #include "trace/read/records.h"
@@ -46,10 +47,16 @@ Payload payload_of(const Record& record) {
   return payload;
 }
 
+// How much of a file is read.
+enum class Extent : std::uint8_t {
+  kAll,
+  kLatest,  // what its process does now (latest_part.h): of a file of any length in little time
+};
+
 class TraceFile {
  public:
   // Errors: cannot be read; not a trace file; header cut off; written by a newer version.
-  static Result<TraceFile> open(const std::filesystem::path& path);
+  static Result<TraceFile> open(const std::filesystem::path& path, Extent extent = Extent::kAll);
   static Result<TraceFile> parse(std::vector<unsigned char> bytes, std::string name);
 
   TraceFile(TraceFile&&) = default;
@@ -70,6 +77,9 @@ class TraceFile {
   std::string_view schema() const { return schema_; }
   std::uint64_t health(Health counter) const { return header_.health[static_cast<std::size_t>(counter)]; }
 
+  // Calls of the kept budget were not read: numbers of a communicator's calls do not begin at 0.
+  bool left_out_calls() const { return latest_.left_out_calls(); }
+
   // Whether bytes that were there when it was opened could not be read later: zeros were taken for them.
   bool lost() const { return mapped_.lost(); }
 
@@ -89,7 +99,8 @@ class TraceFile {
   void read_tables(std::span<const unsigned char> content);
 
   std::string name_;
-  MappedFile mapped_;  // this one or the other holds the bytes
+  MappedFile mapped_;  // one of the three holds the bytes
+  LatestPart latest_;
   std::vector<unsigned char> copied_;
   // Record and StackFrame are read in place: chunks lie at multiples of a page.
   std::span<const unsigned char> bytes_;

@@ -1,0 +1,82 @@
+// ddpscope status: who waits for whom in a job that runs, without stopping it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "collector/commands/command.h"
+#include "collector/commands/status_text.h"
+#include "collector/live/look.h"
+#include "collector/reports/escape.h"
+#include "trace/write/identity.h"
+
+namespace ddpscope::commands {
+namespace {
+
+struct StatusOptions {
+  std::string trace;
+  bool follow = false;
+};
+
+Outcome outcome_of(const live::Look& look) {
+  Outcome outcome{look.condition == live::Condition::kStuck ? kFindings : kNothingFound, {}};
+  for (std::size_t i = 0; i < std::min(look.errors.size(), kErrorsShown); ++i)
+    outcome.warnings.push_back(look.errors[i]);
+  return outcome;
+}
+
+Outcome once(const StatusOptions& options, std::uint64_t host_id) {
+  auto look = live::look_twice(options.trace, host_id);
+  if (!look) return failed(look.error());
+  fmt::print("{}", status_text(*look));
+  return outcome_of(*look);
+}
+
+void show_in_place(const std::string& text, std::size_t lines_before) {
+  if (lines_before) fmt::print("\x1b[{}A\x1b[J", lines_before);
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+// Until the job has ended; what is no terminal gets what changes.
+Outcome follow(const StatusOptions& options, std::uint64_t host_id) {
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  std::optional<live::Look> earlier;
+  std::string shown;
+  std::size_t lines = 0;
+  for (;;) {
+    auto look = live::look_at(options.trace, host_id, earlier ? &*earlier : nullptr);
+    if (!look) return failed(look.error());
+    std::string text = status_text(*look), now = gist(*look);
+    if (terminal) {
+      show_in_place(text, lines);
+      lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    } else if (now != shown) {
+      fmt::print("{:.1f} s {}", static_cast<double>(look->now_ns) * 1e-9, text);
+      if (std::fflush(stdout) != 0) return failed({"cannot write to standard output", "", ""});
+    }
+    shown = std::move(now);
+    if (look->condition == live::Condition::kEnded) return outcome_of(*look);
+    earlier = std::move(*look);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+}  // namespace
+
+Action declare_status(CLI::App& app) {
+  auto options = std::make_shared<StatusOptions>();
+  app.add_option("TRACE", options->trace, "the folder that `ddpscope run` records into")->required();
+  app.add_flag("--follow", options->follow, "go on until the job ends, and tell what changes");
+  return [options] {
+    std::uint64_t host_id = trace::read_identity().host_id;
+    return options->follow ? follow(*options, host_id) : once(*options, host_id);
+  };
+}
+
+}  // namespace ddpscope::commands

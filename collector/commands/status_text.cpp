@@ -1,0 +1,75 @@
+// Everything that comes from the trace is escaped.
+#include "collector/commands/status_text.h"
+
+#include <fmt/format.h>
+
+#include "collector/reports/escape.h"
+
+namespace ddpscope::commands {
+namespace {
+
+using live::Condition;
+using live::Look;
+using reports::escape;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+std::string size_of(const Look& look) {
+  std::size_t ranks = look.ranks.size();
+  auto world = static_cast<std::size_t>(std::max(look.world_size, 0));
+  if (world > ranks) return fmt::format("{} of {} ranks have begun to record", ranks, world);
+  return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
+}
+
+std::string ends_of(const Look& look) {
+  std::size_t well = 0;
+  for (const live::RankNow& rank : look.ranks) well += rank.doing == "ended with exit code 0";
+  return well == look.ranks.size()
+             ? "all ended with exit code 0"
+             : fmt::format("{} of them did not end with exit code 0", look.ranks.size() - well);
+}
+
+}  // namespace
+
+std::string headline(const Look& look) {
+  if (look.condition == Condition::kEnded)
+    return fmt::format("ended: {}, {}; `ddpscope report` tells what went wrong, if anything did",
+                       size_of(look), ends_of(look));
+  if (look.stalls.empty())
+    return fmt::format("running: {}, {:.1f} s; no rank waits longer than usual", size_of(look),
+                       seconds(look.now_ns));
+  const live::Stall& worst = look.stalls.front();
+  std::string text = fmt::format("{} for {:.1f} s: {}", live::name_of(look.condition),
+                                 seconds(worst.waited_ns), escape(worst.finding.title));
+  if (look.stalls.size() > 1) text += fmt::format(" (and {} more)", look.stalls.size() - 1);
+  return text;
+}
+
+std::string status_text(const Look& look) {
+  std::string text = headline(look) + "\n";
+  for (std::size_t i = 1; i < look.stalls.size(); ++i)
+    text += fmt::format("  {} for {:.1f} s: {}\n", look.stalls[i].stuck ? "stuck" : "slow",
+                        seconds(look.stalls[i].waited_ns), escape(look.stalls[i].finding.title));
+  if (!look.stalls.empty() && !look.stalls.front().stuck)
+    text += fmt::format("  a wait there counts as stuck from {:.1f} s on, if the missing rank does nothing\n",
+                        seconds(look.stalls.front().needed_ns));
+  for (const live::RankNow& rank : look.ranks) {
+    text += fmt::format("  rank {:<3} {:8} {}{}\n", rank.rank, live::name_of(rank.condition),
+                        escape(rank.doing), rank.place.empty() ? "" : " at " + escape(rank.place));
+    for (const std::string& worker : rank.workers) text += fmt::format("           {}\n", escape(worker));
+  }
+  if (auto world = static_cast<std::size_t>(std::max(look.world_size, 0)); world > look.ranks.size())
+    text += fmt::format("  {} of {} ranks have not begun to record\n", world - look.ranks.size(), world);
+  for (const std::string& what : look.unjudged) text += fmt::format("  not judged: {}\n", escape(what));
+  return text;
+}
+
+std::string gist(const Look& look) {
+  std::string text = live::name_of(look.condition);
+  for (const live::Stall& stall : look.stalls) text += fmt::format("\n{} {}", stall.stuck, stall.finding.key);
+  for (const live::RankNow& rank : look.ranks)
+    text += fmt::format("\n{} {}", rank.rank, live::name_of(rank.condition));
+  return text;
+}
+
+}  // namespace ddpscope::commands

@@ -1,0 +1,12 @@
+// The finding of ranks that wait in vain, for reports of what was and for looks at what is.
+#pragma once
+#include "collector/detectors/hang_causes.h"
+
+namespace ddpscope::detectors {
+
+// `cause` is one of found.causes, which find_causes() made of `hangs`. Whether it counts is the caller's
+// business.
+findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCauses& found,
+                            const HangCause& cause);
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,276 @@
+// Runs the layers that hung-collective needs on the latest part of a trace, and judges by what moves.
+#include "collector/live/look.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "collector/alignment/align.h"
+#include "collector/attribution/attribute.h"
+#include "collector/detectors/hung_collective.h"
+#include "collector/detectors/story.h"
+#include "collector/live/machine.h"
+#include "collector/live/ranks_now.h"
+#include "collector/reading/read_trace.h"
+
+namespace ddpscope::live {
+namespace {
+
+using detectors::Hang;
+using detectors::HangCause;
+using matching::Member;
+using model::Life;
+using model::Process;
+
+// A rank that computes, or whose silence is filled by its workers, gets this many times as long; and a wait
+// of less than that part of what makes it count is the job's usual business.
+constexpr std::int64_t kPatience = 10;
+// Without an end of its own and not to be found here: it may be in another PID namespace while its job's
+// calls are as recent as this.
+constexpr std::int64_t kRecent = 10'000'000'000;
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+class Silent : public reading::Progress {
+  void at(const char*, std::uint64_t, std::uint64_t) override {}
+};
+
+bool has_ended(const Process& process) {
+  return process.header().ended || process.ended_ticks || process.life == Life::kGone;
+}
+
+class Looker {
+ public:
+  Looker(model::Job& job, std::uint64_t host_id, const Look* earlier, std::int64_t monotonic_ns,
+         std::int64_t realtime_ns)
+      : job_(job), host_id_(host_id), earlier_(earlier), monotonic_ns_(monotonic_ns) {
+    look_.at_ns = monotonic_ns;
+    look_.now_ns = realtime_ns - static_cast<std::int64_t>(job.start_unix_ns);
+    look_.world_size = job.world_size;
+  }
+
+  Look take();
+
+ private:
+  void ask_machine();
+  void extend_lives();
+  void find_signs(const matching::Collectives& collectives);
+  void add_stall(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
+                 const detectors::HangCauses& found, const HangCause& cause);
+  std::vector<const Member*> culprits(const detectors::CallFacts& facts, const Hang& hang,
+                                      const std::vector<std::uint32_t>& victims) const;
+  bool lingers(const Member& member, const Hang& hang) const;
+  bool is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
+                const detectors::HangCauses& found, const HangCause& cause) const;
+  void name_stopped(const detectors::CallFacts& facts, const Hang& hang, findings::Finding& finding) const;
+  Condition condition() const;
+
+  model::Job& job_;
+  std::uint64_t host_id_;
+  const Look* earlier_;
+  std::int64_t monotonic_ns_;
+  std::vector<std::set<std::uint16_t>> threads_;  // by process: those that issue collectives
+  std::vector<Sign> signs_;                       // by process
+  std::vector<std::int64_t> cpu_ns_;              // by process
+  Waits waits_;
+  Look look_;
+};
+
+// The machine's answer counts for the processes that it can see at all.
+void Looker::ask_machine() {
+  bool any_here = false, recent = false;
+  for (Process& process : job_.processes) {
+    Seen seen = see(process.header(), host_id_);
+    process.life = seen.life;
+    cpu_ns_.push_back(seen.cpu_ns);
+    any_here = any_here || seen.life == Life::kRuns || seen.life == Life::kStopped;
+    recent = recent || process.last_ns > look_.now_ns - kRecent;
+  }
+  for (Process& process : job_.processes)
+    if (!any_here && recent && process.life == Life::kGone) process.life = Life::kNotAsked;
+}
+
+// A process that lives is in its open calls until now; now is before any file was read.
+void Looker::extend_lives() {
+  for (Process& process : job_.processes)
+    if (!has_ended(process)) {
+      const model::Host& host = job_.hosts[process.host];
+      process.last_ns = host.id == host_id_ ? monotonic_ns_ - host.origin_ns : look_.now_ns;
+      job_.duration_ns = std::max(job_.duration_ns, process.last_ns);
+    }
+}
+
+void Looker::find_signs(const matching::Collectives& collectives) {
+  threads_.resize(job_.processes.size());
+  for (const matching::Communicator& communicator : collectives.communicators)
+    for (const Member& member : communicator.members)
+      if (!member.calls.empty())
+        threads_[member.process].insert(collectives.call_at(member, member.calls.size() - 1).thread);
+  for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+    if (threads_[i].empty()) threads_[i].insert(1);
+    const trace::FileHeader& h = job_.processes[i].header();
+    signs_.push_back({last_act_ns(job_, i, threads_[i]), cpu_ns_[i]});
+    look_.signs[{h.host_id, h.pid, h.start_time}] = signs_.back();
+  }
+}
+
+// Who stands in the way, and not only because it waits elsewhere.
+std::vector<const Member*> Looker::culprits(const detectors::CallFacts& facts, const Hang& hang,
+                                            const std::vector<std::uint32_t>& victims) const {
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  std::vector<const Member*> found;
+  for (std::uint32_t m : hang.missing())
+    if (!std::count(victims.begin(), victims.end(), m)) found.push_back(&members[m]);
+  for (std::uint32_t m = 0; found.empty() && m < members.size(); ++m)
+    if (job_.processes[members[m].process].life == Life::kStopped) found.push_back(&members[m]);
+  return found;
+}
+
+// It does nothing that would bring it to its peers.
+bool Looker::lingers(const Member& member, const Hang& hang) const {
+  const Process& process = job_.processes[member.process];
+  if (has_ended(process) || process.life == Life::kStopped) return true;
+  const trace::FileHeader& h = process.header();
+  auto before = earlier_ ? earlier_->signs.find({h.host_id, h.pid, h.start_time}) : Signs::const_iterator{};
+  if (!earlier_ || before == earlier_->signs.end()) return false;
+  const Sign& now = signs_[member.process];
+  if (now.acted_ns != before->second.acted_ns || process.last_ns - now.acted_ns < detectors::kLongWait)
+    return false;
+  bool computes = (now.cpu_ns - before->second.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
+  return !computes || hang.longest_wait >= kPatience * hang.needed_wait;
+}
+
+bool Looker::is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
+                      const detectors::HangCauses& found, const HangCause& cause) const {
+  if (!earlier_) return false;
+  auto counts = [&](std::size_t hang) { return hangs[hang].counts; };
+  if (std::none_of(cause.chain.begin(), cause.chain.end(), counts)) return false;
+  if (cause.is_circle()) return true;
+  const Hang& hang = hangs[cause.chain.front()];
+  auto at_fault = culprits(facts, hang, found.victims[cause.chain.front()]);
+  // All came: what runs before it on some device may still take its time.
+  if (at_fault.empty()) return hang.longest_wait >= kPatience * hang.needed_wait || !hang.missing().empty();
+  return std::any_of(at_fault.begin(), at_fault.end(), [&](const Member* m) { return lingers(*m, hang); });
+}
+
+// It issued the call and was stopped afterwards.
+void Looker::name_stopped(const detectors::CallFacts& facts, const Hang& hang,
+                          findings::Finding& finding) const {
+  if (!hang.missing().empty()) return;
+  std::vector<std::int32_t> stopped;
+  for (const Member* member : culprits(facts, hang, {})) stopped.push_back(member->rank);
+  if (stopped.empty()) return;
+  std::sort(stopped.begin(), stopped.end());
+  finding.title += fmt::format("; {} {} stopped by a signal", detectors::list_ranks(stopped),
+                               detectors::verb(stopped, "is", "are"));
+  finding.ranks = stopped;
+}
+
+void Looker::add_stall(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
+                       const detectors::HangCauses& found, const HangCause& cause) {
+  const Hang& root = hangs[cause.chain.front()];
+  Stall stall;
+  std::vector<std::size_t> all = cause.chain;
+  all.insert(all.end(), cause.others.begin(), cause.others.end());
+  for (std::size_t h : all) stall.waited_ns = std::max(stall.waited_ns, hangs[h].longest_wait);
+  stall.needed_ns = root.needed_wait;
+  stall.stuck = is_stuck(facts, hangs, found, cause);
+  if (!stall.stuck && stall.waited_ns * kPatience < stall.needed_ns) return;
+  stall.finding = detectors::tell_hang(facts, hangs, found, cause);
+  name_stopped(facts, root, stall.finding);
+  std::vector<findings::Finding> alone{std::move(stall.finding)};
+  attribution::attribute(alone);  // gives it its id and severity
+  stall.finding = std::move(alone.front());
+  Condition condition = stall.stuck ? Condition::kStuck : Condition::kSlow;
+  std::set<std::int32_t> waiting;
+  for (std::size_t h : all) {
+    const auto& members = facts.collectives.communicators[hangs[h].communicator].members;
+    for (std::uint32_t m : hangs[h].waiting) {
+      const ordering::Completion& completion =
+          facts.device_order.completions[members[m].calls[hangs[h].ordinal]];
+      waits_[members[m].rank] = {condition, facts.device_order.waits[completion.blocked].event,
+                                 members[m].calls[hangs[h].ordinal]};
+      waiting.insert(members[m].rank);
+    }
+  }
+  for (std::int32_t rank : stall.finding.ranks) waits_.emplace(rank, Wait{condition, {}, {}});
+  stall.waiting.assign(waiting.begin(), waiting.end());
+  look_.stalls.push_back(std::move(stall));
+}
+
+Condition Looker::condition() const {
+  bool ended = false, lives = false;
+  for (const Process& process : job_.processes) {
+    if (process.role != model::Role::kRank) continue;
+    (has_ended(process) ? ended : lives) = true;
+  }
+  if (ended && !lives) return Condition::kEnded;
+  if (look_.stalls.empty()) return Condition::kRunning;
+  return look_.stalls.front().stuck ? Condition::kStuck : Condition::kSlow;
+}
+
+Look Looker::take() {
+  ask_machine();
+  extend_lives();
+  matching::Collectives collectives = matching::find_collectives(job_);
+  matching::Divergences divergences = matching::find_divergences(collectives);
+  ordering::DeviceOrder device_order = ordering::find_device_order(job_, collectives);
+  patterns::Rounds rounds(job_, collectives, device_order);
+  detectors::CodePlaces places(job_);
+  detectors::CallFacts facts{job_, collectives, divergences, device_order, rounds, places};
+  find_signs(collectives);
+  look_.condition = condition();
+  if (look_.condition != Condition::kEnded) {
+    std::vector<Hang> hangs = detectors::find_hangs(facts);
+    detectors::HangCauses found = detectors::find_causes(facts, hangs);
+    for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
+    for (const Hang& hang : hangs)
+      if (hang.unknown && hang.missing().empty())
+        look_.unjudged.push_back(fmt::format("{}: calls of some rank are not known",
+                                             matching::to_text(hang.call(facts).signature)));
+    std::stable_sort(look_.stalls.begin(), look_.stalls.end(), [](const Stall& a, const Stall& b) {
+      return std::pair(!a.stuck, -a.waited_ns) < std::pair(!b.stuck, -b.waited_ns);
+    });
+  }
+  look_.condition = condition();
+  look_.ranks = find_ranks_now(job_, threads_, waits_, collectives, places);
+  return std::move(look_);
+}
+
+}  // namespace
+
+const char* name_of(Condition condition) {
+  static constexpr const char* kNames[] = {"running", "slow", "stuck", "ended"};
+  return kNames[static_cast<std::size_t>(condition)];
+}
+
+Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, const Look* earlier) {
+  std::int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC), realtime_ns = clock_ns(CLOCK_REALTIME);
+  Silent silent;
+  auto reading = reading::read_trace(trace, silent, -1, trace::Extent::kLatest);
+  if (!reading) return reading.error();
+  alignment::align(reading->job);
+  Look look = Looker(reading->job, host_id, earlier, monotonic_ns, realtime_ns).take();
+  look.errors = std::move(reading->errors);
+  return look;
+}
+
+Result<Look> look_twice(const std::filesystem::path& trace, std::uint64_t host_id) {
+  auto first = look_at(trace, host_id, nullptr);
+  if (!first || first->stalls.empty()) return first;
+  auto may_be_stuck = [](const Stall& stall) { return stall.waited_ns >= detectors::kLongWait; };
+  if (std::none_of(first->stalls.begin(), first->stalls.end(), may_be_stuck)) return first;
+  constexpr auto kBetween = std::chrono::milliseconds(250);
+  std::this_thread::sleep_for(kBetween);
+  return look_at(trace, host_id, &*first);
+}
+
+}  // namespace ddpscope::live

@@ -1,0 +1,62 @@
+// A look at a job that may still run: who waits for whom. By the rules and in the words of hung-collective,
+// from the latest part of the trace.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "collector/findings/finding.h"
+#include "collector/model/job.h"
+#include "trace/result.h"
+
+namespace ddpscope::live {
+
+enum class Condition : std::uint8_t { kRunning, kSlow, kStuck, kEnded };
+const char* name_of(Condition condition);
+
+// One reason for which ranks wait.
+struct Stall {
+  findings::Finding finding;  // of hung-collective; ranks are those at fault
+  bool stuck = false;         // else slow
+  std::int64_t waited_ns = 0;
+  std::int64_t needed_ns = 0;         // from when on it counts
+  std::vector<std::int32_t> waiting;  // ranks
+};
+
+struct RankNow {
+  std::int32_t rank = -1;
+  Condition condition = Condition::kRunning;
+  std::string doing;                 // "inside cudaStreamSynchronize for 3.2 s"
+  std::string place;                 // in the program; empty if not known
+  std::vector<std::string> workers;  // what its workers have been inside of for long
+};
+
+// What moves while a process does something. By host, pid and start time.
+struct Sign {
+  std::int64_t acted_ns = 0;  // begin or end of the last call of the thread that issues collectives
+  std::int64_t cpu_ns = 0;
+};
+using Signs = std::map<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>, Sign>;
+
+struct Look {
+  Condition condition = Condition::kRunning;
+  std::vector<Stall> stalls;   // stuck ones first, then by how long they wait
+  std::vector<RankNow> ranks;  // ascending
+  std::int32_t world_size = 0;
+  std::int64_t now_ns = 0;  // since the job's start
+  std::vector<std::string> unjudged;
+  std::vector<Error> errors;  // files that could not be read, or only in part
+  Signs signs;
+  std::int64_t at_ns = 0;  // of this machine's monotonic clock
+};
+
+// `host_id` is this machine's (trace::Identity). Nothing is stuck at the first look: `earlier`, a look at the
+// same job at least a tenth of a second before, tells who has moved since. Errors as reading::read_trace.
+Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, const Look* earlier);
+
+// Two looks if the first one finds what may be stuck.
+Result<Look> look_twice(const std::filesystem::path& trace, std::uint64_t host_id);
+
+}  // namespace ddpscope::live

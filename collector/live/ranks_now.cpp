@@ -1,0 +1,147 @@
+// The open call of the thread that issues collectives, or its last one.
+#include "collector/live/ranks_now.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/detectors/story.h"
+
+namespace ddpscope::live {
+namespace {
+
+using model::EventPlace;
+using model::EventRef;
+using model::Job;
+using model::Life;
+using model::Process;
+using trace::Operation;
+using trace::Record;
+
+constexpr std::int64_t kLong = 2'000'000'000;  // in one call: worth a line
+
+constexpr trace::OperationSet kNoProgress{
+    Operation::kStreamQuery, Operation::kEventQuery, Operation::kCommunicatorQuery,
+    Operation::kStat,        Operation::kAccess,     Operation::kHandOver,
+    Operation::kRelease,     Operation::kSetDevice,  Operation::kSetting};
+
+std::string name_of(const Record& record) {
+  const trace::CallInfo* info = trace::find_call(record.call);
+  return info ? info->symbol : "a call";
+}
+
+struct LastCalls {
+  std::optional<EventRef> inside, last, traced;
+  Record open{}, latest{}, latest_traced{};
+};
+
+// The innermost open call is the one that began last.
+LastCalls find_last_calls(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
+  LastCalls found;
+  model::for_each(job.processes[process].file, [&](EventPlace place, const Record& record) {
+    if (!threads.count(record.thread) || trace::operation_of(record.call) == Operation::kSetting) return;
+    EventRef event{process, place};
+    auto keep = [&](std::optional<EventRef>& kept, Record& known) {
+      if (kept && record.begin < known.begin) return;
+      kept = event;
+      known = record;
+    };
+    keep(found.last, found.latest);
+    if (record.stack) keep(found.traced, found.latest_traced);
+    if (record.end == 0 && trace::operation_of(record.call) != Operation::kExit)
+      keep(found.inside, found.open);
+  });
+  return found;
+}
+
+std::string ago(std::int64_t ns) { return detectors::seconds(std::max<std::int64_t>(ns, 0)); }
+
+std::string how_it_ended(const Process& process) {
+  if (process.header().ended) return fmt::format("ended with exit code {}", process.header().exit_code);
+  return "is gone, without an exit of its own";
+}
+
+void tell_calls(const Job& job, std::uint32_t process, const LastCalls& calls, RankNow& now) {
+  std::int64_t at = job.processes[process].last_ns;
+  if (job.processes[process].life == Life::kStopped) now.doing = "is stopped by a signal; ";
+  if (calls.inside)
+    now.doing +=
+        fmt::format("inside {} for {}", name_of(calls.open), ago(at - job.begin_ns(process, calls.open)));
+  else if (calls.last)
+    now.doing += fmt::format("last call {}, {} ago", name_of(calls.latest),
+                             ago(at - job.end_ns(process, calls.latest)));
+  else
+    now.doing += "no call recorded yet";
+  if (!calls.traced) return;
+  bool of_this_call =
+      calls.inside ? calls.inside->place == calls.traced->place : calls.last->place == calls.traced->place;
+  now.place = (of_this_call ? "" : "or after ") + detectors::program_place(job, *calls.traced);
+}
+
+void tell_wait(const Job& job, const Wait& wait, const matching::Collectives& collectives,
+               const detectors::CodePlaces& places, RankNow& now) {
+  Record record = job.record(*wait.event);
+  std::uint32_t process = wait.event->process;
+  matching::CollectiveCall call = collectives.calls[*wait.call];
+  now.doing = fmt::format("waits in {} for {} for the {}", name_of(record),
+                          ago(job.processes[process].last_ns - job.begin_ns(process, record)),
+                          matching::to_text(call.signature));
+  now.place = places.of(record.stack ? *wait.event : call.event);
+}
+
+void add_workers(const Job& job, std::uint32_t parent, RankNow& now) {
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    const Process& worker = job.processes[i];
+    if (worker.parent != static_cast<std::int32_t>(parent) || worker.role != model::Role::kWorker) continue;
+    if (worker.header().ended || worker.ended_ticks || worker.life == Life::kGone) continue;
+    LastCalls calls = find_last_calls(job, i, {1});
+    bool stopped = worker.life == Life::kStopped;
+    std::int64_t since = calls.inside ? worker.last_ns - job.begin_ns(i, calls.open) : std::int64_t{0};
+    if (!stopped && since < kLong) continue;
+    std::string text = fmt::format("worker {} ", worker.header().pid);
+    text +=
+        stopped ? "is stopped by a signal" : fmt::format("inside {} for {}", name_of(calls.open), ago(since));
+    if (calls.traced) text += detectors::at(detectors::program_place(job, *calls.traced));
+    now.workers.push_back(std::move(text));
+  }
+}
+
+}  // namespace
+
+std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
+  std::uint64_t last = 0;
+  model::for_each(job.processes[process].file, [&](EventPlace, const Record& record) {
+    if (threads.count(record.thread) && !kNoProgress.has(trace::operation_of(record.call)))
+      last = std::max({last, record.begin, record.end});
+  });
+  return last ? job.time_ns(process, last) : 0;
+}
+
+std::vector<RankNow> find_ranks_now(const Job& job, const std::vector<std::set<std::uint16_t>>& threads,
+                                    const Waits& waits, const matching::Collectives& collectives,
+                                    const detectors::CodePlaces& places) {
+  std::vector<RankNow> ranks;
+  for (std::int32_t rank : job.ranks()) {
+    std::int32_t index = job.process_of_rank(rank);
+    if (index < 0) continue;
+    auto i = static_cast<std::uint32_t>(index);
+    const Process& process = job.processes[i];
+    RankNow now;
+    now.rank = rank;
+    auto wait = waits.find(rank);
+    if (wait != waits.end()) now.condition = wait->second.condition;
+    if (process.header().ended || process.ended_ticks || process.life == Life::kGone) {
+      now.condition = Condition::kEnded;
+      now.doing = how_it_ended(process);
+    } else if (wait != waits.end() && wait->second.event && process.life != Life::kStopped) {
+      tell_wait(job, wait->second, collectives, places, now);
+    } else {
+      tell_calls(job, i, find_last_calls(job, i, threads[i]), now);
+      if (wait != waits.end()) add_workers(job, i, now);
+    }
+    ranks.push_back(std::move(now));
+  }
+  return ranks;
+}
+
+}  // namespace ddpscope::live

@@ -1,0 +1,32 @@
+// What each rank does at the moment of a look.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+
+#include "collector/detectors/code_places.h"
+#include "collector/live/look.h"
+#include "collector/matching/collectives.h"
+
+namespace ddpscope::live {
+
+// A rank's part in a stall. Without an event it is at fault.
+struct Wait {
+  Condition condition;
+  std::optional<model::EventRef> event;  // the host's wait
+  std::optional<std::uint32_t> call;     // that it waits for, in Collectives::calls
+};
+using Waits = std::map<std::int32_t, Wait>;  // by rank
+
+// When one of the threads last began or ended a call that brings it on: questions that are asked again and
+// again (queries, stat) do not. 0 if it made none.
+std::int64_t last_act_ns(const model::Job& job, std::uint32_t process,
+                         const std::set<std::uint16_t>& threads);
+
+// `threads`: by process, those that issue collectives.
+std::vector<RankNow> find_ranks_now(const model::Job& job,
+                                    const std::vector<std::set<std::uint16_t>>& threads, const Waits& waits,
+                                    const matching::Collectives& collectives,
+                                    const detectors::CodePlaces& places);
+
+}  // namespace ddpscope::live
