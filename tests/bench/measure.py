@@ -7,6 +7,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import time
 
 import scenarios
 
@@ -146,6 +147,28 @@ def analysis(build, repeats):
     table(*rows)
 
 
+def answers(build, repeats):
+    """`ddpscope status` on long traces: a rank has left, the others wait; what the job has recorded is its size."""
+    rows = [("trace", "MB", "processor time, ms", "wall time, ms (0 to 250 of it between two looks)")]
+    for name, options in (("8 ranks", ("--steps", "20000")), ("8 ranks, folded", ("--steps", "100000", "--fold", "1"))):
+        with scenarios.folder(scenarios.TMPFS) as folder:
+            trace = folder / "trace"
+            subprocess.run([build / "bin" / "tracegen", "--out", trace, "--ranks", "8", "--fault", "hung-collective",
+                            *options], stdout=subprocess.DEVNULL, check=True, timeout=300)
+            megabytes = sum(file.stat().st_size for file in trace.iterdir()) / 1e6
+            spent, waited = [], []
+            for _ in range(repeats):
+                before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+                done = subprocess.run([build / "bin" / "ddpscope", "status", trace], stdout=subprocess.DEVNULL)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                assert done.returncode == 1, f"status ended with {done.returncode}"
+                waited.append(1e3 * (time.monotonic() - began))
+                spent.append(1e3 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime))
+            rows.append((name, f"{megabytes:.0f}", least_and_median(spent), least_and_median(waited)))
+    print(f"`ddpscope status`, {repeats} runs: least / median; wanted: 1000.\n")
+    table(*rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
@@ -159,6 +182,7 @@ def main():
     threads(build, given.repeats)
     writer_and_reader(build, disk, given.repeats)
     analysis(build, given.repeats)
+    answers(build, given.repeats)
     print(f"load average {os.getloadavg()[0]:.1f} at the end")
 
 

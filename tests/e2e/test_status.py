@@ -94,6 +94,19 @@ def test_the_missing_rank_is_named(tmp_path, number, seed):
     assert named, f"{way} of rank {draw.rank}: {text}"
 
 
+@pytest.mark.parametrize("fold", [[], ["--fold", 1]])
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_a_long_trace(tmp_path, fold, seed):
+    """Of which only the latest part is read."""
+    draw = ddpscope.draw(seed, f"status-long-{len(fold)}")
+    made = ddpscope.start([ddpscope.BUILD / "bin" / "tracegen", "--out", tmp_path / "trace", "--ranks", 3, "--seed",
+                           draw.randrange(1, 1000), "--steps", 30000, *fold, "--fault", "hung-collective"], cwd=tmp_path)
+    planted_rank = json.loads(made.stdout)["rank"]
+    told = status(tmp_path)
+    assert told.code == 1, told.stdout + told.stderr
+    assert f"rank {planted_rank} never came: it ended with exit code 1" in told.stdout.splitlines()[0]
+
+
 def slow_job(draw):
     """A healthy job that makes its ranks wait for one of them."""
     way = draw.rng.choice(["slow-rank", "frequent-checkpoint", "frequent-evaluation"])

@@ -26,7 +26,7 @@ def trace(tmp_path):
         (["report", "/nonexistent"], "no such file or folder"),
         (["report", "/dev/null"], "not a regular file"),
         (["diff", "a", "b"], "not in this version"),
-        (["status", "x"], "not in this version"),
+        (["status", "x"], "no such file"),
         (["export", "x", "--format", "perfetto", "-o", "y"], "not in this version"),
         (["view", "x"], "not in this version"),
         (["explain", "no-such-slug"], "no finding 'no-such-slug'"),
