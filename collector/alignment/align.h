@@ -6,7 +6,9 @@
 namespace ddpscope::alignment {
 
 // Sets the clock of each host, the job's start and duration, and each process's first and last moment.
-// Several hosts are placed by their wall clocks; then the bound is what the wall clocks may be apart.
+// Several hosts are placed by what passed between them, each with a bound (docs/clocks.md); those that
+// exchanged nothing by their wall clocks, which bound nothing. The start is by the wall clock of the host
+// whose clock is the line of the group of the first host.
 void align(model::Job& job);
 
 }  // namespace ddpscope::alignment

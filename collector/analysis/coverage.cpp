@@ -118,6 +118,55 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
        slugs, true});
 }
 
+std::string hosts_text(const Job& job, bool (*concerns)(const Job&, std::uint32_t)) {
+  constexpr std::size_t kNamed = 8;
+  std::set<std::uint32_t> used;
+  for (const Process& process : job.processes) used.insert(process.host);
+  std::erase_if(used, [&](std::uint32_t host) { return !concerns(job, host); });
+  std::string text;
+  std::size_t named = 0;
+  for (std::uint32_t host : used) {
+    if (named++ == kNamed) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + job.hosts[host].name;
+  }
+  return text;
+}
+
+// Findings that ask what came first on different hosts where no call of the trace says so.
+std::vector<std::string> slugs_of_time() {
+  return {"missing-barrier",           "ineffective-barrier",        "checkpoint-race",
+          "divergent-existence-check", "duplicate-checkpoint-write", "hung-collective"};
+}
+
+void add_clocks(const Job& job, std::vector<Coverage>& coverage) {
+  using model::Alignment;
+  auto add = [&](std::string hosts, const char* why, std::vector<std::string> unjudged) {
+    if (!hosts.empty()) coverage.push_back({"the clocks of hosts: " + hosts, why, std::move(unjudged)});
+  };
+  if (job.clock_error_ns >= model::kUnaligned)
+    add(hosts_text(job,
+                   [](const Job& of, std::uint32_t host) {
+                     return of.hosts[host].alignment != Alignment::kContradiction &&
+                            of.hosts[host].group != 0;
+                   }),
+        "nothing passed between them and the first host of which both sides are known (a collective that the "
+        "host waits for, a message): placed by their wall clocks, which bound nothing",
+        slugs_of_time());
+  add(hosts_text(job,
+                 [](const Job& of, std::uint32_t host) {
+                   return of.hosts[host].alignment == Alignment::kContradiction;
+                 }),
+      "no clock that runs steadily explains what passed between hosts: it was set, or stood still (a "
+      "suspended "
+      "host, a virtual machine that moved); placed by their wall clocks, which bound nothing",
+      slugs_of_time());
+  add(hosts_text(job, [](const Job& of,
+                         std::uint32_t host) { return of.hosts[host].alignment == Alignment::kUnsteady; }),
+      "they did not keep one rate against the others; the bound on the clocks is wider by what was seen of "
+      "it",
+      {});
+}
+
 void add_unbuilt(std::vector<Coverage>& coverage) {
   Coverage entry{"findings without a detector", "not in this version", {}, true};
   std::set<std::string_view> built;
@@ -137,6 +186,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, cons
   add_unrecorded(job, collectives, coverage);
   add_guessed_ranks(job, coverage);
   add_losses(job, coverage);
+  add_clocks(job, coverage);
   add_hidden_collectives(job, collectives, coverage);
   add_unbuilt(coverage);
 }

@@ -27,6 +27,22 @@ std::size_t files_of_role(const Job& job, model::Role role) {
   return count;
 }
 
+std::string how_aligned(const Job& job, const model::Host& host) {
+  switch (host.alignment) {
+    case model::Alignment::kNoExchange:
+      return ", by its wall clock: nothing that passed between hosts tells more";
+    case model::Alignment::kContradiction:
+      return ", by its wall clock: its clock was set, or stood still";
+    default:
+      break;
+  }
+  const model::Host& line = job.hosts[host.group];
+  if (&line == &host) return ", the line of its group";
+  return fmt::format(
+      ", at most {:.1f} us from {}{}", static_cast<double>(host.clock_error_ns) * 1e-3, escape(line.name),
+      host.alignment == model::Alignment::kUnsteady ? ", which it did not keep one rate with" : "");
+}
+
 void print_job(const Job& job) {
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
   fmt::print("job       {} on {} host{}, world size {}, attempt {}{}\n", reports::size_text(job),
@@ -39,10 +55,14 @@ void print_job(const Job& job) {
              files_of_role(job, model::Role::kOther));
   fmt::print("time      {:%Y-%m-%d %H:%M:%S} UTC, {:.3f} s\n", fmt::gmtime(start), seconds(job.duration_ns));
   fmt::print("events    {}, dropped {}\n", job.calls(), job.lost());
-  fmt::print("clock     hosts are at most {:.1f} us apart\n", static_cast<double>(job.clock_error_ns) * 1e-3);
+  if (job.clock_error_ns < model::kUnaligned)
+    fmt::print("clock     hosts are at most {:.1f} us apart\n",
+               static_cast<double>(job.clock_error_ns) * 1e-3);
+  else
+    fmt::print("clock     not all hosts are aligned: how far they are apart is not known\n");
   for (const model::Host& host : job.hosts)
-    fmt::print("host      {} (id {:016x}), {:.9f} ns a tick\n", escape(host.name), host.id,
-               host.clock.ns_per_tick());
+    fmt::print("host      {} (id {:016x}), {:.9f} ns a tick{}\n", escape(host.name), host.id,
+               host.clock.ns_per_tick(), job.hosts.size() > 1 ? how_aligned(job, host) : "");
 }
 
 std::string how_it_ended(const Process& process) {

@@ -21,7 +21,8 @@ bool WriteOrders::trained_between(std::int64_t end_ns, const WrittenFile& second
 }
 
 bool WriteOrders::held_together(const WrittenFile& first, const WrittenFile& second) const {
-  return std::max(first.open_ns, second.open_ns) + facts_.job.clock_error_ns <
+  std::int64_t error_ns = facts_.job.clock_error_between(first.open.process, second.open.process);
+  return std::max(first.open_ns, second.open_ns) + error_ns <
          std::min(first.last_write_ns, second.last_write_ns);
 }
 
@@ -34,7 +35,8 @@ ordering::Span WriteOrders::opening(const WrittenFile& file) {
 }
 
 WriteOrder WriteOrders::between(const WrittenFile& first, const WrittenFile& second) const {
-  if (second.begin_ns < first.end_ns + facts_.job.clock_error_ns) return WriteOrder::kUnordered;
+  std::int64_t error_ns = facts_.job.clock_error_between(first.open.process, second.open.process);
+  if (second.begin_ns + error_ns < first.end_ns) return WriteOrder::kUnordered;
   switch (facts_.order.between(writing(first), opening(second))) {
     case Verdict::kOrdered:
       return WriteOrder::kOrdered;

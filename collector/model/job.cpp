@@ -1,6 +1,7 @@
 // Names, counts and look-ups of the job.
 #include "collector/model/job.h"
 
+#include <cmath>
 #include <set>
 
 namespace ddpscope::model {
@@ -48,6 +49,21 @@ CallClass class_of(PayloadKind payload) {
     default:
       return CallClass::kFiles;
   }
+}
+
+std::int64_t job_ns(const std::vector<ClockPiece>& pieces, std::int64_t own_ns) {
+  auto later = [](std::int64_t ns, const ClockPiece& piece) { return ns < piece.own_ns; };
+  auto next = std::upper_bound(pieces.begin(), pieces.end(), own_ns, later);
+  const ClockPiece& piece = next == pieces.begin() ? *next : *std::prev(next);
+  auto gone = static_cast<double>(own_ns - piece.own_ns);
+  std::int64_t ns = piece.job_ns + (own_ns - piece.own_ns) + std::llround(gone * (piece.rate - 1));
+  return limited(next == pieces.end() ? ns : std::min(ns, next->job_ns));
+}
+
+std::int64_t Job::host_error_between(std::uint32_t a, std::uint32_t b) const {
+  if (a == b) return 0;
+  if (hosts[a].group != hosts[b].group) return kUnaligned;
+  return hosts[a].clock_error_ns + hosts[b].clock_error_ns;
 }
 
 bool is_one_process(const Process& a, const Process& b) {

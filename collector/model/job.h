@@ -39,13 +39,34 @@ struct EventRef {
 
 // Times of a trace may be hostile: within this limit the difference and the sum of any two fit.
 constexpr std::int64_t kTimeLimit = 4'000'000'000'000'000'000;
+constexpr std::int64_t kUnaligned = kTimeLimit;
 constexpr std::int64_t limited(std::int64_t ns) { return std::clamp(ns, -kTimeLimit, kTimeLimit); }
+
+// From a moment on: the job's time goes on from job_ns by `rate` a ns of the host's own.
+struct ClockPiece {
+  std::int64_t own_ns;
+  std::int64_t job_ns;
+  double rate;
+};
+// `pieces`: by own_ns, not empty; before the first its rate holds.
+std::int64_t job_ns(const std::vector<ClockPiece>& pieces, std::int64_t own_ns);
+
+enum class Alignment : std::uint8_t {
+  kSteady,         // by exchanges with other hosts, or the job has no other one
+  kUnsteady,       // likewise, but its clock did not keep a rate; the bound holds that
+  kNoExchange,     // by its wall clock: nothing is known to come before or after what other hosts did
+  kContradiction,  // by its wall clock: its clock was set or stood still, no line explains what is known
+};
 
 struct Host {
   std::uint64_t id;
   std::string name;
   trace::ClockLine clock;
-  std::int64_t origin_ns = 0;  // of the job's start on this host's monotonic clock
+  std::int64_t origin_ns = 0;        // its own time counts from here on its monotonic clock
+  std::vector<ClockPiece> pieces{};  // by own_ns; empty: its own time is the job's
+  std::uint32_t group = 0;           // hosts of one number have common exchanges, if by others
+  std::int64_t clock_error_ns = 0;   // to the line of its group
+  Alignment alignment = Alignment::kSteady;
 };
 
 // What the machine says of a process, asked while its job may still run.
@@ -94,13 +115,21 @@ struct Job {
   std::int32_t other_attempts = 0;  // how many there were besides
   std::uint64_t start_unix_ns = 0;
   std::int64_t duration_ns = 0;
-  std::int64_t clock_error_ns = 0;  // bound on how far two hosts' times may be apart
+  std::int64_t clock_error_ns = 0;  // the largest of clock_error_between
   std::int32_t world_size = 0;      // as communicators and environment say; 0 if nothing does
 
   std::int64_t time_ns(std::uint32_t process, std::uint64_t ticks) const {
     const Host& host = hosts[processes[process].host];
-    return limited(host.clock.monotonic_ns(ticks) - host.origin_ns);
+    std::int64_t own_ns = limited(host.clock.monotonic_ns(ticks) - host.origin_ns);
+    return host.pieces.empty() ? own_ns : job_ns(host.pieces, own_ns);
   }
+  // What the times of two processes may be apart from the truth: one comes before the other only if its time
+  // is earlier by more. Nothing at all is said by those of hosts that are not aligned: kUnaligned.
+  std::int64_t clock_error_between(std::uint32_t a, std::uint32_t b) const {
+    std::uint32_t one = processes[a].host, other = processes[b].host;
+    return one == other ? 0 : host_error_between(one, other);
+  }
+  std::int64_t host_error_between(std::uint32_t a, std::uint32_t b) const;  // of two hosts
   // Of told_ticks; without it, the largest time.
   std::int64_t told_ns(std::uint32_t process) const {
     std::uint64_t ticks = processes[process].told_ticks;

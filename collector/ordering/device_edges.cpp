@@ -6,6 +6,7 @@
 
 #include "collector/ordering/collective_shape.h"
 #include "collector/ordering/device_replay.h"
+#include "collector/ordering/messages.h"
 #include "collector/ordering/needed_collectives.h"
 
 namespace ddpscope::ordering {
@@ -104,7 +105,8 @@ class Meetings {
     std::size_t calls = 0;
     for (const auto& member : communicator.members) calls = std::max(calls, member.calls.size());
     for (std::size_t k = 0; k < calls; ++k) meet(communicator, k);
-    pair_messages(communicator);
+    for (const auto& [sent, received] : pair_messages(collectives_, communicator))
+      graph_.edge(nodes_[sent].in, nodes_[received].out, EdgeKind::kCollective);
   }
 
  private:
@@ -131,24 +133,6 @@ class Meetings {
         graph_.edge(nodes_[call].in, meeting, EdgeKind::kCollective, trust);
       if (shape == Shape::kAllToAll || root == (shape == Shape::kToRoot))
         graph_.edge(meeting, nodes_[call].out, EdgeKind::kCollective, trust);
-    }
-  }
-
-  // The n-th send from one member to another is what that one's n-th receive gets.
-  void pair_messages(const Communicator& communicator) {
-    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::uint32_t>> sends, receives;
-    for (const auto& member : communicator.members)
-      for (std::uint32_t number : member.point_to_point) {
-        const matching::CallForm& call = collectives_.calls.form(number);
-        if (call.signature.operation == Operation::kSend)
-          sends[{member.rank_in_communicator, call.peer}].push_back(number);
-        else
-          receives[{call.peer, member.rank_in_communicator}].push_back(number);
-      }
-    for (const auto& [ends, sent] : sends) {
-      const std::vector<std::uint32_t>& received = receives[ends];
-      for (std::size_t i = 0; i < std::min(sent.size(), received.size()); ++i)
-        graph_.edge(nodes_[sent[i]].in, nodes_[received[i]].out, EdgeKind::kCollective);
     }
   }
 

@@ -35,13 +35,15 @@ class EndingEdges {
 
  private:
   bool ended_before(std::uint32_t process, const Span& found) const {
-    return job_.processes[process].last_ns <= found.end_ns + job_.clock_error_ns;
+    return job_.processes[process].last_ns <=
+           found.end_ns + job_.clock_error_between(process, found.thread.process);
   }
 
   const Span* last_given_up(const StreamEnd& end, std::uint32_t process, const Span& found) const {
     const Span* last = nullptr;
+    std::int64_t until_ns = found.end_ns + job_.clock_error_between(process, found.thread.process);
     for (const Span& call : end.given_up)
-      if (call.thread.process == process && call.begin_ns <= found.end_ns + job_.clock_error_ns) last = &call;
+      if (call.thread.process == process && call.begin_ns <= until_ns) last = &call;
     return last;
   }
 

@@ -152,6 +152,10 @@ class FileEdges {
     }
   }
 
+  std::int64_t error_ns(ThreadId maker, const FileEvent& look) const {
+    return job_.clock_error_between(maker.process, thread_of(look).process);
+  }
+
   static constexpr std::int64_t kBefore = std::numeric_limits<std::int64_t>::min();
 
   // Whoever looks may have been ready to wait until it finds what it does: a single look does not tell.
@@ -167,7 +171,7 @@ class FileEdges {
     if (anew == anew_.end()) return;
     auto later = [](std::int64_t ns, const FileEvent* made) { return ns < made->begin_ns; };
     for (const auto& [thread, made] : anew->second)
-      if (auto next = std::upper_bound(made.begin(), made.end(), look.end_ns + job_.clock_error_ns, later);
+      if (auto next = std::upper_bound(made.begin(), made.end(), look.end_ns + error_ns(thread, look), later);
           next != made.begin())
         may_wait_for(**(next - 1), look);
   }
@@ -180,16 +184,16 @@ class FileEdges {
     auto polled = polling_.find(looker);
     std::int64_t missed_ns = polled == polling_.end() ? kBefore : polled->second.last_ns;
     const FileEvent* made = nullptr;
-    auto earlier = [&](const FileEvent* maker, std::int64_t ns) {
-      return maker->end_ns + job_.clock_error_ns < ns;
-    };
     for (const auto& [thread, makers] : makers_[seen.name]) {
       if (thread == looker.first) continue;
+      auto earlier = [error = error_ns(thread, seen)](const FileEvent* maker, std::int64_t ns) {
+        return maker->end_ns + error < ns;
+      };
       auto first = std::lower_bound(makers.begin(), makers.end(), missed_ns, earlier);
       if (first != makers.end() && (!made || *first < made))
         made = *first;  // events are in the order of begin
     }
-    if (!made || made->begin_ns > seen.end_ns + job_.clock_error_ns) return false;
+    if (!made || made->begin_ns > seen.end_ns + error_ns(thread_of(*made), seen)) return false;
     // What takes the name away does so itself after it was made.
     Node told = takes(seen) ? graph_.before(span_of(seen)) : graph_.after(span_of(seen));
     graph_.edge(graph_.through(span_of(*made)), told, EdgeKind::kFile);
@@ -215,11 +219,13 @@ class FileEdges {
     auto known = renames_.find(name);
     if (known == renames_.end()) return;
     // A record of several looks found what its last one did.
-    std::int64_t until_ns = seen.end_ns + job_.clock_error_ns;
+    std::int64_t latest_ns = seen.end_ns + job_.clock_error_ns;
     auto begins_later = [](std::int64_t ns, const FileEvent* event) { return ns < event->begin_ns; };
-    auto next = std::upper_bound(known->second.begin(), known->second.end(), until_ns, begins_later);
+    auto next = std::upper_bound(known->second.begin(), known->second.end(), latest_ns, begins_later);
     for (std::reverse_iterator rename(next); rename != known->second.rend(); ++rename) {
       const FileEvent& event = **rename;
+      std::int64_t until_ns = seen.end_ns + error_ns(thread_of(event), seen);
+      if (event.begin_ns > until_ns) continue;
       bool told = inode && event.inode;
       if (told && inode != event.inode) continue;
       if (!told && event.end_ns > until_ns) {  // the new name may show before the call returns

@@ -45,7 +45,8 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
 }
 
 bool HappensBefore::before(const Span& first, const Span& second, Trust trust) const {
-  if (first.begin_ns > second.end_ns + job_.clock_error_ns) return false;
+  std::int64_t error_ns = job_.clock_error_between(first.thread.process, second.thread.process);
+  if (first.begin_ns > second.end_ns + error_ns) return false;
   if (first.thread == second.thread) return first.end_ns <= second.begin_ns;
   bool one_actor = first.thread.process == second.thread.process && untold_.count(first.thread) &&
                    untold_.count(second.thread);

@@ -18,12 +18,10 @@ class Listings {
   Listings(const model::Job& job, const files::SharedNames& names, Graph& graph)
       : job_(job), names_(names), graph_(graph) {
     for (const FileEvent& event : names.events) {
-      if (event.made != kNoName && event.fresh)
-        changes_[files::folder_of(names.places[event.made])].push_back(&event);
-      if (files::removes(event) && event.name != kNoName)
-        changes_[files::folder_of(names.places[event.name])].push_back(&event);
+      if (event.made != kNoName && event.fresh) note(event.made, event);
+      if (files::removes(event) && event.name != kNoName) note(event.name, event);
     }
-    for (auto& [folder, changes] : changes_)
+    for (auto& [folder_and_host, changes] : changes_)
       std::stable_sort(changes.begin(), changes.end(),
                        [](const FileEvent* a, const FileEvent* b) { return a->begin_ns < b->begin_ns; });
   }
@@ -37,16 +35,28 @@ class Listings {
   }
 
  private:
+  void note(Name name, const FileEvent& change) {
+    changes_[{files::folder_of(names_.places[name]), job_.processes[change.event.process].host}].push_back(
+        &change);
+  }
+
   // Of each thread the last change that this listing is the first one of its own thread to see.
   void see(const FileEvent& listing, Name folder) {
-    auto known = changes_.find(names_.places[folder]);
+    for (std::uint32_t host = 0; host < job_.hosts.size(); ++host) see(listing, folder, host);
+  }
+
+  void see(const FileEvent& listing, Name folder, std::uint32_t host) {
+    auto known = changes_.find({names_.places[folder], host});
     if (known == changes_.end()) return;
     ThreadId thread = span_of(listing).thread;
-    std::size_t& seen = seen_[{thread, folder}];
+    std::size_t& seen = seen_[{thread, folder, host}];
+    // A change may show before it returns.
+    std::int64_t until_ns =
+        listing.end_ns + job_.host_error_between(host, job_.processes[thread.process].host);
     std::map<ThreadId, const FileEvent*> latest;
     for (; seen < known->second.size(); ++seen) {
       const FileEvent* change = known->second[seen];
-      if (change->begin_ns > listing.end_ns + job_.clock_error_ns) break;  // it may show before it returns
+      if (change->begin_ns > until_ns) break;
       latest[span_of(*change).thread] = change;
     }
     for (const auto& [changer, change] : latest)
@@ -58,9 +68,11 @@ class Listings {
   const model::Job& job_;
   const files::SharedNames& names_;
   Graph& graph_;
-  std::map<std::string_view, std::vector<const FileEvent*>> changes_;  // by folder; by begin
+  // By folder and the host on which it was changed; by begin.
+  std::map<std::pair<std::string_view, std::uint32_t>, std::vector<const FileEvent*>> changes_;
   std::map<std::pair<ThreadId, Name>, Name> own_;
-  std::map<std::pair<ThreadId, Name>, std::size_t> seen_;  // how many, by who lists what
+  std::map<std::tuple<ThreadId, Name, std::uint32_t>, std::size_t>
+      seen_;  // how many of them, by who lists what
 };
 
 }  // namespace

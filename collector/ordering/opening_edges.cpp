@@ -35,7 +35,8 @@ class OpeningEdges {
     std::size_t before = 0, threads = 0;
     std::vector<const Span*> latest;  // of each thread
     for (const auto& [thread, calls] : others) {
-      auto late = std::upper_bound(calls.begin(), calls.end(), own.end_ns + job_.clock_error_ns,
+      std::int64_t error_ns = job_.clock_error_between(thread.process, own.thread.process);
+      auto late = std::upper_bound(calls.begin(), calls.end(), own.end_ns + error_ns,
                                    [](std::int64_t ns, const Span& call) { return ns < call.begin_ns; });
       if (late == calls.begin()) continue;
       ++threads;

@@ -9,43 +9,13 @@
 #include "collector/ordering/servers.h"
 #include "collector/ordering/store_edges.h"
 #include "collector/ordering/stream_ends.h"
+#include "collector/ordering/stream_line.h"
 #include "collector/ordering/unseen_children.h"
 
 namespace ddpscope::ordering {
 namespace {
 
 using model::Job;
-
-// Bytes of a direction of a stream, counted over all processes that share the end.
-struct Piece {
-  const Transfer* transfer;
-  std::uint64_t first, end;
-};
-
-struct Line {
-  std::vector<Piece> pieces;
-  bool sure = true;  // false: calls are missing, and more than one process counts
-};
-
-// One process's own count tells where the bytes of its calls lie, also when some calls are missing. Those of
-// several processes are added up in time order.
-Line line_of(const std::vector<Transfer>& transfers) {
-  Line line;
-  std::map<std::uint32_t, std::uint64_t> counted;  // by process
-  for (const Transfer& transfer : transfers) counted.emplace(transfer.call.thread.process, 0);
-  std::uint64_t total = 0;
-  for (const Transfer& transfer : transfers) {
-    std::uint64_t& own = counted[transfer.call.thread.process];
-    if (counted.size() == 1)
-      total = std::max(total, transfer.own_offset);
-    else if (transfer.own_offset > own)
-      line.sure = false;
-    own = std::max(own, transfer.own_offset) + transfer.bytes;
-    line.pieces.push_back({&transfer, total, total + transfer.bytes});
-    total += transfer.bytes;
-  }
-  return line;
-}
 
 class StreamEdges {
  public:
@@ -172,7 +142,9 @@ class StreamEdges {
 
   // Bytes are counted, not looked at: where calls are missing a send may seem to come after its receive.
   void link(const Piece& sent, const Piece& received, Trust trust) {
-    if (sent.transfer->call.begin_ns <= received.transfer->call.end_ns + job_.clock_error_ns)
+    const Span &sending = sent.transfer->call, &taking = received.transfer->call;
+    std::int64_t error_ns = job_.clock_error_between(sending.thread.process, taking.thread.process);
+    if (sending.begin_ns <= taking.end_ns + error_ns)
       graph_.edge(sent.transfer->node, received.transfer->node, EdgeKind::kMessage, trust);
   }
 

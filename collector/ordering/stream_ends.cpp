@@ -219,16 +219,22 @@ class Reader {
     auto earlier = [](const Joining& a, const Joining& b) { return a.call.begin_ns < b.call.begin_ns; };
     std::stable_sort(connects.begin(), connects.end(), earlier);
     std::stable_sort(accepts.begin(), accepts.end(), earlier);
+    bool several = accepts.size() > 1 ||
+                   std::any_of(connects.begin(), connects.end(),
+                               [&](const Joining& each) { return each.end != connects.front().end; });
     std::set<EndId> met;
     auto next = connects.begin();
     for (const Joining& accept : accepts) {
       while (next != connects.end() && !met.insert(next->end).second) ++next;  // tried again
-      if (next == connects.end() || next->call.begin_ns > accept.call.end_ns + job_.clock_error_ns) continue;
+      if (next == connects.end()) break;
+      std::int64_t error = job_.clock_error_between(next->call.thread.process, accept.call.thread.process);
+      if (next->call.begin_ns > accept.call.end_ns + error) continue;
       StreamEnd& client = out_.ends[next->end];
       StreamEnd& server = out_.ends[accept.end];
       client.peer = accept.end;
       server.peer = next->end;
       client.trust = server.trust = trust;
+      client.reused = server.reused = several;
       if (trust == Trust::kSeen) out_.joints.push_back({next->call, accept.call, accept.listen, next->done});
       ++next;
     }

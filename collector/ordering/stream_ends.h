@@ -54,8 +54,9 @@ struct StreamEnd {
       holders;                      // processes with a record of it, and their threads
   std::vector<PipeOpening> opened;  // by time
   std::optional<EndId> peer;
-  Trust trust = Trust::kSeen;             // in the pairing
-  bool made = false;                      // its making was recorded
+  Trust trust = Trust::kSeen;  // in the pairing
+  bool reused = false;         // others had the same two addresses: the order in time tells whose peer it is
+  bool made = false;           // its making was recorded
   std::optional<std::int64_t> paired_ns;  // when, if it is one of a pair or pipe
   bool accepted = false;                  // from a listening TCP socket
   bool datagrams = false;                 // each for itself, in any order

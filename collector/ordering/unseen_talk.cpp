@@ -88,10 +88,10 @@ void UnseenTalk::sort() {
 
 bool UnseenTalk::between(const Span& earlier, const Span& later) const {
   auto ends_before = [](const auto& stretch, std::int64_t ns) { return stretch.second < ns; };
-  auto talk = std::lower_bound(unseen_.begin(), unseen_.end(), earlier.end_ns, ends_before);
-  if (talk == unseen_.end() || talk->first > later.begin_ns) return false;
-  if (earlier.thread.process == later.thread.process) return true;
   std::int64_t since = earlier.end_ns - clock_error_ns_, until = later.begin_ns + clock_error_ns_;
+  auto talk = std::lower_bound(unseen_.begin(), unseen_.end(), since, ends_before);
+  if (talk == unseen_.end() || talk->first > until) return false;
+  if (earlier.thread.process == later.thread.process) return true;
   const Passages::mapped_type& told = told_.at(earlier.thread.process);
   auto left = std::lower_bound(told.begin(), told.end(), since,
                                [](const Passage& at, std::int64_t ns) { return at.left_ns < ns; });

@@ -32,7 +32,7 @@ class UnseenTalk {
   void note_edges(const Graph& graph);
   void sort();
 
-  std::int64_t clock_error_ns_ = 0;
+  std::int64_t clock_error_ns_ = 0;  // of any two hosts: by whom the talk went is not known
   std::vector<std::pair<std::int64_t, std::int64_t>> unseen_;  // when; in order and without overlap
   // By when they left; reached_ns is the least of those that left no sooner.
   Passages told_;

@@ -107,14 +107,16 @@ void Changes::note_entry(Name folder, const FileEvent& event) { note(folder, eve
 // Of one thread, whose calls end in the order in which they begin.
 const FileEvent* Changes::latest(const std::vector<const FileEvent*>& changes, std::int64_t until_ns) const {
   auto later = [](std::int64_t ns, const FileEvent* change) { return ns < shows_from_ns(*change); };
-  auto next = std::upper_bound(changes.begin(), changes.end(), until_ns + job_.clock_error_ns, later);
+  auto next = std::upper_bound(changes.begin(), changes.end(), until_ns, later);
   return next == changes.begin() ? nullptr : *(next - 1);
 }
 
 bool Changes::any_between(ThreadId waiting, Name name, std::int64_t from_ns, std::int64_t to_ns) const {
   auto changes = latest_before(waiting, name, to_ns);
-  return std::any_of(changes.begin(), changes.end(),
-                     [&](const FileEvent* change) { return change->end_ns > from_ns; });
+  return std::any_of(changes.begin(), changes.end(), [&](const FileEvent* change) {
+    std::uint32_t process = change->event.process;
+    return change->end_ns + job_.clock_error_between(process, waiting.process) > from_ns;
+  });
 }
 
 std::vector<const FileEvent*> Changes::latest_before(ThreadId waiting, Name name, std::int64_t ns) const {
@@ -123,7 +125,9 @@ std::vector<const FileEvent*> Changes::latest_before(ThreadId waiting, Name name
   if (known == of_name_.end()) return found;
   for (const auto& [thread, changes] : known->second)
     if (thread.process != waiting.process)
-      if (const FileEvent* change = latest(changes, ns)) found.push_back(change);
+      if (const FileEvent* change =
+              latest(changes, ns + job_.clock_error_between(thread.process, waiting.process)))
+        found.push_back(change);
   return found;
 }
 

@@ -15,6 +15,12 @@ ordered_json texts(const std::vector<std::string>& lines) {
   return array;
 }
 
+// null: of some hosts nothing is known.
+ordered_json clock_error(const model::Job& job) {
+  if (job.clock_error_ns >= model::kUnaligned) return nullptr;
+  return static_cast<double>(job.clock_error_ns) * 1e-3;
+}
+
 ordered_json job_object(const model::Job& job) {
   std::vector<std::string> hosts;
   for (const model::Host& host : job.hosts) hosts.push_back(host.name);
@@ -26,7 +32,7 @@ ordered_json job_object(const model::Job& job) {
           {"duration_s", static_cast<double>(job.duration_ns) * 1e-9},
           {"events", job.calls()},
           {"dropped", job.lost()},
-          {"clock_error_us", static_cast<double>(job.clock_error_ns) * 1e-3},
+          {"clock_error_us", clock_error(job)},
           {"gpu_timing", "none"}};
 }
 
