@@ -36,8 +36,9 @@ std::string headline(const Look& look) {
     return fmt::format("ended: {}, {}; `ddpscope report` tells what went wrong, if anything did",
                        size_of(look), ends_of(look));
   if (look.stalls.empty())
-    return fmt::format("running: {}, {:.1f} s; no rank waits longer than usual", size_of(look),
-                       seconds(look.now_ns));
+    return fmt::format("running: {}, {:.1f} s; {}", size_of(look), seconds(look.now_ns),
+                       look.has_collectives ? "no rank waits longer than usual"
+                                            : "not judged: no collective of NCCL is recorded");
   const live::Stall& worst = look.stalls.front();
   std::string text = fmt::format("{} for {:.1f} s: {}", live::name_of(look.condition),
                                  seconds(worst.waited_ns), escape(worst.finding.title));

@@ -227,6 +227,7 @@ Look Looker::take() {
   detectors::CodePlaces places(job_);
   detectors::CallFacts facts{job_, collectives, divergences, device_order, rounds, places};
   find_signs(collectives);
+  look_.has_collectives = collectives.calls.size() > 0;
   look_.condition = condition();
   if (look_.condition != Condition::kEnded) {
     std::vector<Hang> hangs = detectors::find_hangs(facts);

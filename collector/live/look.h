@@ -45,7 +45,8 @@ struct Look {
   std::vector<Stall> stalls;   // stuck ones first, then by how long they wait
   std::vector<RankNow> ranks;  // ascending
   std::int32_t world_size = 0;
-  std::int64_t now_ns = 0;  // since the job's start
+  std::int64_t now_ns = 0;       // since the job's start
+  bool has_collectives = false;  // else nobody knows what its ranks wait for
   std::vector<std::string> unjudged;
   std::vector<Error> errors;  // files that could not be read, or only in part
   Signs signs;

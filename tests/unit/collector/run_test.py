@@ -38,7 +38,6 @@ def test_it_returns_the_jobs_exit_code(tmp_path):
         (["run", "--ring", "0", "--", "true"], "out of range"),
         (["run", "--ring", "1K", "--", "true"], "out of range"),
         (["run", "--ring", "99999999999G", "--", "true"], "out of range"),
-        (["run", "--on-hang", "true", "--", "true"], "not in this version"),
         (["run", "--gpu-timing", "events", "--", "true"], "--gpu-timing events: not in this version"),
         (["run", "--gpu-timing", "cupti", "--", "true"], "--gpu-timing cupti: not in this version"),
         (["run", "--gpu-timing", "often", "--", "true"], "often"),
