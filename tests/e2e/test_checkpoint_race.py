@@ -3,7 +3,7 @@ import ddpscope
 import pytest
 import trainer
 
-EVICTION = "std::filesystem::remove(found[old].path)"
+EVICTION = "remove_old(found[old].path)"
 
 
 def race(name, draw, folder, *extra):
