@@ -68,8 +68,12 @@ class HeaderCheck {
   void check_health();
   void tell(std::string sentence) { told_.push_back(std::move(sentence)); }
 
-  // A process that was killed, or still runs, may have counted what it had not written yet: one a thread.
-  std::uint64_t unwritten() const { return header_.ended ? 0 : std::min(header_.threads, kMostThreads) + 1; }
+  // A process that was killed, or still runs, may have counted what it had not written yet: one a thread. So
+  // may the other threads of one that exits.
+  std::uint64_t unwritten() const {
+    std::uint64_t threads = std::min(header_.threads, kMostThreads);
+    return header_.ended ? std::max<std::uint64_t>(threads, 1) - 1 : threads + 1;
+  }
   bool lossy() const {
     for (Health counter : {Health::kept_records_lost, Health::bulk_records_lost, Health::chunk_open_failed,
                            Health::bulk_records_overwritten, Health::threads_lost})
