@@ -68,6 +68,7 @@ void print_job(const Job& job) {
 std::string how_it_ended(const Process& process) {
   const trace::FileHeader& h = process.header();
   if (h.ended) return fmt::format("exit code {}", h.exit_code);
+  if (process.ended_status > 128) return fmt::format("ended by signal {}", process.ended_status - 128);
   return process.ended_ticks ? "ended without an exit of its own: a signal, or system calls past libc"
                              : "no end seen: it still runs, or was killed";
 }

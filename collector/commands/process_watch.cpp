@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/commands/exit_status.h"
 #include "trace/write/thread_writer.h"
 
 namespace ddpscope::commands {
@@ -94,6 +95,7 @@ void ProcessWatch::look() {
     auto found = alive_.find(fd);
     if (found == alive_.end()) continue;
     found->second.ended = now;
+    found->second.status = status_of(fd, found->second.pid, found->second.start_time);
     ended_.push_back(found->second);
     alive_.erase(found);
     close(fd);
@@ -120,7 +122,7 @@ void ProcessWatch::meet(const std::string& file) {
   for (const auto& [pidfd, seen] : alive_)
     if (seen.pid == name->pid && seen.start_time == name->start_time)
       return;  // it has become another program
-  Seen seen{name->pid, name->start_time, 0};
+  Seen seen{name->pid, name->start_time, 0, 0};
   int pidfd = alive_.size() < most_ ? open_pidfd(seen.pid) : -1;
   bool there = trace::start_time_of(seen.pid) == seen.start_time;
   if (there && pidfd >= 0 && add(epoll_, pidfd)) {
@@ -156,7 +158,8 @@ void ProcessWatch::write(const std::string& run, int exit_code) {
   for (const Told& told : told_)
     record.operator()<trace::Call::job_told>({0, told.sender, told.signal}, told.at, told.at);
   for (const Seen& seen : ended_)
-    record.operator()<trace::Call::process_ended>({seen.start_time, seen.pid, 0}, seen.ended, seen.ended);
+    record.operator()<trace::Call::process_ended>({seen.start_time, seen.pid, seen.status}, seen.ended,
+                                                  seen.ended);
   file->mark_clock();
 }
 

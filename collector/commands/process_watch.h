@@ -37,6 +37,7 @@ class ProcessWatch {
     std::int32_t pid;
     std::uint64_t start_time;
     std::uint64_t ended;  // ticks
+    std::int32_t status;  // exit code, or 128 + signal; 0 also: not known
   };
   void close_all();
   void meet_new_files();

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <cstring>
+
 #include "collector/detectors/story.h"
 
 namespace ddpscope::detectors {
@@ -43,8 +45,9 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
   return signs;
 }
 
-// The signal that ended the process, if whoever awaited it recorded that.
+// The signal that ended the process, if `ddpscope run` saw it, or whoever awaited it recorded that.
 std::optional<int> find_signal(const Job& job, const Process& gone) {
+  if (gone.ended_status > 128) return gone.ended_status - 128;
   std::optional<int> signal;
   for (const Process& process : job.processes) {
     if (process.header().pid != gone.header().parent_pid || process.host != gone.host) continue;
@@ -55,6 +58,11 @@ std::optional<int> find_signal(const Job& job, const Process& gone) {
     });
   }
   return signal;
+}
+
+std::string text_of_signal(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? fmt::format("signal {} (SIG{})", signal, name) : fmt::format("signal {}", signal);
 }
 
 std::string name_of(const Job& job, EventRef event) {
@@ -83,8 +91,8 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
                         process.header().exit_code, seconds(process.last_ns)),
             signs.exit ? signs.exit : signs.last, signs.traced};
   if (auto signal = find_signal(job, process))
-    return {fmt::format("signal {} killed it after {}", *signal, seconds(process.last_ns)), signs.last,
-            signs.traced};
+    return {fmt::format("{} killed it after {}", text_of_signal(*signal), seconds(process.last_ns)),
+            signs.last, signs.traced};
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
   if (process.life == model::Life::kRuns)
     return {fmt::format("it runs, its last call is {} at {}; what it does since is not recorded",

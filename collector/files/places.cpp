@@ -14,6 +14,23 @@ std::string_view take_field(std::string_view& text) {
   return field;
 }
 
+// Blanks, tabs, line ends and backslashes of a path are three octal digits behind a backslash (proc(5)).
+std::string unescape(std::string_view text) {
+  auto octal = [](char digit) { return digit >= '0' && digit < '8'; };
+  std::string path;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    bool escaped = text[i] == '\\' && i + 3 < text.size() && text[i + 1] < '4' &&
+                   std::ranges::all_of(text.substr(i + 1, 3), octal);
+    if (!escaped) {
+      path += text[i];
+      continue;
+    }
+    path += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return path;
+}
+
 bool lies_below(std::string_view path, std::string_view folder) {
   if (folder.ends_with('/')) folder.remove_suffix(1);
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
@@ -23,11 +40,11 @@ bool lies_below(std::string_view path, std::string_view folder) {
 
 // "TYPE SOURCE ROOT OPTIONS", as in /proc/self/mountinfo, where the root stands in front; older traces lack
 // it.
-Places::Mount::Mount(std::string_view at, std::string_view value) : point(at) {
+Places::Mount::Mount(std::string_view at, std::string_view value) : point(unescape(at)) {
   type = take_field(value);
   source = take_field(value);
-  if (value.starts_with('/')) root = take_field(value);
-  if (root.ends_with('/')) root.remove_suffix(1);
+  if (value.starts_with('/')) root = unescape(take_field(value));
+  if (root.ends_with('/')) root.pop_back();
 }
 
 Places::Places(const model::Job& job) : job_(job), mounts_(job.processes.size()) {
@@ -51,7 +68,7 @@ const Places::Mount* Places::shared_mount(std::uint32_t process, std::string_vie
 
 View Places::view(std::uint32_t process, std::string_view path) const {
   const Mount* mount = shared_mount(process, path);
-  return {job_.processes[process].host, mount ? mount->point : std::string_view()};
+  return {job_.processes[process].host, mount ? std::string_view(mount->point) : std::string_view()};
 }
 
 std::string Places::of(std::uint32_t process, std::string_view path) const {

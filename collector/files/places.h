@@ -30,12 +30,13 @@ class Places {
 
  private:
   struct Mount {
-    std::string_view point, type, source;
-    std::string_view root;  // of the file system, what is mounted; "" for all of it
+    std::string point;
+    std::string_view type, source;
+    std::string root;  // of the file system, what is mounted; "" for all of it
 
     Mount(std::string_view at, std::string_view value);
   };
-  // Nothing if what is mounted deepest there is a disk of the host's own.
+  // nullptr if what is mounted deepest there is a disk of the host's own.
   const Mount* shared_mount(std::uint32_t process, std::string_view path) const;
 
   const model::Job& job_;

@@ -92,6 +92,7 @@ struct Process {
   std::int32_t attempt = 0;
   std::uint64_t ended_ticks = 0;  // when the `ddpscope run` above it saw it end or, if it lived on, ended
                                   // itself; 0: its own records tell, or nobody saw
+  std::int32_t ended_status = 0;  // how that run saw it end: exit code, or 128 + signal; 0 also: not known
   std::uint64_t told_ticks = 0;   // when another process first sent it, or its whole job, a signal to end;
                                   // 0: none was seen
   Life life = Life::kNotAsked;

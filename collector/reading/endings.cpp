@@ -26,9 +26,14 @@ void keep_earliest(std::uint64_t& known, std::uint64_t ticks) {
   known = known ? std::min(known, ticks) : ticks;
 }
 
+struct Seen {
+  std::uint64_t ticks = 0;
+  std::int32_t status = 0;
+};
+
 struct Endings {
-  std::map<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>, std::uint64_t> of_process;  // ticks
-  std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> of_run;                 // by host, too
+  std::map<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>, Seen> of_process;
+  std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> of_run;  // by host, too
   std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> told_by_run;
 
   // False: the file is not that of a run.
@@ -47,18 +52,18 @@ struct Endings {
           keep_earliest(told_by_run[{host, run_of(process)}], record.begin);
       } else if (operation == Operation::kProcessEnded) {
         auto ending = trace::payload_of<trace::payload::Ending>(record);
-        of_process[{host, ending.pid, ending.start_time}] = record.begin;
+        of_process[{host, ending.pid, ending.start_time}] = {record.begin, ending.status};
       }
     });
     return watched;
   }
 
-  std::uint64_t find(const Process& process) const {
+  Seen find(const Process& process) const {
     const trace::FileHeader& h = process.header();
     if (auto seen = of_process.find({h.host_id, h.pid, h.start_time}); seen != of_process.end())
       return seen->second;
     auto run = of_run.find({h.host_id, run_of(process)});
-    return run == of_run.end() ? 0 : run->second;
+    return {run == of_run.end() ? 0 : run->second};
   }
 };
 
@@ -106,7 +111,11 @@ Watched take_endings(std::vector<Process>& processes) {
   Kills kills;
   for (const Process& process : processes) kills.take(process);
   for (Process& process : processes) {
-    if (!process.header().ended) process.ended_ticks = endings.find(process);
+    if (!process.header().ended) {
+      Seen seen = endings.find(process);
+      process.ended_ticks = seen.ticks;
+      process.ended_status = seen.status;
+    }
     if (auto told = endings.told_by_run.find({process.header().host_id, run_of(process)});
         told != endings.told_by_run.end())
       process.told_ticks = told->second;
@@ -115,7 +124,7 @@ Watched take_endings(std::vector<Process>& processes) {
   Watched watched;
   for (const auto& [run, ticks] : endings.of_run)
     watched.runs.emplace(std::get<0>(run), std::string(std::get<1>(run)));
-  for (const auto& [process, ticks] : endings.of_process) watched.processes.insert(process);
+  for (const auto& [process, seen] : endings.of_process) watched.processes.insert(process);
   // Several runs into one folder see each other's files, too: these are not missing.
   for (const Process& run : runs) {
     const trace::FileHeader& h = run.header();
