@@ -4,12 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
-#include <fstream>
-#include <iterator>
-#include <sstream>
-#include <string>
-
-#include "trace/write/identity.h"
+#include "trace/write/process_stat.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -29,24 +24,13 @@ std::int32_t shell_status(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-bool still_awaited(std::int32_t pid, int& status) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return false;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string state, field;
-  fields >> state;
-  constexpr int kBetween = 48;  // fields 4 to 51
-  for (int i = 0; i < kBetween; ++i) fields >> field;
-  return state == "Z" && fields >> status;
-}
-
 }  // namespace
 
 std::int32_t status_of(int pidfd, std::int32_t pid, std::uint64_t start_time) {
-  int status = 0;
-  if (trace::start_time_of(pid) == start_time && still_awaited(pid, status)) return shell_status(status);
+  using trace::ProcessStat;
+  ProcessStat stat(pid);
+  if (stat.state() == 'Z' && stat.field(ProcessStat::kStartTime) == start_time)
+    return shell_status(static_cast<int>(stat.field(ProcessStat::kExitCode)));
   PidfdInfo info{};
   info.mask = kExitCode;
   bool known = ioctl(pidfd, kGetInfo, &info) == 0 && info.mask & kExitCode;

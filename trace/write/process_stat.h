@@ -1,0 +1,30 @@
+// What /proc tells of a process, by raw system calls: readable inside the guest.
+#pragma once
+#include <cstdint>
+
+namespace ddpscope::trace {
+
+// Fields of /proc/PID/stat as proc(5) numbers them, from 3. The name, field 2, may hold blanks and brackets.
+class ProcessStat {
+ public:
+  static constexpr int kParentPid = 4;
+  static constexpr int kUserTime = 14;    // clock ticks, of all its threads
+  static constexpr int kSystemTime = 15;  // likewise
+  static constexpr int kStartTime = 22;   // clock ticks since boot
+  static constexpr int kExitCode = 52;    // as waitpid() tells it; 0 unless the reader may trace the process
+
+  explicit ProcessStat(std::int32_t pid);
+
+  char state() const { return *at(kState); }  // a letter; 0: there is no such process
+  std::uint64_t field(int number) const;      // 0 if it is not there
+
+ private:
+  static constexpr int kState = 3;
+
+  const char* at(int number) const;
+
+  char text_[1024];
+  const char* after_name_;
+};
+
+}  // namespace ddpscope::trace
