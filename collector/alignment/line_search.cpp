@@ -53,14 +53,14 @@ class Polygon {
 
 LineSearch::LineSearch(const std::vector<OffsetNode>& upper, const std::vector<OffsetNode>& lower,
                        const ClockPair& clocks)
-    : upper_(upper), lower_(lower), clocks_(clocks), base_(lower.front().offset_ns) {
-  auto lowest = upper.front().offset_ns, highest = base_;
-  for (const OffsetNode& point : upper) lowest = std::min(lowest, point.offset_ns);
-  for (const OffsetNode& point : lower) highest = std::max(highest, point.offset_ns);
-  base_ = highest;
+    : upper_(upper),
+      lower_(lower),
+      clocks_(clocks),
+      base_(std::ranges::max(lower, {}, &OffsetNode::offset_ns).offset_ns) {
+  std::int64_t lowest = std::ranges::min(upper, {}, &OffsetNode::offset_ns).offset_ns;
   // What the second clock did, by the first one's reading: no further off than the offset is uncertain.
   auto span = static_cast<double>(clocks.last_ns - clocks.first_ns);
-  double unsure = std::abs(static_cast<double>(lowest - highest)) + 2 * kMaxDrift * span;
+  double unsure = std::abs(static_cast<double>(lowest - base_)) + 2 * kMaxDrift * span;
   auto since = [&](std::int64_t ns) {
     return static_cast<double>(static_cast<long double>(ns) - static_cast<long double>(base_) -
                                static_cast<long double>(clocks.first_ns));

@@ -156,9 +156,8 @@ void add_clocks(const Job& job, std::vector<Coverage>& coverage) {
                  [](const Job& of, std::uint32_t host) {
                    return of.hosts[host].alignment == Alignment::kContradiction;
                  }),
-      "no clock that runs steadily explains what passed between hosts: it was set, or stood still (a "
-      "suspended "
-      "host, a virtual machine that moved); placed by their wall clocks, which bound nothing",
+      "no clock that runs steadily explains what passed between hosts: it was set, or stood still "
+      "(a suspended host, a virtual machine that moved); placed by their wall clocks, which bound nothing",
       slugs_of_time());
   add(hosts_text(job, [](const Job& of,
                          std::uint32_t host) { return of.hosts[host].alignment == Alignment::kUnsteady; }),

@@ -10,10 +10,9 @@
 namespace ddpscope::commands {
 
 // Looks once a second, less often where a look takes long: at most a fiftieth of a processor, but every two
-// seconds at least. CMD gets
-// DDPSCOPE_TRACE, the folder, and DDPSCOPE_FINDING, the finding as one line of JSON (as in `report --format
-// json`). It runs once for each stall; the same stall, ended and come again, is another one. What it fails at
-// is said and changes nothing.
+// seconds at least. CMD gets DDPSCOPE_TRACE, the folder, and DDPSCOPE_FINDING, the finding as one line of
+// JSON (as in `report --format json`). It runs once for each stall; the same stall, ended and come again, is
+// another one. What it fails at is said and changes nothing.
 class HangWatch {
  public:
   // An empty command: does nothing.

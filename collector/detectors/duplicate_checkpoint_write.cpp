@@ -166,9 +166,8 @@ std::string advise(const Duplicate& duplicate) {
   if (are_once_a_host(duplicate))
     return "One rank of each host writes, but the hosts share this storage: let RANK 0 alone write, not each "
            "LOCAL_RANK 0, and a barrier after it; or let each host write to a disk of its own.";
-  return "Let one rank write: `if rank == 0: save(...)`, to a temporary name that is then renamed, and a "
-         "barrier "
-         "after it.";
+  return "Let one rank write: `if rank == 0: save(...)`, to a temporary name that is then renamed, and "
+         "a barrier after it.";
 }
 
 void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {

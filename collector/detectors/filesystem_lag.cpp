@@ -186,12 +186,10 @@ findings::Finding finding_of(const Facts& facts, const Lag& lag) {
   finding.count = lag.looks.size();
   finding.title = title_of(facts, lag, {lookers.begin(), lookers.end()});
   finding.advice =
-      "Do not let other hosts look for what one has just made: let rank 0 read it and broadcast the content, "
-      "or "
-      "let one rank of each host make its own. Else look again until it is there, up to the time for which "
-      "the "
-      "mount keeps what it knows (opening the folder asks the server anew), or mount with noac, actimeo=0 or "
-      "lookupcache=none.";
+      "Do not let other hosts look for what one has just made: let rank 0 read it and broadcast the "
+      "content, or let one rank of each host make its own. Else look again until it is there, up to the "
+      "time for which the mount keeps what it knows (opening the folder asks the server anew), or mount "
+      "with noac, actimeo=0 or lookupcache=none.";
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
   finding.key = fmt::format("{} behind {}", lag.look_place, lag.change_place);
   if (lag.look_place.empty() && lag.change_place.empty()) finding.key = *finding.files.begin();

@@ -135,11 +135,9 @@ findings::Finding finding_of(const Facts& facts, const Habit& habit) {
   std::size_t steps = patterns::summarise_steps(facts.job, facts.collectives, process).steps;
   if (steps) finding.cost.ms_per_step = static_cast<double>(habit.lost_ns) / 1e6 / static_cast<double>(steps);
   finding.advice =
-      "Let the others train on while one saves: copy the state to host memory and write it in another thread "
-      "or "
-      "process (torch.distributed.checkpoint.async_save); or let each rank write its part (sharded state "
-      "dicts); "
-      "save less often, or to a local disk first.";
+      "Let the others train on while one saves: copy the state to host memory and write it in another "
+      "thread or process (torch.distributed.checkpoint.async_save); or let each rank write its part "
+      "(sharded state dicts); save less often, or to a local disk first.";
   for (const SlowSave* save : habit.saves)
     for (std::uint32_t file : save->files) finding.files.insert(facts.written[file].path);
   finding.place = {peers_of(facts, longest), finding.first_ns, finding.last_ns};

@@ -95,8 +95,8 @@ class Sorting {
 
   Content content(Name name, std::uint64_t device, std::uint64_t inode) {
     auto [storage, where, number] = inode_at(names_.places[name], device, inode);
-    auto known =
-        inode_of_.find(name);  // a file that is told by its place keeps what it had before it was renamed
+    // A file that is told by its place keeps what it had before it was renamed.
+    auto known = inode_of_.find(name);
     if (!number && known != inode_of_.end()) return known->second;
     return {storage, where, number, generation_[{storage, where, number}]};
   }

@@ -39,10 +39,6 @@ std::int64_t clock_ns(clockid_t clock) {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-class Silent : public reading::Progress {
-  void at(const char*, std::uint64_t, std::uint64_t) override {}
-};
-
 bool has_ended(const Process& process) {
   return process.header().ended || process.ended_ticks || process.life == Life::kGone;
 }
@@ -255,7 +251,7 @@ const char* name_of(Condition condition) {
 
 Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, const Look* earlier) {
   std::int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC), realtime_ns = clock_ns(CLOCK_REALTIME);
-  Silent silent;
+  reading::Silent silent;
   auto reading = reading::read_trace(trace, silent, -1, trace::Extent::kLatest);
   if (!reading) return reading.error();
   alignment::align(reading->job);

@@ -2,6 +2,7 @@
 #include "collector/patterns/slow_saves.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -70,9 +71,8 @@ class SlowSaves {
       if (m == last) continue;
       std::uint32_t wait = device_order_.completions[members[m].calls[round.ordinal]].wait;
       if (wait == kNone) return std::nullopt;
-      bool same_host = job_.processes[members[m].process].host == job_.processes[members[last].process].host;
-      still.from_ns =
-          std::max(still.from_ns, device_order_.waits[wait].begin_ns + (same_host ? 0 : job_.clock_error_ns));
+      std::int64_t error_ns = job_.clock_error_between(members[m].process, members[last].process);
+      still.from_ns = std::max(still.from_ns, device_order_.waits[wait].begin_ns + error_ns);
     }
     return still;
   }

@@ -308,9 +308,10 @@ void identify(Job& job) {
     if (process.rank < 0) rank_by_environment(process);
     named = named || process.rank >= 0;
   }
-  if (!named)
+  if (!named) {
     for (Process& process : job.processes) named = rank_by_store(process) || named;
-  job.world_size = find_world_size(job.processes);
+    job.world_size = find_world_size(job.processes);
+  }
   number_attempts_of_runs(job.processes);
   if (!named) rank_by_start(job.processes);
   settle_claims(job.processes);

@@ -10,4 +10,9 @@ class Progress {
   virtual void at(const char* stage, std::uint64_t done, std::uint64_t all) = 0;
 };
 
+// For who shows nothing.
+class Silent : public Progress {
+  void at(const char*, std::uint64_t, std::uint64_t) override {}
+};
+
 }  // namespace ddpscope::reading

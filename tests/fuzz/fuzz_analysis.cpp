@@ -17,10 +17,6 @@ namespace {
 using namespace ddpscope;
 namespace fs = std::filesystem;
 
-class NoProgress : public reading::Progress {
-  void at(const char*, std::uint64_t, std::uint64_t) override {}
-};
-
 // In memory, one a process: fuzzing is thousands of folders a minute.
 const fs::path& folder() {
   static const fs::path path = "/dev/shm/ddpscope-fuzz-" + std::to_string(getpid());
@@ -47,7 +43,7 @@ void write_files(const std::uint8_t* data, std::size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   write_files(data, size);
-  NoProgress progress;
+  reading::Silent progress;
   auto analysis = analysis::analyze(folder(), {}, progress);
   if (analysis) {
     reports::text_report(analysis->job, analysis->outcome);

@@ -17,10 +17,6 @@ struct Case {
   int world;
 };
 
-class Silent : public reading::Progress {
-  void at(const char*, std::uint64_t, std::uint64_t) override {}
-};
-
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const fs::path& file : text_traces_below(GOLDEN_FOLDER)) {
@@ -46,7 +42,7 @@ TEST_P(Golden, FindsWhatItSays) {
   TemporaryFolder folder;
   auto compiled = compile_text_trace(fmt::format("let W = {}\n{}", GetParam().world, text), folder.path());
   ASSERT_TRUE(compiled.ok()) << compiled.error().where << ": " << compiled.error().what;
-  Silent progress;
+  reading::Silent progress;
   auto analysis = analysis::analyze(folder.path(), {}, progress);
   ASSERT_TRUE(analysis.ok()) << analysis.error().what;
   Expectation expected = read_expectation(text, GetParam().world);

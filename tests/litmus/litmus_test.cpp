@@ -19,10 +19,6 @@ using ordering::HappensBefore;
 using ordering::Span;
 using ordering::Verdict;
 
-class Silent : public reading::Progress {
-  void at(const char*, std::uint64_t, std::uint64_t) override {}
-};
-
 // "#: VERDICT A B"
 struct Question {
   std::string verdict, first, second;
@@ -80,7 +76,7 @@ TEST_P(Litmus, IsOrderedAsItSays) {
   TemporaryFolder folder;
   auto compiled = compile_text_trace(text, folder.path());
   ASSERT_TRUE(compiled.ok()) << compiled.error().where << ": " << compiled.error().what;
-  Silent progress;
+  reading::Silent progress;
   auto reading = reading::read_trace(folder.path(), progress);
   ASSERT_TRUE(reading.ok()) << reading.error().what;
   alignment::align(reading->job);

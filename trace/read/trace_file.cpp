@@ -104,28 +104,25 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent exte
     ::close(fd);
     return not_ours(path.string());
   }
+  TraceFile file;
+  std::span<const unsigned char> in_memory;
+  auto file_bytes = static_cast<std::size_t>(status.st_size);
   if (extent == Extent::kLatest) {
-    LatestPart latest = LatestPart::of(fd, static_cast<std::size_t>(status.st_size));
-    if (std::span<const unsigned char> bytes = latest.bytes(); !bytes.empty()) {
-      ::close(fd);
-      TraceFile file;
-      file.latest_ = std::move(latest);
-      return from_bytes(std::move(file), bytes, path.string());
-    }
+    file.latest_ = LatestPart::of(fd, file_bytes);
+    in_memory = file.latest_.bytes();
   }
-  if (is_complete(fd) && !has_holes(status)) {
-    MappedFile mapped = MappedFile::of(fd, static_cast<std::size_t>(status.st_size));
-    if (std::span<const unsigned char> bytes = mapped.bytes(); !bytes.empty()) {
-      ::close(fd);
-      TraceFile file;
-      file.mapped_ = std::move(mapped);
-      return from_bytes(std::move(file), bytes, path.string());
-    }
+  if (in_memory.empty() && is_complete(fd) && !has_holes(status)) {
+    file.mapped_ = MappedFile::of(fd, file_bytes);
+    in_memory = file.mapped_.bytes();
+  }
+  if (!in_memory.empty()) {
+    ::close(fd);
+    return from_bytes(std::move(file), in_memory, path.string());
   }
   std::vector<unsigned char> bytes;
   ssize_t got = -1;
   try {
-    bytes.resize(static_cast<std::size_t>(status.st_size));
+    bytes.resize(file_bytes);
     got = read_all(fd, bytes);
   } catch (const std::exception&) {  // bad_alloc, length_error
     errno = EFBIG;

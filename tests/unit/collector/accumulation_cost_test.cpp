@@ -157,7 +157,7 @@ TEST_P(AccumulationCost, IsWhatTheFixSaves) {
   Machine faulty(job, ranks, false), fixed(job, ranks, true);
   double step_us = faulty.run(), gain_us = step_us - fixed.run();
   Recorded trace(faulty.text());
-  Silent progress;
+  reading::Silent progress;
   auto analysis = analysis::analyze(trace.folder(), {"redundant-accumulation-sync"}, progress);
   ASSERT_TRUE(analysis.ok()) << analysis.error().what;
   ASSERT_EQ(analysis->outcome.findings.size(), 1u);

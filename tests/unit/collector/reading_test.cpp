@@ -12,7 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using tests::Recorded;
-using tests::Silent;
 
 constexpr const char* kTwoRanks = R"(
 process a pid=10 rank=0 world=2
@@ -36,7 +35,7 @@ void overwrite(const fs::path& file, std::streamoff offset, const std::string& b
 }
 
 TEST(Reading, AFolderThatIsNotThere) {
-  Silent progress;
+  reading::Silent progress;
   auto reading = read_trace("/nonexistent/folder", progress);
   ASSERT_FALSE(reading.ok());
   EXPECT_EQ(reading.error().where, "/nonexistent/folder");
@@ -83,7 +82,7 @@ TEST(Reading, ATruncatedFileIsReadAsFarAsItGoes) {
 
 TEST(Reading, OneFileByItself) {
   Recorded trace(kTwoRanks);
-  Silent progress;
+  reading::Silent progress;
   auto reading = read_trace(file_of(trace, 10), progress);
   ASSERT_TRUE(reading.ok());
   EXPECT_EQ(reading->job.ranks(), std::vector<std::int32_t>{0});

@@ -23,7 +23,7 @@ Recorded::~Recorded() { fs::remove_all(folder_); }
 fs::path Recorded::only_file() const { return fs::directory_iterator(folder_)->path(); }
 
 Result<reading::Reading> Recorded::read() const {
-  Silent progress;
+  reading::Silent progress;
   return reading::read_trace(folder_, progress);
 }
 

@@ -8,10 +8,6 @@
 
 namespace ddpscope::tests {
 
-class Silent : public reading::Progress {
-  void at(const char*, std::uint64_t, std::uint64_t) override {}
-};
-
 class Recorded {
  public:
   explicit Recorded(std::string_view text = "");  // fails the test if the text has a mistake
