@@ -34,7 +34,7 @@ class Races {
  public:
   Races(const model::Job& job, const files::SharedNames& names, const std::vector<Object>& objects,
         const ordering::HappensBefore& order)
-      : names_(names), order_(order), additions_(names, order), fatal_(job) {
+      : job_(job), names_(names), order_(order), additions_(names, order), fatal_(job) {
     for (const Object& object : objects)
       for (const Access& access : object.accesses)
         if (access.kind == AccessKind::kWrite) written_[access.opening].push_back(&access);
@@ -189,6 +189,17 @@ class Races {
     bool earlier_too = failed || use.kind == AccessKind::kPut;  // what is put may be what was to be removed
     if (earlier_too && later != removals.begin() && is_removal_race(object, **(later - 1), use)) return;
     if (!failed && later != removals.end()) is_removal_race(object, **later, use);
+    // Of two that overlap, or that the clocks of two hosts do not tell apart, the one that began later may
+    // have been the first.
+    if (use.kind != AccessKind::kVain) return;
+    for (; later != removals.end() && may_come_before(**later, use); ++later)
+      if (is_removal_race(object, **later, use)) return;
+  }
+
+  bool may_come_before(const Access& change, const Access& use) const {
+    const FileEvent &changes = event(change.event), &uses = event(use.event);
+    return changes.begin_ns <=
+           uses.end_ns + job_.clock_error_between(changes.event.process, uses.event.process);
   }
 
   bool is_race(const Object& object, const Access& change, const Access& use) {
@@ -320,6 +331,7 @@ class Races {
     return verdict == Verdict::kUnordered || verdict == Verdict::kLikely;
   }
 
+  const model::Job& job_;
   const files::SharedNames& names_;
   const ordering::HappensBefore& order_;
   Additions additions_;

@@ -95,7 +95,6 @@ def test_each_host_saves_on_what_all_share(tmp_path, pair, ranks_per_host, seed)
     assert any("/checkpoints/step_" in step.get("file", "") for step in finding["evidence"])
 
 
-@pytest.mark.xfail(strict=False, reason="now and then the hang behind it is a finding of its own")
 @sizes
 def test_each_host_deletes_on_what_all_share(tmp_path, pair, ranks_per_host, seed):
     draw = draw_of(seed, "two deleters", ranks_per_host)
