@@ -39,11 +39,11 @@ def test_optimizer_state_is_gathered_and_saved_by_rank_0(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
-@pytest.mark.xfail(strict=False, reason="now and then unjudged: what two threads of the reader told each other shows in no call")
 def test_barrier_before_the_save_instead_of_after_it(tmp_path, seed):
     rng = ddpscope.draw(seed, "zero-before")
     ranks, out = rng.choice([2, 3]), f"out{rng.randrange(100)}"
     trace = run_recorded(zero(rng, ranks, out, "--barrier", "before", "--late", rng.choice([1, 1.5])), tmp_path)
+    known_gap(trace, "told each other shows in no call")
     expect_race(trace, "zero_consolidated.py", f"{out}/epoch", 0, "torch.save({", range(1, ranks), "kept = torch.load(")
 
 
