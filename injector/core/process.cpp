@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "injector/core/settings.h"
@@ -37,6 +39,12 @@ struct Process {
 };
 Process process;
 std::uint32_t always = 1;  // where no page tells a copy
+
+struct OpeningOfFile {
+  bool never_ends;       // a thread has waited for it in vain
+  std::uint32_t missed;  // events that did not wait
+};
+OpeningOfFile opening;  // __atomic
 
 // Page that the kernel clears in children that do not share the memory (Linux 4.14).
 std::uint32_t* make_same_process() {
@@ -122,13 +130,29 @@ void open_file() {
     write_settings(recording.file);
   }
   __atomic_store_n(&recording.state, opened ? State::kOpen : State::kOff, __ATOMIC_RELEASE);
+  trace::raw_syscall(SYS_futex, trace::as_argument(&recording.state), FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-// Another thread is opening the file (under a millisecond): its events are worth a short wait, not a lock.
+// Another thread is opening the file (under a millisecond, if nothing else wants its processor): this one's
+// event may be half of what orders two ranks, the accept to another process's connect. The wait has an end
+// for the thread that never comes back, by a jump out of a signal handler or because it waits for this one.
 void await_opening() {
-  for (int turn = 0; turn < 1000 && __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE) == State::kOpening;
-       ++turn)
-    trace::raw_syscall(SYS_sched_yield);
+  constexpr time_t kLongestSeconds = 5;
+  timespec until{};
+  while (__atomic_load_n(&recording.state, __ATOMIC_ACQUIRE) == State::kOpening) {
+    if (__atomic_load_n(&opening.never_ends, __ATOMIC_RELAXED)) {
+      __atomic_fetch_add(&opening.missed, 1, __ATOMIC_RELAXED);
+      return;
+    }
+    if (!until.tv_sec) {
+      trace::raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, trace::as_argument(&until));
+      until.tv_sec += kLongestSeconds;
+    }
+    long waited = trace::raw_syscall(SYS_futex, trace::as_argument(&recording.state),
+                                     FUTEX_WAIT_BITSET_PRIVATE, static_cast<long>(State::kOpening),
+                                     trace::as_argument(&until), 0, FUTEX_BITSET_MATCH_ANY);
+    if (waited == -ETIMEDOUT) __atomic_store_n(&opening.never_ends, true, __ATOMIC_RELAXED);
+  }
 }
 
 void register_thread() {
@@ -165,7 +189,10 @@ trace::FileWriter* open_recorder_for(Weight weight) {
   }
   await_opening();
   trace::FileWriter* file = open_recorder();
-  if (file) register_thread();
+  if (!file) return nullptr;
+  if (std::uint32_t missed = __atomic_exchange_n(&opening.missed, 0, __ATOMIC_RELAXED))
+    file->count(trace::Health::kept_records_lost, missed);
+  register_thread();
   return file;
 }
 
@@ -189,6 +216,7 @@ void start_child() {
   forget_all_releases();
   forget_passed_looks();
   recording.state = State::kUnopened;
+  opening = {};
   bool vendor = this_thread.vendor_thread;
   this_thread = ThreadState{};
   this_thread.vendor_thread = vendor;

@@ -100,6 +100,17 @@ def socket_over_exec(run):
     assert transferred(trace, "socket_read") == 11
 
 
+def opened_meanwhile(run):
+    guest, trace = run([GUEST, "opened-meanwhile"])
+    assert guest.returncode == 0
+    assert len(trace.calls("ncclCommInitRank")) == len(trace.calls("socketpair")) == 1
+
+
+def opening_left(run):
+    guest, trace = run([GUEST, "opening-left"])
+    assert guest.returncode == 0 and not trace.records
+
+
 def left_in_own_work(run):
     guest, trace = run([GUEST, "left-in-own-work"])
     assert guest.returncode == 0 and int(guest.stdout) > 100
