@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "collector/ordering/accumulated.h"
@@ -55,6 +57,9 @@ class StoreEdges {
 
   void add() {
     for (const auto& [id, end] : streams_.ends)
+      if (const StreamEnd* server = end.requests.empty() ? nullptr : server_of(end))
+        if (!end.connected_to.empty()) servers_[end.connected_to] = thread_of(*server);
+    for (const auto& [id, end] : streams_.ends)
       if (!end.requests.empty()) read(end);
     for (auto& [server, events] : events_) order(events);
   }
@@ -75,11 +80,24 @@ class StoreEdges {
     std::vector<const StoreRequest*> requests;
   };
 
-  void read(const StreamEnd& client) {
+  // nullptr: it was not recorded.
+  const StreamEnd* server_of(const StreamEnd& client) const {
     auto peer = client.peer ? streams_.ends.find(*client.peer) : streams_.ends.end();
-    bool recorded = peer != streams_.ends.end() && !peer->second.received.empty();
-    const StreamEnd* server = recorded ? &peer->second : nullptr;
-    std::vector<Event>& events = events_[server ? server->received.front().call.thread : kOutside];
+    return peer != streams_.ends.end() && !peer->second.received.empty() ? &peer->second : nullptr;
+  }
+  static ThreadId thread_of(const StreamEnd& server) { return server.received.front().call.thread; }
+
+  // Of whom the server's end was not recorded, and of other clients at that address it was: they ask one
+  // store.
+  ThreadId store_of(const StreamEnd& client, const StreamEnd* server) const {
+    if (server) return thread_of(*server);
+    auto known = servers_.find(client.connected_to);
+    return known == servers_.end() ? kOutside : known->second;
+  }
+
+  void read(const StreamEnd& client) {
+    const StreamEnd* server = server_of(client);
+    std::vector<Event>& events = events_[store_of(client, server)];
     for (const Transfers* shared : {&client.sent, &client.received})
       if (!by_one_process(*shared)) server = nullptr;  // each counts its own bytes
     read_answers(client, server, read_requests(client, server, events), events);
@@ -142,6 +160,7 @@ class StoreEdges {
   const model::Job& job_;
   const StreamEnds& streams_;
   Graph& graph_;
+  std::map<std::string, ThreadId> servers_;        // by address
   std::map<ThreadId, std::vector<Event>> events_;  // by the thread that serves
 };
 

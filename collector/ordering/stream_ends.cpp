@@ -157,10 +157,13 @@ class Reader {
   }
 
   // Loopback addresses are the host's own.
-  std::string key(std::string_view client, std::string_view server) const {
-    std::string text = std::string(client) + " " + std::string(server);
+  std::string on_network(std::string_view server) const {
+    std::string text(server);
     if (is_loopback(server)) text += " " + std::to_string(job_.processes[process_].host);
     return text;
+  }
+  std::string key(std::string_view client, std::string_view server) const {
+    return std::string(client) + " " + on_network(server);
   }
   std::string host_path(std::string_view path) const {
     return std::to_string(job_.processes[process_].host) + std::string(path);
@@ -173,10 +176,10 @@ class Reader {
     const trace::TraceFile& file = job_.processes[process_].file;
     std::string_view peer = file.string(connection.peer);
     Joining joining{end(connection.inode), span(place, record), record.end && !under_way, {}};
-    if (peer.starts_with("unix:"))
-      unix_connects_[host_path(peer)].push_back(joining);
-    else if (!peer.empty())
-      connects_[key(file.string(connection.local), peer)].push_back(joining);
+    if (peer.starts_with("unix:")) unix_connects_[host_path(peer)].push_back(joining);
+    if (peer.empty() || peer.starts_with("unix:")) return;
+    out_.ends[joining.end].connected_to = on_network(peer);
+    connects_[key(file.string(connection.local), peer)].push_back(joining);
   }
 
   void accepted(model::EventPlace place, const Record& record) {
