@@ -61,7 +61,8 @@ part_samples() {
 
 # A rank is missing in 100 jobs, and 100 healthy ones are slow: `ddpscope status` names it, and never says stuck.
 part_status() {
-  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" --target ddpscope ddpscope_injector \
+    standin_cudart standin_nccl reference_trainer tracegen || return 1
   DDPSCOPE_STALLS=100 DDPSCOPE_SLOW_JOBS=100 DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python \
     PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/e2e/test_status.py
 }
