@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "collector/detectors/whereabouts.h"
 #include "collector/ordering/device_order.h"
 
 namespace ddpscope::detectors {
@@ -19,21 +20,35 @@ using matching::Member;
 
 constexpr std::size_t kNoHang = ~std::size_t{0};
 
+// Those that issue its calls.
+std::set<std::uint16_t> threads_of(const CallFacts& facts, const Member& member) {
+  std::set<std::uint16_t> threads;
+  for (const matching::Numbers* calls : {&member.calls, &member.point_to_point})
+    for (std::uint32_t call : *calls) threads.insert(facts.collectives.calls.form(call).thread);
+  return threads;
+}
+
 class Graph {
  public:
-  Graph(const CallFacts& facts, std::vector<Hang>& hangs)
-      : facts_(facts), hangs_(hangs), edges_(hangs.size()) {}
+  Graph(const CallFacts& facts, const ordering::StuckWork& stuck, std::vector<Hang>& hangs)
+      : facts_(facts), stuck_(stuck), hangs_(hangs), edges_(hangs.size()) {}
 
   HangCauses find();
 
  private:
+  struct Guess {
+    std::size_t hang;
+    std::uint32_t member;  // missing there
+    std::size_t other;     // where another thread of its process waits
+    auto operator<=>(const Guess&) const = default;
+  };
   using Edges = std::map<std::uint32_t, std::set<std::size_t>>;  // by missing member: where it waits
 
   const Communicator& communicator(std::size_t hang) const {
     return facts_.collectives.communicators[hangs_[hang].communicator];
   }
   bool all_issued(std::size_t hang) const {
-    return hangs_[hang].missing().empty() && !hangs_[hang].unknown &&
+    return !hangs_[hang].is_message() && hangs_[hang].missing().empty() && !hangs_[hang].unknown &&
            communicator(hang).members.size() == static_cast<std::size_t>(communicator(hang).size);
   }
   void put_behind(std::size_t hang, std::size_t ahead);
@@ -41,7 +56,11 @@ class Graph {
                                             std::size_t ordinal_ahead) const;
   std::optional<std::size_t> first_ahead(std::size_t hang, std::size_t ordinal, std::size_t ahead) const;
   bool move(std::size_t hang, std::size_t ordinal);
+  bool add_edges(std::size_t hang, std::uint32_t member, const std::vector<std::uint32_t>& ahead);
+  void put_behind_messages(std::size_t hang);
   void add_waits();
+  bool may_wait_for_a_thread(std::size_t hang, std::uint32_t member) const;
+  void close_by_threads();
   void keep_what_counts();
   std::vector<std::size_t> path(std::size_t from, std::size_t to) const;
   void find_reach();
@@ -53,8 +72,10 @@ class Graph {
   std::size_t cause_for(std::size_t root);
 
   const CallFacts& facts_;
+  const ordering::StuckWork& stuck_;
   std::vector<Hang>& hangs_;
   std::vector<Edges> edges_;
+  std::set<Guess> guesses_;               // edges that close a circle, and are in edges_ then
   std::vector<std::vector<bool>> reach_;  // by hang: which others edges lead to, itself if in a circle
   HangCauses result_;
   std::map<std::int32_t, std::size_t> cause_of_rank_;  // at fault
@@ -131,6 +152,31 @@ void Graph::put_behind(std::size_t hang, std::size_t ahead) {
   }
 }
 
+// To the hangs whose calls stand ahead of what the member issued.
+bool Graph::add_edges(std::size_t hang, std::uint32_t member, const std::vector<std::uint32_t>& ahead) {
+  bool any = false;
+  for (std::size_t other = 0; other < hangs_.size(); ++other)
+    for (std::uint32_t m : hangs_[other].waiting) {
+      if (other == hang || !std::count(ahead.begin(), ahead.end(), hangs_[other].issued(facts_, m))) continue;
+      edges_[hang][member].insert(other);
+      any = true;
+    }
+  return any;
+}
+
+// All members issued the collective: it hangs if for some of them it stands behind a send or receive that
+// does.
+void Graph::put_behind_messages(std::size_t hang) {
+  const auto& members = communicator(hang).members;
+  std::size_t calls = kNoHang;
+  for (const Member& member : members) calls = std::min(calls, member.calls.size());
+  std::size_t k = hangs_[hang].ordinal;
+  while (k < calls && stuck_.can_complete(members.front().calls[k])) ++k;
+  if (k == calls || !move(hang, k)) return;
+  for (std::uint32_t m = 0; m < members.size(); ++m)
+    if (add_edges(hang, m, stuck_.ahead_of(members[m].calls[k]))) hangs_[hang].behind.push_back(m);
+}
+
 // Threads of missing members that wait elsewhere.
 void Graph::add_waits() {
   std::map<std::pair<std::uint32_t, std::uint16_t>, std::set<std::size_t>> waits;  // by process and thread
@@ -139,8 +185,7 @@ void Graph::add_waits() {
     stuck.insert(stuck.end(), hangs_[h].other.begin(), hangs_[h].other.end());
     for (std::uint32_t m : stuck) {
       const Member& member = communicator(h).members[m];
-      const ordering::Completion& completion =
-          facts_.device_order.completions[member.calls[hangs_[h].ordinal]];
+      const ordering::Completion& completion = facts_.device_order.completions[hangs_[h].issued(facts_, m)];
       if (completion.wait == kNone && completion.blocked != kNone)
         waits[{member.process, facts_.device_order.waits[completion.blocked].thread}].insert(h);
     }
@@ -148,14 +193,38 @@ void Graph::add_waits() {
   for (std::size_t h = 0; h < hangs_.size(); ++h)
     for (std::uint32_t m : hangs_[h].absent) {
       const Member& member = communicator(h).members[m];
-      std::set<std::uint16_t> threads;
-      for (std::uint32_t call : member.calls) threads.insert(facts_.collectives.calls.form(call).thread);
+      std::set<std::uint16_t> threads = threads_of(facts_, member);
       for (const auto& [place, where] : waits) {
-        if (place.first != member.process || (!threads.empty() && !threads.count(place.second))) continue;
-        for (std::size_t other : where)
-          if (other != h) edges_[h][m].insert(other);
+        if (place.first != member.process) continue;
+        bool itself = threads.empty() || threads.count(place.second);
+        for (std::size_t other : where) {
+          if (other == h) continue;
+          if (itself)
+            edges_[h][m].insert(other);
+          else
+            guesses_.insert({h, m, other});
+        }
       }
     }
+}
+
+// A join of another thread is no other business, nor is what leaves no record.
+bool Graph::may_wait_for_a_thread(std::size_t hang, std::uint32_t member) const {
+  if (edges_[hang].contains(member)) return false;
+  Whereabouts found = find_whereabouts(facts_.job, facts_.collectives, communicator(hang).members[member],
+                                       hangs_[hang].call(facts_).begin_ns);
+  return !found.inside ||
+         trace::operation_of(facts_.job.record(*found.event).call) == trace::Operation::kThreadJoin;
+}
+
+void Graph::close_by_threads() {
+  std::erase_if(guesses_, [&](const Guess& one) { return !may_wait_for_a_thread(one.hang, one.member); });
+  std::vector<Edges> known = edges_;
+  for (const Guess& one : guesses_) edges_[one.hang][one.member].insert(one.other);
+  find_reach();
+  edges_ = std::move(known);
+  std::erase_if(guesses_, [&](const Guess& one) { return !leads(one.other, one.hang); });
+  for (const Guess& one : guesses_) edges_[one.hang][one.member].insert(one.other);
 }
 
 void Graph::find_reach() {
@@ -231,13 +300,18 @@ void Graph::close_circle(HangCause& cause) const {
   std::vector<std::size_t> circle = path(cause.chain.front(), cause.chain.front());
   std::rotate(circle.begin(), circle.end() - 1, circle.end());
   cause.chain = std::move(circle);
+  std::set<std::int32_t> guessed;
   for (std::size_t i = 0; i < cause.chain.size(); ++i) {
     std::size_t next = cause.chain[(i + 1) % cause.chain.size()];
     std::vector<std::int32_t>& ranks = cause.ranks.emplace_back();
-    for (const auto& [member, where] : edges_[cause.chain[i]])
-      if (where.contains(next)) ranks.push_back(communicator(cause.chain[i]).members[member].rank);
+    for (const auto& [member, where] : edges_[cause.chain[i]]) {
+      if (!where.contains(next)) continue;
+      ranks.push_back(communicator(cause.chain[i]).members[member].rank);
+      if (guesses_.contains({cause.chain[i], member, next})) guessed.insert(ranks.back());
+    }
     std::sort(ranks.begin(), ranks.end());
   }
+  cause.by_another_thread.assign(guessed.begin(), guessed.end());
 }
 
 // Roots with a rank at fault in common are one cause.
@@ -261,8 +335,16 @@ std::size_t Graph::cause_for(std::size_t root) {
 HangCauses Graph::find() {
   for (std::size_t h = 0; h < hangs_.size(); ++h)
     for (std::size_t g = 0; g < hangs_.size(); ++g)
-      if (g != h && (hangs_[h].counts || hangs_[g].counts) && all_issued(h)) put_behind(h, g);
+      if (g != h && !hangs_[g].is_message() && (hangs_[h].counts || hangs_[g].counts) && all_issued(h))
+        put_behind(h, g);
+  for (std::size_t h = 0; h < hangs_.size(); ++h) {
+    if (hangs_[h].answer != kNone)
+      add_edges(h, hangs_[h].behind.front(), stuck_.ahead_of(hangs_[h].answer));
+    else if (!stuck_.messages().empty() && all_issued(h))
+      put_behind_messages(h);
+  }
   add_waits();
+  close_by_threads();
   keep_what_counts();
   std::vector<std::size_t> order;
   for (std::size_t h = 0; h < hangs_.size(); ++h) order.push_back(h);
@@ -282,8 +364,8 @@ HangCauses Graph::find() {
 
 }  // namespace
 
-HangCauses find_causes(const CallFacts& facts, std::vector<Hang>& hangs) {
-  return Graph(facts, hangs).find();
+HangCauses find_causes(const CallFacts& facts, const ordering::StuckWork& stuck, std::vector<Hang>& hangs) {
+  return Graph(facts, stuck, hangs).find();
 }
 
 }  // namespace ddpscope::detectors

@@ -12,7 +12,10 @@ struct HangCause {
   // second, and so on, and those that the last one misses wait in the first.
   std::vector<std::size_t> chain;
   std::vector<std::vector<std::int32_t>>
-      ranks;                        // of a circle, by hang: those that it misses and that wait in the next
+      ranks;  // of a circle, by hang: those that it misses and that wait in the next
+  // Of a circle: ranks that issue the call which is missing by another thread than the one that waits in the
+  // next hang. That the one waits for the other is a guess: nothing is recorded of waits within a process.
+  std::vector<std::int32_t> by_another_thread;
   std::vector<std::size_t> others;  // hangs of the same root, and of ranks that wait for those that wait
 
   bool is_circle() const { return chain.size() > 1; }
@@ -26,8 +29,9 @@ struct HangCauses {
 
 // A member that is missing in one communicator is a victim if a thread of its process that issues calls there
 // waits in another one, or if it has issued its call behind another hang's. Hangs that do not count explain
-// nothing, unless they close a circle with one that does. Moves `hangs` of calls that all members issued to
-// the call that is behind another one's.
-HangCauses find_causes(const CallFacts& facts, std::vector<Hang>& hangs);
+// nothing, unless they close a circle with one that does. A rank whose other thread waits is a victim only if
+// that closes a circle and its own thread is in no call that tells what it does. Moves `hangs` of calls that
+// all members issued to the call that is behind another one's.
+HangCauses find_causes(const CallFacts& facts, const ordering::StuckWork& stuck, std::vector<Hang>& hangs);
 
 }  // namespace ddpscope::detectors

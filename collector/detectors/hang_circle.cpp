@@ -45,7 +45,7 @@ std::vector<std::uint32_t> Circle::waiting_members(std::size_t i) const {
   std::vector<std::uint32_t> found;
   for (std::uint32_t m = 0; m < members(i).size(); ++m)
     if (std::binary_search(waiting(i).begin(), waiting(i).end(), members(i)[m].rank) &&
-        hang(i).ordinal < members(i)[m].calls.size())
+        hang(i).issued(facts_, m) != matching::kNone)
       found.push_back(m);
   return found;
 }
@@ -53,7 +53,7 @@ std::vector<std::uint32_t> Circle::waiting_members(std::size_t i) const {
 CollectiveCall Circle::call(std::size_t i) const {
   std::vector<std::uint32_t> waiting = waiting_members(i);
   if (waiting.empty()) return hang(i).call(facts_);
-  return facts_.collectives.call_at(members(i)[waiting.front()], hang(i).ordinal);
+  return facts_.collectives.calls[hang(i).issued(facts_, waiting.front())];
 }
 
 Ranks Circle::at_fault() const {
@@ -75,6 +75,9 @@ std::string Circle::title() const {
   if (majority)
     text += fmt::format(": {} {} the two in another order than the others", list_ranks(at_fault()),
                         verb(at_fault(), "runs", "run"));
+  if (const Ranks& guessed = cause_.by_another_thread; !guessed.empty())
+    text +=
+        fmt::format("; in {} the thread that is missing seems to wait for the other", list_ranks(guessed));
   return text;
 }
 
@@ -83,11 +86,12 @@ void Circle::add_evidence(std::size_t i, findings::Finding& finding) const {
   std::vector<std::uint32_t> waiting = waiting_members(i);
   for (std::size_t k = 0; k < std::min(waiting.size(), kFew); ++k) {
     const Member& member = members(i)[waiting[k]];
-    CollectiveCall issued = facts_.collectives.call_at(member, hang(i).ordinal);
+    std::uint32_t number = hang(i).issued(facts_, waiting[k]);
+    CollectiveCall issued = facts_.collectives.calls[number];
     finding.evidence.push_back(evidence_of(
         facts_.job, facts_.collectives, issued,
         fmt::format("{}: it needs {}", matching::to_text(issued.signature), list_ranks(cause_.ranks[i]))));
-    std::uint32_t wait = facts_.device_order.completions[member.calls[hang(i).ordinal]].blocked;
+    std::uint32_t wait = facts_.device_order.completions[number].blocked;
     if (wait == matching::kNone) continue;
     findings::Evidence waits =
         evidence_of(facts_.job, facts_.device_order.waits[wait].event, "waits for it, in vain");
@@ -99,7 +103,9 @@ void Circle::add_evidence(std::size_t i, findings::Finding& finding) const {
 findings::Finding Circle::tell() const {
   findings::Finding finding;
   finding.slug = "hung-collective";
-  finding.confidence = findings::Confidence::kCertain;  // none of them can go on before another one does
+  // None of them can go on before another one does.
+  finding.confidence =
+      cause_.by_another_thread.empty() ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = at_fault();
   finding.title = title();
   finding.advice =

@@ -1,4 +1,5 @@
-// The first call of each communicator that some host waits for in vain, and who did not make it.
+// The first collective of each communicator that some host waits for in vain, and the sends and receives that
+// are not answered; and who did not make them.
 #include "collector/detectors/hangs.h"
 
 #include <algorithm>
@@ -45,11 +46,11 @@ std::int64_t end_of(const CallFacts& facts, const Member& member) {
 // How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
 // wait for the same call at the same place was: rank 0 may be at its evaluation, as in every epoch.
 std::int64_t needed_wait(const CallFacts& facts, const Communicator& communicator, const Hang& hang) {
-  CollectiveCall hung = facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal);
+  CollectiveCall hung = hang.call(facts);
   std::vector<std::int64_t> waits;
   std::int64_t longest = 0;
   for (const Member& member : communicator.members)
-    for (std::uint32_t number : member.calls) {
+    for (std::uint32_t number : hang.is_message() ? member.point_to_point : member.calls) {
       const matching::CallForm& call = facts.collectives.calls.form(number);
       if (call.signature.operation != hung.signature.operation || !complete(facts, number)) continue;
       std::int64_t wait = facts.device_order.complete_ns(number) - facts.collectives.calls.begin_ns(number);
@@ -125,7 +126,7 @@ std::optional<Hang> find_hang(const CallFacts& facts, std::uint32_t index) {
   if (!ordinal) return std::nullopt;
   std::vector<Party> parties = find_parties(facts, index, *ordinal);
   auto right = std::max_element(parties.begin(), parties.end());
-  Hang hang{index, *ordinal, right->waiting, {}, {}, {}};
+  Hang hang{index, *ordinal, right->waiting};
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     const Member& member = communicator.members[m];
     if (member.incomplete)
@@ -135,14 +136,34 @@ std::optional<Hang> find_hang(const CallFacts& facts, std::uint32_t index) {
     else if (std::count(right->members.begin(), right->members.end(), m) == 0)
       hang.other.push_back(m);
   }
+  return hang;
+}
+
+// The host waits for it: one that stands in the way of another thread's or stream's work only is left out.
+std::optional<Hang> find_message_hang(const CallFacts& facts, const ordering::StuckWork& stuck,
+                                      std::uint32_t message) {
+  const ordering::Completion& completion = facts.device_order.completions[message];
+  if (completion.blocked == kNone) return std::nullopt;
+  const matching::CallForm& call = facts.collectives.calls.form(message);
+  const auto& members = facts.collectives.communicators[call.communicator].members;
+  std::uint32_t peer = 0;
+  while (peer < members.size() && members[peer].rank_in_communicator != call.peer) ++peer;
+  if (peer == members.size()) return std::nullopt;
+  Hang hang{call.communicator, 0, {call.member}};
+  hang.message = message;
+  hang.answer = stuck.answer(message);
+  (hang.answer == kNone ? hang.absent : hang.behind).push_back(peer);
+  return hang;
+}
+
+void measure_waits(const CallFacts& facts, Hang& hang) {
   for (std::uint32_t m : hang.waiting) {
-    const Member& member = communicator.members[m];
-    std::uint32_t blocked = facts.device_order.completions[member.calls[*ordinal]].blocked;
+    const Member& member = facts.collectives.communicators[hang.communicator].members[m];
+    std::uint32_t blocked = facts.device_order.completions[hang.issued(facts, m)].blocked;
     hang.given_up = hang.given_up && gave_up(facts, member);
     hang.longest_wait =
         std::max(hang.longest_wait, end_of(facts, member) - facts.device_order.waits[blocked].begin_ns);
   }
-  return hang;
 }
 
 // Who kills a job kills one rank after the other: within this time of the first the last may still notice.
@@ -172,6 +193,7 @@ bool ended_before(const CallFacts& facts, const Communicator& communicator, std:
 
 void judge(const CallFacts& facts, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  measure_waits(facts, hang);
   hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
                           [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
   bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
@@ -181,9 +203,14 @@ void judge(const CallFacts& facts, Hang& hang) {
 
 }  // namespace
 
+std::uint32_t Hang::issued(const CallFacts& facts, std::uint32_t member) const {
+  if (is_message()) return member == waiting.front() ? message : answer;
+  const matching::Numbers& calls = facts.collectives.communicators[communicator].members[member].calls;
+  return ordinal < calls.size() ? calls[ordinal] : kNone;
+}
+
 CollectiveCall Hang::call(const CallFacts& facts) const {
-  const Communicator& own = facts.collectives.communicators[communicator];
-  return facts.collectives.call_at(own.members[waiting.front()], ordinal);
+  return facts.collectives.calls[issued(facts, waiting.front())];
 }
 
 std::vector<std::uint32_t> Hang::missing() const {
@@ -193,14 +220,16 @@ std::vector<std::uint32_t> Hang::missing() const {
   return members;
 }
 
-std::vector<Hang> find_hangs(const CallFacts& facts) {
+std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck) {
   std::vector<Hang> hangs;
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto hang = find_hang(facts, c);
     if (!hang || hang->waiting.empty()) continue;
-    judge(facts, *hang);
     hangs.push_back(std::move(*hang));
   }
+  for (std::uint32_t message : stuck.messages())
+    if (auto hang = find_message_hang(facts, stuck, message)) hangs.push_back(std::move(*hang));
+  for (Hang& hang : hangs) judge(facts, hang);
   return hangs;
 }
 

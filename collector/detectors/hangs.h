@@ -1,37 +1,44 @@
-// Collectives that some host waits for in vain, a communicator at a time.
+// Collectives, sends and receives that some host waits for in vain, a communicator at a time.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "collector/detectors/detector.h"
+#include "collector/ordering/stuck_work.h"
 
 namespace ddpscope::detectors {
 
 // Members by index in the communicator.
 struct Hang {
   std::uint32_t communicator;
-  std::size_t ordinal = 0;             // of the collective that stands in the way
-  std::vector<std::uint32_t> waiting;  // their host waits for it
-  std::vector<std::uint32_t> other;    // issued another call in its place
-  std::vector<std::uint32_t> absent;   // issued no more calls
-  std::vector<std::uint32_t> behind;   // issued it where it has to wait for another hang's collective
-  bool unknown = false;                // a member's recording lost calls: it may be the missing one
-  bool given_up = true;                // by all that wait: the job itself took it for a hang
-  bool gone = false;                   // an absent member had ended before its peers
-  bool counts = false;                 // it is a hang, not a job that was cut short
+  std::size_t ordinal = 0;              // of the collective that stands in the way; 0 of a send or receive
+  std::vector<std::uint32_t> waiting;   // their host waits for it
+  std::vector<std::uint32_t> other{};   // issued another call in its place
+  std::vector<std::uint32_t> absent{};  // issued no more calls
+  std::vector<std::uint32_t> behind{};  // issued it where it has to wait for another hang's call
+  bool unknown = false;                 // a member's recording lost calls: it may be the missing one
+  bool given_up = true;                 // by all that wait: the job itself took it for a hang
+  bool gone = false;                    // an absent member had ended before its peers
+  bool counts = false;                  // it is a hang, not a job that was cut short
   std::int64_t longest_wait = 0;
   std::int64_t needed_wait = 0;  // to count
+  // Of a send or receive: the call of the one that waits, and the one that it pairs with, if that was issued.
+  std::uint32_t message = matching::kNone, answer = matching::kNone;
 
+  bool is_message() const { return message != matching::kNone; }
+  // What the member issued here, by number; kNone if nothing.
+  std::uint32_t issued(const CallFacts& facts, std::uint32_t member) const;
   matching::CollectiveCall call(const CallFacts& facts) const;  // as the first that waits issued it
   std::vector<std::uint32_t> missing() const;                   // other, absent and behind
 };
 
 constexpr std::int64_t kLongWait = 2'000'000'000;
 
-// One for each communicator in which some host waits. A job that was killed at its time limit stood in some
-// collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of that operation), or if the
-// missing rank had ended before (design, section 2). What was sent a signal to end has neither waited nor
-// ended by itself from then on.
-std::vector<Hang> find_hangs(const CallFacts& facts);
+// One for each communicator in which some host waits for a collective, and one for each send and receive that
+// stands in the way of a host (`stuck`: of the device work that is not complete). A job that was killed at
+// its time limit stood in some collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of
+// that operation), or if the missing rank had ended before (design, section 2). What was sent a signal to end
+// has neither waited nor ended by itself from then on.
+std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck);
 
 }  // namespace ddpscope::detectors

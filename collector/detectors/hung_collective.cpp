@@ -38,9 +38,8 @@ std::vector<std::int32_t> ranks_of(const Communicator& communicator,
 
 Whereabouts whereabouts_of(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
-  std::int64_t waited_from =
-      facts.collectives.call_at(communicator.members[hang.waiting.front()], hang.ordinal).begin_ns;
-  return find_whereabouts(facts.job, facts.collectives, communicator.members[absent], waited_from);
+  return find_whereabouts(facts.job, facts.collectives, communicator.members[absent],
+                          hang.call(facts).begin_ns);
 }
 
 bool stuck(const CallFacts& facts, const Hang& hang) {
@@ -66,10 +65,11 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
   constexpr std::size_t kFew = 6;
   for (std::uint32_t m : hang.waiting) {
     if (finding.evidence.size() >= kFew) break;
-    CollectiveCall call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
+    std::uint32_t number = hang.issued(facts, m);
+    CollectiveCall call = facts.collectives.calls[number];
     finding.evidence.push_back(
         evidence_of(facts.job, facts.collectives, call, matching::to_text(call.signature) + ", issued"));
-    std::uint32_t wait = facts.device_order.completions[communicator.members[m].calls[hang.ordinal]].blocked;
+    std::uint32_t wait = facts.device_order.completions[number].blocked;
     findings::Evidence waits =
         evidence_of(facts.job, facts.device_order.waits[wait].event, "waits for it, in vain");
     waits.rank = communicator.members[m].rank;
@@ -85,6 +85,7 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
 
 // A call left out or made once more before: all that follow are paired with a neighbour.
 std::string tell_shift(const CallFacts& facts, const Hang& hang) {
+  if (hang.is_message()) return "";
   const auto& members = facts.collectives.communicators[hang.communicator].members;
   for (const matching::Divergence& divergence : facts.divergences.divergences) {
     bool missing = divergence.kind == matching::DivergenceKind::kMissing;
@@ -198,8 +199,9 @@ findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& han
 }
 
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
-  std::vector<Hang> hangs = find_hangs(facts);
-  HangCauses found = find_causes(facts, hangs);
+  ordering::StuckWork stuck(facts.collectives, facts.device_order);
+  std::vector<Hang> hangs = find_hangs(facts, stuck);
+  HangCauses found = find_causes(facts, stuck, hangs);
   for (const HangCause& cause : found.causes) {
     std::size_t root = cause.chain.front();
     auto counts = [&](std::size_t hang) { return hangs[hang].counts; };

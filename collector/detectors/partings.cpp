@@ -92,7 +92,7 @@ std::vector<Parting> find_partings(const Facts& facts) {
   std::vector<Parting> partings;
   for (const auto& divergence : facts.divergences.divergences)
     if (does_harm(facts, divergence)) partings.push_back(parting_of(facts, divergence));
-  for (const Hang& hang : find_hangs(facts))
+  for (const Hang& hang : find_hangs(facts, ordering::StuckWork()))
     if (hang.counts && !hang.absent.empty()) partings.push_back(parting_of(facts, hang));
   auto begin = [&](const Parting& parting) {
     std::int64_t ns = ordering::kNever;

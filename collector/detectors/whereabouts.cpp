@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "collector/detectors/story.h"
@@ -21,6 +22,11 @@ using trace::Record;
 // A call that takes longer than this while others wait is where the rank is stuck.
 constexpr std::int64_t kStuck = 1'000'000'000;
 
+constexpr trace::OperationSet kNoProgress{
+    Operation::kStreamQuery, Operation::kEventQuery, Operation::kCommunicatorQuery,
+    Operation::kStat,        Operation::kAccess,     Operation::kHandOver,
+    Operation::kRelease,     Operation::kSetDevice,  Operation::kSetting};
+
 struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
   std::optional<EventRef> last;
@@ -29,8 +35,7 @@ struct Signs {
 };
 
 Signs find_signs(const Job& job, const matching::Collectives& collectives, const Member& member) {
-  std::uint16_t thread =
-      member.calls.empty() ? std::uint16_t{1} : collectives.call_at(member, member.calls.size() - 1).thread;
+  std::uint16_t thread = issuing_thread(collectives, member);
   Signs signs;
   model::for_each_in_time(job.processes[member.process].file,
                           [&](model::EventPlace place, const Record& record) {
@@ -71,6 +76,26 @@ std::string name_of(const Job& job, EventRef event) {
 }
 
 }  // namespace
+
+std::uint16_t issuing_thread(const matching::Collectives& collectives, const Member& member) {
+  std::optional<std::uint32_t> last;
+  for (const matching::Numbers* calls : {&member.calls, &member.point_to_point})
+    if (!calls->empty()) last = std::max(last.value_or(0), calls->back());
+  return last ? collectives.calls.form(*last).thread : std::uint16_t{1};
+}
+
+std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
+  constexpr trace::OperationSet kDeviceWork{Operation::kCopy, Operation::kFill, Operation::kLaunch,
+                                            Operation::kGraphLaunch};
+  std::uint64_t last = 0;
+  model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
+    Operation operation = trace::operation_of(record.call);
+    bool own = record.thread == 1 || threads.count(record.thread);
+    if (own ? !kNoProgress.has(operation) : kDeviceWork.has(operation))
+      last = std::max({last, record.begin, record.end});
+  });
+  return last ? job.time_ns(process, last) : 0;
+}
 
 Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collectives, const Member& member,
                              std::int64_t waited_from_ns) {

@@ -1,6 +1,7 @@
 // What a rank does, or how it ended, while its peers wait for it.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 
 #include "collector/matching/collectives.h"
@@ -14,6 +15,15 @@ struct Whereabouts {
   std::optional<model::EventRef> traced;  // of the main thread: the last call with a stack
   bool inside = false;                    // it has not come back from the call
 };
+
+// The thread that issued the member's latest call on the communicator; the process's first if it issued none.
+std::uint16_t issuing_thread(const matching::Collectives& collectives, const matching::Member& member);
+
+// When the process last began or ended a call that brings it on: of those threads or its first one any call,
+// of others work for a device (PyTorch's backward pass issues collectives by a thread of its own). Questions
+// that are asked again and again (queries, stat) do not. 0 if it made none.
+std::int64_t last_act_ns(const model::Job& job, std::uint32_t process,
+                         const std::set<std::uint16_t>& threads);
 
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its
 // main thread (the one that issues its collectives) is inside of comes first: a rank that is stuck is ended

@@ -13,6 +13,7 @@
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/hung_collective.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/whereabouts.h"
 #include "collector/live/machine.h"
 #include "collector/live/ranks_now.h"
 #include "collector/reading/read_trace.h"
@@ -64,6 +65,8 @@ class Looker {
   std::vector<const Member*> culprits(const detectors::CallFacts& facts, const Hang& hang,
                                       const std::vector<std::uint32_t>& victims) const;
   bool lingers(const Member& member, const Hang& hang) const;
+  bool stands_still(const detectors::CallFacts& facts, const Hang& hang,
+                    const std::vector<std::int32_t>& ranks) const;
   bool is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
                 const detectors::HangCauses& found, const HangCause& cause) const;
   void name_stopped(const detectors::CallFacts& facts, const Hang& hang, findings::Finding& finding) const;
@@ -108,12 +111,12 @@ void Looker::find_signs(const matching::Collectives& collectives) {
   threads_.resize(job_.processes.size());
   for (const matching::Communicator& communicator : collectives.communicators)
     for (const Member& member : communicator.members)
-      if (!member.calls.empty())
-        threads_[member.process].insert(collectives.call_at(member, member.calls.size() - 1).thread);
+      if (!member.calls.empty() || !member.point_to_point.empty())
+        threads_[member.process].insert(detectors::issuing_thread(collectives, member));
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     if (threads_[i].empty()) threads_[i].insert(1);
     const trace::FileHeader& h = job_.processes[i].header();
-    signs_.push_back({last_act_ns(job_, i, threads_[i]), cpu_ns_[i]});
+    signs_.push_back({detectors::last_act_ns(job_, i, threads_[i]), cpu_ns_[i]});
     look_.signs[{h.host_id, h.pid, h.start_time}] = signs_.back();
   }
 }
@@ -144,12 +147,25 @@ bool Looker::lingers(const Member& member, const Hang& hang) const {
   return !computes || hang.longest_wait >= kPatience * hang.needed_wait;
 }
 
+// Of the ranks whose thread only seems to wait for another one.
+bool Looker::stands_still(const detectors::CallFacts& facts, const Hang& hang,
+                          const std::vector<std::int32_t>& ranks) const {
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  std::vector<std::uint32_t> missing = hang.missing();
+  return std::all_of(missing.begin(), missing.end(), [&](std::uint32_t m) {
+    return !std::count(ranks.begin(), ranks.end(), members[m].rank) || lingers(members[m], hang);
+  });
+}
+
 bool Looker::is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
                       const detectors::HangCauses& found, const HangCause& cause) const {
   if (!earlier_) return false;
   auto counts = [&](std::size_t hang) { return hangs[hang].counts; };
   if (std::none_of(cause.chain.begin(), cause.chain.end(), counts)) return false;
-  if (cause.is_circle()) return true;
+  if (cause.is_circle())
+    return std::all_of(cause.chain.begin(), cause.chain.end(), [&](std::size_t hang) {
+      return stands_still(facts, hangs[hang], cause.by_another_thread);
+    });
   const Hang& hang = hangs[cause.chain.front()];
   auto at_fault = culprits(facts, hang, found.victims[cause.chain.front()]);
   // All came: what runs before it on some device may still take its time.
@@ -190,10 +206,8 @@ void Looker::add_stall(const detectors::CallFacts& facts, const std::vector<Hang
   for (std::size_t h : all) {
     const auto& members = facts.collectives.communicators[hangs[h].communicator].members;
     for (std::uint32_t m : hangs[h].waiting) {
-      const ordering::Completion& completion =
-          facts.device_order.completions[members[m].calls[hangs[h].ordinal]];
-      waits_[members[m].rank] = {condition, facts.device_order.waits[completion.blocked].event,
-                                 members[m].calls[hangs[h].ordinal]};
+      std::uint32_t call = hangs[h].issued(facts, m), wait = facts.device_order.completions[call].blocked;
+      waits_[members[m].rank] = {condition, facts.device_order.waits[wait].event, call};
       waiting.insert(members[m].rank);
     }
   }
@@ -226,8 +240,9 @@ Look Looker::take() {
   look_.has_collectives = collectives.calls.size() > 0;
   look_.condition = condition();
   if (look_.condition != Condition::kEnded) {
-    std::vector<Hang> hangs = detectors::find_hangs(facts);
-    detectors::HangCauses found = detectors::find_causes(facts, hangs);
+    ordering::StuckWork stuck(collectives, device_order);
+    std::vector<Hang> hangs = detectors::find_hangs(facts, stuck);
+    detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
     for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
     for (const Hang& hang : hangs)
       if (hang.unknown && hang.missing().empty())

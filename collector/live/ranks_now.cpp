@@ -20,11 +20,6 @@ using trace::Record;
 
 constexpr std::int64_t kLong = 2'000'000'000;  // in one call: worth a line
 
-constexpr trace::OperationSet kNoProgress{
-    Operation::kStreamQuery, Operation::kEventQuery, Operation::kCommunicatorQuery,
-    Operation::kStat,        Operation::kAccess,     Operation::kHandOver,
-    Operation::kRelease,     Operation::kSetDevice,  Operation::kSetting};
-
 std::string name_of(const Record& record) {
   const trace::CallInfo* info = trace::find_call(record.call);
   return info ? info->symbol : "a call";
@@ -107,15 +102,6 @@ void add_workers(const Job& job, std::uint32_t parent, RankNow& now) {
 }
 
 }  // namespace
-
-std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
-  std::uint64_t last = 0;
-  model::for_each(job.processes[process].file, [&](EventPlace, const Record& record) {
-    if (threads.count(record.thread) && !kNoProgress.has(trace::operation_of(record.call)))
-      last = std::max({last, record.begin, record.end});
-  });
-  return last ? job.time_ns(process, last) : 0;
-}
 
 std::vector<RankNow> find_ranks_now(const Job& job, const std::vector<std::set<std::uint16_t>>& threads,
                                     const Waits& waits, const matching::Collectives& collectives,

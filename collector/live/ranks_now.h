@@ -18,11 +18,6 @@ struct Wait {
 };
 using Waits = std::map<std::int32_t, Wait>;  // by rank
 
-// When one of the threads last began or ended a call that brings it on: questions that are asked again and
-// again (queries, stat) do not. 0 if it made none.
-std::int64_t last_act_ns(const model::Job& job, std::uint32_t process,
-                         const std::set<std::uint16_t>& threads);
-
 // `threads`: by process, those that issue collectives.
 std::vector<RankNow> find_ranks_now(const model::Job& job,
                                     const std::vector<std::set<std::uint16_t>>& threads, const Waits& waits,

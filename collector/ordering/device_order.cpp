@@ -29,6 +29,7 @@ class Marking : public DeviceEvents {
   }
 
   void finish() {
+    add_open_messages();
     for (const Completion& completion : completions_) out_.completions.push_back(completion);
   }
 
@@ -45,6 +46,7 @@ class Marking : public DeviceEvents {
   };
 
   void find_next_of_member();
+  void add_open_messages();
   void look_at(std::size_t stream, std::uint32_t upto) {
     if (upto) out_.looked_at[tracks_[stream].calls[upto - 1]] = true;
   }
@@ -118,6 +120,21 @@ void Marking::mark(Track& track, std::uint32_t upto, const HostCall& host_call, 
   if (!done) return;
   track.done = std::max(track.done, upto);
   by_thread = std::max(by_thread, upto);
+}
+
+// A send or receive that has not returned waits for its peer itself: connections are made by their first use.
+void Marking::add_open_messages() {
+  for (std::uint32_t call = first_; call < collectives_.first_of_process[process_ + 1]; ++call) {
+    Completion& completion = completions_[call - first_];
+    Operation operation = collectives_.calls.signature(call).operation;
+    bool message = operation == Operation::kSend || operation == Operation::kReceive;
+    if (!message || completion.wait != kNone || completion.blocked != kNone) continue;
+    if (collectives_.calls.enqueue_ns(call) < job_.processes[process_].last_ns) continue;
+    matching::CollectiveCall open = collectives_.calls[call];
+    if (job_.record(open.event).end) continue;
+    completion.blocked = static_cast<std::uint32_t>(out_.waits.size());
+    out_.waits.push_back({open.event, open.begin_ns, kNever, open.thread});
+  }
 }
 
 // Those that stand before one collective when it is enqueued.

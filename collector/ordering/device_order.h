@@ -12,7 +12,8 @@ namespace ddpscope::ordering {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-// One wait of the host that covers at least one collective that its thread had not waited for.
+// One wait of the host that covers at least one collective that its thread had not waited for; or a send or
+// receive that did not return.
 struct HostWait {
   model::EventRef event;
   std::int64_t begin_ns;

@@ -32,6 +32,12 @@ def two_groups(ranks, *arguments, patience=SHORT):
                       f"export WORLD_SIZE={ranks}")
 
 
+def circles(ranks, *arguments, patience=LONG):
+    """A process a rank that talks with its neighbours; exit code 1 if they hang."""
+    return shell_loop(ranks, f"timeout {patience} {PROGRAMS / 'circles'} nccl.id {words(arguments)}",
+                      f"export WORLD_SIZE={ranks}")
+
+
 def trainer(program, ranks, *arguments):
     """A process a rank that trains: one of those that begin with ranks.h."""
     return shell_loop(ranks, f"timeout {LONG} {PROGRAMS / program} nccl.id {words(arguments)}",
