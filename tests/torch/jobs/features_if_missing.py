@@ -54,6 +54,7 @@ def features():
             time.sleep(0.05)
     elif not os.path.exists(path):
         if rank == 0:
+            time.sleep(0.5)  # a long computation, too: only who comes late finds it
             compute(path)
         dist.barrier()  # of those that look in vain
     return path
