@@ -109,9 +109,11 @@ void HangWatch::watch(const std::stop_token& stop) const {
     if (!look) continue;  // nothing is recorded yet
     std::set<std::string> now;
     for (const live::Stall& stall : look->stalls) {
-      if (!stall.stuck) continue;
+      bool was_told =
+          known.contains(name_of(stall.finding));  // while it lasts: a sign of life does not end it
+      if (!stall.stuck && !was_told) continue;
       now.insert(name_of(stall.finding));
-      if (!known.contains(name_of(stall.finding))) run_for(stall.finding, stop);
+      if (!was_told) run_for(stall.finding, stop);
     }
     known = std::move(now);
     earlier = std::move(*look);

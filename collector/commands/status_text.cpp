@@ -29,6 +29,21 @@ std::string ends_of(const Look& look) {
              : fmt::format("{} of them did not end with exit code 0", look.ranks.size() - well);
 }
 
+std::string judgement_of(const Look& look) {
+  switch (look.judged) {
+    case live::Judged::kCollectives:
+      return "no rank waits longer than usual";
+    case live::Judged::kTcp:
+      return "no rank waits longer than usual, as far as TCP between the ranks tells: no collective of NCCL "
+             "is "
+             "recorded";
+    case live::Judged::kNothing:
+      break;
+  }
+  return "not judged: " +
+         (look.unjudged.empty() ? "no collective of NCCL is recorded" : escape(look.unjudged.front()));
+}
+
 }  // namespace
 
 std::string headline(const Look& look) {
@@ -36,9 +51,7 @@ std::string headline(const Look& look) {
     return fmt::format("ended: {}, {}; `ddpscope report` tells what went wrong, if anything did",
                        size_of(look), ends_of(look));
   if (look.stalls.empty())
-    return fmt::format("running: {}, {:.1f} s; {}", size_of(look), seconds(look.now_ns),
-                       look.has_collectives ? "no rank waits longer than usual"
-                                            : "not judged: no collective of NCCL is recorded");
+    return fmt::format("running: {}, {:.1f} s; {}", size_of(look), seconds(look.now_ns), judgement_of(look));
   const live::Stall& worst = look.stalls.front();
   std::string text = fmt::format("{} for {:.1f} s: {}", live::name_of(look.condition),
                                  seconds(worst.waited_ns), escape(worst.finding.title));
@@ -55,8 +68,9 @@ std::string status_text(const Look& look) {
     text += fmt::format("  a wait there counts as stuck from {:.1f} s on, if the missing rank does nothing\n",
                         seconds(look.stalls.front().needed_ns));
   for (const live::RankNow& rank : look.ranks) {
-    text += fmt::format("  rank {:<3} {:8} {}{}\n", rank.rank, live::name_of(rank.condition),
-                        escape(rank.doing), rank.place.empty() ? "" : " at " + escape(rank.place));
+    text += fmt::format("  rank {:<3} {:8} {}{}{}\n", rank.rank, live::name_of(rank.condition),
+                        escape(rank.doing), rank.place.empty() ? "" : " at " + escape(rank.place),
+                        rank.now.empty() ? "" : "; now it " + escape(rank.now));
     for (const std::string& worker : rank.workers) text += fmt::format("           {}\n", escape(worker));
   }
   if (auto world = static_cast<std::size_t>(std::max(look.world_size, 0)); world > look.ranks.size())

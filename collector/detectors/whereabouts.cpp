@@ -23,9 +23,9 @@ using trace::Record;
 constexpr std::int64_t kStuck = 1'000'000'000;
 
 constexpr trace::OperationSet kNoProgress{
-    Operation::kStreamQuery, Operation::kEventQuery, Operation::kCommunicatorQuery,
-    Operation::kStat,        Operation::kAccess,     Operation::kHandOver,
-    Operation::kRelease,     Operation::kSetDevice,  Operation::kSetting};
+    Operation::kStreamQuery, Operation::kEventQuery, Operation::kCommunicatorQuery, Operation::kStat,
+    Operation::kAccess,      Operation::kHandOver,   Operation::kRelease,           Operation::kSetDevice,
+    Operation::kSetting,     Operation::kSharedWait, Operation::kSharedPost};
 
 struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
@@ -75,6 +75,14 @@ std::string name_of(const Job& job, EventRef event) {
   return info ? info->symbol : "a call";
 }
 
+// Neither a question, nor one for a child that had not ended.
+bool brings_on(const Record& record) {
+  Operation operation = trace::operation_of(record.call);
+  bool in_vain = operation == Operation::kWaitChild && record.end &&
+                 trace::payload_of<trace::payload::Process>(record).pid == 0;
+  return !in_vain && !kNoProgress.has(operation);
+}
+
 }  // namespace
 
 std::uint16_t issuing_thread(const matching::Collectives& collectives, const Member& member) {
@@ -91,7 +99,7 @@ std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<s
   model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
     Operation operation = trace::operation_of(record.call);
     bool own = record.thread == 1 || threads.count(record.thread);
-    if (own ? !kNoProgress.has(operation) : kDeviceWork.has(operation))
+    if (own ? brings_on(record) : kDeviceWork.has(operation))
       last = std::max({last, record.begin, record.end});
   });
   return last ? job.time_ns(process, last) : 0;
@@ -119,6 +127,10 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
     return {fmt::format("{} killed it after {}", text_of_signal(*signal), seconds(process.last_ns)),
             signs.last, signs.traced};
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
+  if (!process.doing.empty())
+    return {fmt::format("it {}, its last recorded call is {} at {}", process.doing, name_of(job, *signs.last),
+                        seconds(job.begin_ns(*signs.last))),
+            signs.last, signs.traced};
   if (process.life == model::Life::kRuns)
     return {fmt::format("it runs, its last call is {} at {}; what it does since is not recorded",
                         name_of(job, *signs.last), seconds(job.begin_ns(*signs.last))),

@@ -21,7 +21,8 @@ std::uint16_t issuing_thread(const matching::Collectives& collectives, const mat
 
 // When the process last began or ended a call that brings it on: of those threads or its first one any call,
 // of others work for a device (PyTorch's backward pass issues collectives by a thread of its own). Questions
-// that are asked again and again (queries, stat) do not. 0 if it made none.
+// that are asked again and again (queries, stat, whether a child has ended, the lock of a loader's queue) do
+// not. 0 if it made none.
 std::int64_t last_act_ns(const model::Job& job, std::uint32_t process,
                          const std::set<std::uint16_t>& threads);
 

@@ -16,6 +16,7 @@
 #include "collector/detectors/whereabouts.h"
 #include "collector/live/machine.h"
 #include "collector/live/ranks_now.h"
+#include "collector/live/unanswered.h"
 #include "collector/reading/read_trace.h"
 
 namespace ddpscope::live {
@@ -60,11 +61,14 @@ class Looker {
   void ask_machine();
   void extend_lives();
   void find_signs(const matching::Collectives& collectives);
+  void look_inside_threads();
+  void add_unanswered(Unanswered& found);
+  void listen(const matching::Collectives& collectives);
   void add_stall(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
                  const detectors::HangCauses& found, const HangCause& cause);
   std::vector<const Member*> culprits(const detectors::CallFacts& facts, const Hang& hang,
                                       const std::vector<std::uint32_t>& victims) const;
-  bool lingers(const Member& member, const Hang& hang) const;
+  bool lingers(std::uint32_t process, std::int64_t waited_ns, std::int64_t needed_ns) const;
   bool stands_still(const detectors::CallFacts& facts, const Hang& hang,
                     const std::vector<std::int32_t>& ranks) const;
   bool is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
@@ -79,6 +83,7 @@ class Looker {
   std::vector<std::set<std::uint16_t>> threads_;  // by process: those that issue collectives
   std::vector<Sign> signs_;                       // by process
   std::vector<std::int64_t> cpu_ns_;              // by process
+  std::vector<Inside> inside_;  // by process: of its main thread, or that issues collectives
   Waits waits_;
   Look look_;
 };
@@ -121,6 +126,16 @@ void Looker::find_signs(const matching::Collectives& collectives) {
   }
 }
 
+// Of ranks that run here.
+void Looker::look_inside_threads() {
+  for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+    Process& process = job_.processes[i];
+    bool asked = process.role == model::Role::kRank && process.life == Life::kRuns;
+    inside_.push_back(asked ? look_inside(process.header().pid, find_tid(process, threads_[i])) : Inside{});
+    process.doing = to_text(inside_.back());
+  }
+}
+
 // Who stands in the way, and not only because it waits elsewhere.
 std::vector<const Member*> Looker::culprits(const detectors::CallFacts& facts, const Hang& hang,
                                             const std::vector<std::uint32_t>& victims) const {
@@ -134,17 +149,19 @@ std::vector<const Member*> Looker::culprits(const detectors::CallFacts& facts, c
 }
 
 // It does nothing that would bring it to its peers.
-bool Looker::lingers(const Member& member, const Hang& hang) const {
-  const Process& process = job_.processes[member.process];
+bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t needed_ns) const {
+  const Process& process = job_.processes[index];
   if (has_ended(process) || process.life == Life::kStopped) return true;
   const trace::FileHeader& h = process.header();
   auto before = earlier_ ? earlier_->signs.find({h.host_id, h.pid, h.start_time}) : Signs::const_iterator{};
   if (!earlier_ || before == earlier_->signs.end()) return false;
-  const Sign& now = signs_[member.process];
+  const Sign& now = signs_[index];
   if (now.acted_ns != before->second.acted_ns || process.last_ns - now.acted_ns < detectors::kLongWait)
     return false;
-  bool computes = (now.cpu_ns - before->second.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
-  return !computes || hang.longest_wait >= kPatience * hang.needed_wait;
+  // On a crowded machine it gets less of a processor than it asks for.
+  bool computes = inside_[index].doing == Doing::kRuns ||
+                  (now.cpu_ns - before->second.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
+  return !computes || waited_ns >= kPatience * needed_ns;
 }
 
 // Of the ranks whose thread only seems to wait for another one.
@@ -153,7 +170,8 @@ bool Looker::stands_still(const detectors::CallFacts& facts, const Hang& hang,
   const auto& members = facts.collectives.communicators[hang.communicator].members;
   std::vector<std::uint32_t> missing = hang.missing();
   return std::all_of(missing.begin(), missing.end(), [&](std::uint32_t m) {
-    return !std::count(ranks.begin(), ranks.end(), members[m].rank) || lingers(members[m], hang);
+    return !std::count(ranks.begin(), ranks.end(), members[m].rank) ||
+           lingers(members[m].process, hang.longest_wait, hang.needed_wait);
   });
 }
 
@@ -170,7 +188,9 @@ bool Looker::is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>
   auto at_fault = culprits(facts, hang, found.victims[cause.chain.front()]);
   // All came: what runs before it on some device may still take its time.
   if (at_fault.empty()) return hang.longest_wait >= kPatience * hang.needed_wait || !hang.missing().empty();
-  return std::any_of(at_fault.begin(), at_fault.end(), [&](const Member* m) { return lingers(*m, hang); });
+  return std::any_of(at_fault.begin(), at_fault.end(), [&](const Member* m) {
+    return lingers(m->process, hang.longest_wait, hang.needed_wait);
+  });
 }
 
 // It issued the call and was stopped afterwards.
@@ -216,6 +236,38 @@ void Looker::add_stall(const detectors::CallFacts& facts, const std::vector<Hang
   look_.stalls.push_back(std::move(stall));
 }
 
+void Looker::add_unanswered(Unanswered& found) {
+  Stall stall;
+  stall.waited_ns = found.waited_ns;
+  stall.needed_ns = found.needed_ns;
+  stall.stuck = earlier_ && found.waited_ns >= found.needed_ns &&
+                std::any_of(found.silent.begin(), found.silent.end(), [&](const auto& of) {
+                  return lingers(of.second, found.waited_ns, found.needed_ns);
+                });
+  std::vector<findings::Finding> alone{std::move(found.finding)};
+  attribution::attribute(alone);
+  stall.finding = std::move(alone.front());
+  Condition condition = stall.stuck ? Condition::kStuck : Condition::kSlow;
+  for (const auto& [rank, process] : found.waiting) {
+    stall.waiting.push_back(rank);
+    waits_.emplace(rank, Wait{condition, {}, {}});
+  }
+  for (const auto& [rank, process] : found.silent) waits_.emplace(rank, Wait{condition, {}, {}});
+  look_.stalls.push_back(std::move(stall));
+}
+
+// Without collectives of NCCL: what goes over TCP tells.
+void Looker::listen(const matching::Collectives& collectives) {
+  if (collectives.calls.size() > 0) {
+    look_.judged = Judged::kCollectives;
+    return;
+  }
+  Heard heard = find_unanswered(job_, collectives, inside_);
+  for (Unanswered& found : heard.stalls) add_unanswered(found);
+  if (heard.anything && heard.unjudged.empty()) look_.judged = Judged::kTcp;
+  for (std::string& what : heard.unjudged) look_.unjudged.push_back(std::move(what));
+}
+
 Condition Looker::condition() const {
   bool ended = false, lives = false;
   for (const Process& process : job_.processes) {
@@ -237,13 +289,14 @@ Look Looker::take() {
   detectors::CodePlaces places(job_);
   detectors::CallFacts facts{job_, collectives, divergences, device_order, rounds, places};
   find_signs(collectives);
-  look_.has_collectives = collectives.calls.size() > 0;
+  look_inside_threads();
   look_.condition = condition();
   if (look_.condition != Condition::kEnded) {
     ordering::StuckWork stuck(collectives, device_order);
     std::vector<Hang> hangs = detectors::find_hangs(facts, stuck);
     detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
     for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
+    listen(collectives);
     for (const Hang& hang : hangs)
       if (hang.unknown && hang.missing().empty())
         look_.unjudged.push_back(fmt::format("{}: calls of some rank are not known",

@@ -16,6 +16,9 @@ namespace ddpscope::live {
 enum class Condition : std::uint8_t { kRunning, kSlow, kStuck, kEnded };
 const char* name_of(Condition condition);
 
+// By what it is known whether ranks wait.
+enum class Judged : std::uint8_t { kNothing, kCollectives, kTcp };
+
 // One reason for which ranks wait.
 struct Stall {
   findings::Finding finding;  // of hung-collective; ranks are those at fault
@@ -28,8 +31,9 @@ struct Stall {
 struct RankNow {
   std::int32_t rank = -1;
   Condition condition = Condition::kRunning;
-  std::string doing;                 // "inside cudaStreamSynchronize for 3.2 s"
-  std::string place;                 // in the program; empty if not known
+  std::string doing;  // "inside cudaStreamSynchronize for 3.2 s"
+  std::string place;  // in the program; empty if not known
+  std::string now;    // at this moment, as the machine says; empty if a call tells or nobody does
   std::vector<std::string> workers;  // what its workers have been inside of for long
 };
 
@@ -45,8 +49,8 @@ struct Look {
   std::vector<Stall> stalls;   // stuck ones first, then by how long they wait
   std::vector<RankNow> ranks;  // ascending
   std::int32_t world_size = 0;
-  std::int64_t now_ns = 0;       // since the job's start
-  bool has_collectives = false;  // else nobody knows what its ranks wait for
+  std::int64_t now_ns = 0;  // since the job's start
+  Judged judged = Judged::kNothing;
   std::vector<std::string> unjudged;
   std::vector<Error> errors;  // files that could not be read, or only in part
   Signs signs;

@@ -1,11 +1,97 @@
 // Asks /proc.
 #include "collector/live/machine.h"
 
+#include <fmt/format.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
 
 #include "trace/write/process_stat.h"
 
 namespace ddpscope::live {
+namespace {
+
+// Those in which a thread may stay for long. `on_file`: the first argument is a descriptor.
+struct SystemCall {
+  long number;
+  const char* name;
+  bool on_file = false;
+};
+constexpr std::array kSystemCalls{
+    SystemCall{SYS_nanosleep, "nanosleep"},
+    SystemCall{SYS_clock_nanosleep, "clock_nanosleep"},
+    SystemCall{SYS_read, "read", true},
+    SystemCall{SYS_pread64, "pread64", true},
+    SystemCall{SYS_readv, "readv", true},
+    SystemCall{SYS_write, "write", true},
+    SystemCall{SYS_pwrite64, "pwrite64", true},
+    SystemCall{SYS_writev, "writev", true},
+    SystemCall{SYS_recvfrom, "recvfrom", true},
+    SystemCall{SYS_recvmsg, "recvmsg", true},
+    SystemCall{SYS_sendto, "sendto", true},
+    SystemCall{SYS_sendmsg, "sendmsg", true},
+    SystemCall{SYS_accept, "accept", true},
+    SystemCall{SYS_accept4, "accept4", true},
+    SystemCall{SYS_connect, "connect", true},
+    SystemCall{SYS_flock, "flock", true},
+    SystemCall{SYS_fcntl, "fcntl", true},
+    SystemCall{SYS_ioctl, "ioctl", true},
+    SystemCall{SYS_fsync, "fsync", true},
+    SystemCall{SYS_fdatasync, "fdatasync", true},
+    SystemCall{SYS_getdents64, "getdents64", true},
+    SystemCall{SYS_ppoll, "ppoll"},
+    SystemCall{SYS_pselect6, "pselect6"},
+    SystemCall{SYS_epoll_pwait, "epoll_pwait"},
+    SystemCall{SYS_openat, "openat"},
+    SystemCall{SYS_wait4, "wait4"},
+    SystemCall{SYS_waitid, "waitid"},
+    SystemCall{SYS_rt_sigtimedwait, "rt_sigtimedwait"},
+    SystemCall{SYS_rt_sigsuspend, "rt_sigsuspend"},
+    SystemCall{SYS_semtimedop, "semtimedop"},
+    SystemCall{SYS_semop, "semop"},
+    SystemCall{SYS_msgrcv, "msgrcv"},
+    SystemCall{SYS_msgsnd, "msgsnd"},
+    SystemCall{SYS_mq_timedreceive, "mq_timedreceive"},
+#ifdef SYS_poll  // older than the table that later processors share
+    SystemCall{SYS_poll, "poll"},
+    SystemCall{SYS_select, "select"},
+    SystemCall{SYS_epoll_wait, "epoll_wait"},
+    SystemCall{SYS_open, "open"},
+    SystemCall{SYS_pause, "pause"},
+#endif
+};
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+Inside inside(const std::string& folder, long number, std::string_view arguments) {
+  if (number == SYS_futex) return {Doing::kAwaitsThread, ""};
+  auto call = std::find_if(kSystemCalls.begin(), kSystemCalls.end(),
+                           [&](const SystemCall& known) { return known.number == number; });
+  if (call == kSystemCalls.end()) return {Doing::kInside, fmt::format("system call {}", number)};
+  Inside found{Doing::kInside, call->name};
+  unsigned descriptor = 0;
+  constexpr std::string_view kBefore = " 0x";
+  if (!call->on_file || !arguments.starts_with(kBefore)) return found;
+  arguments.remove_prefix(kBefore.size());
+  constexpr int kHexadecimal = 16;
+  std::from_chars(arguments.data(), arguments.data() + arguments.size(), descriptor, kHexadecimal);
+  std::error_code none;
+  auto file = std::filesystem::read_symlink(fmt::format("{}/fd/{}", folder, descriptor), none);
+  if (!file.empty()) found.what += " of " + file.string();
+  return found;
+}
+
+}  // namespace
 
 Seen see(const trace::FileHeader& header, std::uint64_t host_id) {
   using trace::ProcessStat;
@@ -18,6 +104,31 @@ Seen see(const trace::FileHeader& header, std::uint64_t host_id) {
   auto ticks = stat.field(ProcessStat::kUserTime) + stat.field(ProcessStat::kSystemTime);
   auto cpu = static_cast<std::int64_t>(ticks) * (1'000'000'000 / (hertz > 0 ? hertz : 100));
   return {state == 'T' || state == 't' ? model::Life::kStopped : model::Life::kRuns, cpu};
+}
+
+// "running", or the number, six arguments, stack pointer and address; -1: blocked outside of any call.
+Inside look_inside(std::int32_t pid, std::int32_t tid) {
+  std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
+  std::string line = first_line(folder + "/syscall");
+  if (line == "running") return {Doing::kRuns, ""};
+  long number = -1;
+  auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  if (error != std::errc{} || number < 0) return {};
+  return inside(folder, number, {end, line.data() + line.size()});
+}
+
+std::string to_text(const Inside& inside) {
+  switch (inside.doing) {
+    case Doing::kRuns:
+      return "runs code of its own";
+    case Doing::kAwaitsThread:
+      return "waits for another thread (in futex: a lock, a condition variable or a semaphore)";
+    case Doing::kInside:
+      return "is inside " + inside.what;
+    case Doing::kUnknown:
+      break;
+  }
+  return "";
 }
 
 }  // namespace ddpscope::live

@@ -67,6 +67,7 @@ void tell_calls(const Job& job, std::uint32_t process, const LastCalls& calls, R
                              ago(at - job.end_ns(process, calls.latest)));
   else
     now.doing += "no call recorded yet";
+  if (!calls.inside && !job.processes[process].doing.empty()) now.now = job.processes[process].doing;
   if (!calls.traced) return;
   bool of_this_call =
       calls.inside ? calls.inside->place == calls.traced->place : calls.last->place == calls.traced->place;
@@ -96,12 +97,25 @@ void add_workers(const Job& job, std::uint32_t parent, RankNow& now) {
     std::string text = fmt::format("worker {} ", worker.header().pid);
     text +=
         stopped ? "is stopped by a signal" : fmt::format("inside {} for {}", name_of(calls.open), ago(since));
-    if (calls.traced) text += detectors::at(detectors::program_place(job, *calls.traced));
+    bool of_this_call = calls.traced && calls.inside && calls.inside->place == calls.traced->place;
+    if (calls.traced)
+      text += fmt::format(" at {}{}", of_this_call ? "" : "or after ",
+                          detectors::program_place(job, *calls.traced));
     now.workers.push_back(std::move(text));
   }
 }
 
 }  // namespace
+
+std::int32_t find_tid(const Process& process, const std::set<std::uint16_t>& threads) {
+  std::int32_t tid = process.header().pid;
+  if (threads.size() != 1) return tid;
+  model::for_each(process.file, {Operation::kThread}, [&](EventPlace, const Record& record) {
+    if (record.thread == *threads.begin())
+      tid = static_cast<std::int32_t>(trace::payload_of<trace::payload::Thread>(record).tid);
+  });
+  return tid;
+}
 
 std::vector<RankNow> find_ranks_now(const Job& job, const std::vector<std::set<std::uint16_t>>& threads,
                                     const Waits& waits, const matching::Collectives& collectives,

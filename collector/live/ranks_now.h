@@ -18,6 +18,10 @@ struct Wait {
 };
 using Waits = std::map<std::int32_t, Wait>;  // by rank
 
+// Of the thread with the only one of these numbers; of the main thread if there are several, or it is not
+// known.
+std::int32_t find_tid(const model::Process& process, const std::set<std::uint16_t>& threads);
+
 // `threads`: by process, those that issue collectives.
 std::vector<RankNow> find_ranks_now(const model::Job& job,
                                     const std::vector<std::set<std::uint16_t>>& threads, const Waits& waits,

@@ -96,6 +96,8 @@ struct Process {
   std::uint64_t told_ticks = 0;   // when another process first sent it, or its whole job, a signal to end;
                                   // 0: none was seen
   Life life = Life::kNotAsked;
+  std::string doing{};  // what the machine says its main thread, or the one that issues its collectives, is
+                        // inside of: "is inside clock_nanosleep"; empty: not asked
   // It died while it still wrote what it is, before any call: its environment may lack something.
   bool cut_short = true;
   std::map<std::string_view, std::string_view> environment{};

@@ -1,40 +1,23 @@
 """`ddpscope status` on jobs that run: the rank that is missing is named, and slow jobs are never called stuck."""
-import contextlib
 import json
 import os
 import re
 import signal
-import subprocess
 import time
 
 import ddpscope
+import live_jobs
 import pytest
 import trainer
+from live_jobs import pid_of_rank, status
 
 # tests/long.sh asks for 100 of each.
 STALLS = range(int(os.environ.get("DDPSCOPE_STALLS", "3")))
 SLOW_JOBS = range(int(os.environ.get("DDPSCOPE_SLOW_JOBS", "3")))
 
 
-@contextlib.contextmanager
 def running(draw, folder, *extra, run=()):
-    """The job under `ddpscope run`; killed with all its processes at the end of the block."""
-    command = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", folder / "trace", *run, "--", trainer.TRAINER,
-               *draw.arguments(), "--workdir", folder / "out", *extra]
-    with open(folder / "log", "w") as log:
-        job = subprocess.Popen([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
-                               stderr=log, start_new_session=True)
-    try:
-        yield job
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(job.pid, signal.SIGCONT)
-            os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
-
-
-def status(folder):
-    return ddpscope.start([ddpscope.DDPSCOPE, "status", folder / "trace"], cwd=folder)
+    return live_jobs.running([trainer.TRAINER, *draw.arguments(), "--workdir", folder / "out", *extra], folder, "--cpu", *run)
 
 
 def wait_until_stuck(folder, job, seconds=60):
@@ -50,18 +33,11 @@ def wait_until_stuck(folder, job, seconds=60):
     raise AssertionError(f"never stuck: {last}")
 
 
-def process_of(folder, rank):
-    """The pid of the process that is this rank, as `ddpscope info` tells."""
-    told = ddpscope.start([ddpscope.DDPSCOPE, "info", folder / "trace"], cwd=folder).stdout
-    found = re.search(rf"^\S+:(\d+) rank {rank} ", told, re.MULTILINE)
-    return found and int(found[1])
-
-
 def stop(draw, folder):
     """SIGSTOP to a rank once it trains."""
     for _ in range(300):
         time.sleep(0.1)
-        pid = process_of(folder, draw.rank) if (folder / "trace").exists() else None
+        pid = pid_of_rank(folder, draw.rank) if (folder / "trace").exists() else None
         if pid and status(folder).stdout.startswith("running"):
             time.sleep(draw.rng.uniform(0.1, 0.5))
             os.kill(pid, signal.SIGSTOP)
@@ -118,6 +94,7 @@ def slow_job(draw):
 def test_a_slow_job_is_not_stuck(tmp_path, number, seed):
     draw = trainer.Draw(seed, f"status-slow-{number}", (2, 4, 8)[number % 3])
     draw.at, draw.timeout = draw.rng.randrange(2, draw.steps_per_epoch), 60
+    draw.epochs = draw.rng.randrange(10, 15)  # not over before it is looked at
     looks = 0
     with running(draw, tmp_path, *slow_job(draw)) as job:
         while job.poll() is None:

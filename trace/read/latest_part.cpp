@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -25,9 +26,10 @@ constexpr std::size_t kLatestBulk = std::size_t{2} << 20;
 struct Chunk {
   std::size_t offset;
   ChunkHeader header;
+  bool sound = true;  // else a damaged page: the reader is to see and to name it
   bool chosen = false;
 
-  bool of(ChunkKind kind) const { return header.kind == kind; }
+  bool of(ChunkKind kind) const { return sound && header.kind == kind; }
   bool has_open_call() const {
     return of(ChunkKind::kFolded) ? (header.used & kCallOpen) != 0 : header.open > 0;
   }
@@ -52,13 +54,18 @@ bool plausible(const ChunkHeader& chunk, std::size_t offset) {
          chunk.bytes <= kMaxChunkBytes && chunk.bytes % kPageBytes == 0;
 }
 
+bool is_empty(const ChunkHeader& header) {
+  ChunkHeader none{};
+  return std::memcmp(&header, &none, sizeof(none)) == 0;
+}
+
 bool read_headers(int fd, std::size_t bytes, std::vector<Chunk>& chunks) {
   for (std::size_t offset = kHeaderBytes; offset + sizeof(ChunkHeader) <= bytes;) {
     Chunk chunk{offset, {}};
     if (!load_at(fd, offset, &chunk.header, sizeof(chunk.header))) return false;
-    bool sound = plausible(chunk.header, offset);
-    if (sound) chunks.push_back(chunk);
-    offset += sound ? chunk.header.bytes : kPageBytes;
+    chunk.sound = plausible(chunk.header, offset);
+    if (chunk.sound || !is_empty(chunk.header)) chunks.push_back(chunk);
+    offset += chunk.sound ? chunk.header.bytes : kPageBytes;
   }
   return true;
 }
@@ -85,6 +92,7 @@ void choose(std::vector<Chunk>& chunks) {
   choose(chunks, ChunkKind::kBulk, kLatestBulk);
   std::set<std::tuple<std::uint16_t, ChunkKind>> seen;
   for (Chunk& chunk : chunks) {
+    if (!chunk.sound) continue;
     bool latest_of_thread = seen.emplace(chunk.header.thread, chunk.header.kind).second;
     bool calls = !chunk.of(ChunkKind::kItems);
     if (chunk.of(ChunkKind::kTables) || chunk.has_open_call() || (latest_of_thread && calls))
@@ -130,8 +138,7 @@ LatestPart LatestPart::of(int fd, std::size_t bytes) {
     bool kept = chunk.of(ChunkKind::kRecords) || chunk.of(ChunkKind::kFolded);
     part.left_out_calls_ = part.left_out_calls_ || (kept && chunk.header.used > 0);
     ChunkHeader emptied = chunk.header;
-    emptied.used = 0;
-    emptied.signatures = 0;
+    if (chunk.sound) emptied.used = emptied.signatures = 0;
     std::copy_n(reinterpret_cast<const unsigned char*>(&emptied), sizeof(emptied),
                 part.begin_ + chunk.offset);
   }

@@ -8,7 +8,8 @@ namespace ddpscope::trace {
 
 // As many bytes as the file has, in its layout: the header, what identifies the process, all tables, every
 // chunk with a call that has not returned, and the latest calls. Of the chunks between only the headers are
-// there, and say that nothing is in them. What is left out costs neither time nor memory.
+// there, and say that nothing is in them; of a damaged page its first bytes, so that it is found again. What
+// is left out costs neither time nor memory.
 class LatestPart {
  public:
   LatestPart() = default;

@@ -1,0 +1,35 @@
+// Ranks that wait over TCP for one that does not answer: stalls of collectives that are not NCCL's.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "collector/findings/finding.h"
+#include "collector/live/machine.h"
+#include "collector/matching/collectives.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::live {
+
+struct Unanswered {
+  findings::Finding finding;  // of hung-collective; ranks are those that do not answer
+  std::map<std::int32_t, std::uint32_t> waiting, silent;  // processes by rank
+  std::int64_t waited_ns = 0, needed_ns = 0;
+};
+
+struct Heard {
+  bool anything = false;  // ranks talk over TCP
+  std::vector<Unanswered> stalls;
+  std::vector<std::string> unjudged;
+};
+
+// Collectives of Gloo are run by threads of the library: a rank that is inside of one waits for such a thread
+// and leaves no open record. So two things must be seen. In the trace: others have sent something to the
+// missing rank since it last sent anything. On the machine: its main thread is somewhere else than in a wait
+// for another thread, and theirs are in such a wait. Where main threads receive from ranks themselves nothing
+// is judged. `inside`: of each process, of its main thread; kUnknown for processes of other hosts.
+Heard find_unanswered(const model::Job& job, const matching::Collectives& collectives,
+                      const std::vector<Inside>& inside);
+
+}  // namespace ddpscope::live

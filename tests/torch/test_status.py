@@ -1,0 +1,90 @@
+"""`ddpscope status` on real PyTorch jobs whose collectives are Gloo's: told by what goes over TCP and where threads are."""
+import os
+import re
+import signal
+import time
+
+import ddpscope
+import live_jobs
+import pytest
+from jobs import SCRIPTS, Job
+from live_jobs import pid_of_rank, status
+
+pytestmark = pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (2, 4) for seed in ddpscope.SEEDS])
+SCRIPT = SCRIPTS / "halting_rank.py"
+
+
+def running(ranks, folder, *arguments):
+    return live_jobs.running(Job(SCRIPT.name, ranks=ranks, arguments=arguments).command(), folder)
+
+
+def looks(folder, job, seconds=90):
+    """One status after the other, from the first that can be read on, while the job runs."""
+    for _ in range(seconds):
+        if job.poll() is not None:
+            return
+        told = status(folder) if (folder / "trace").exists() else None
+        if told and told.code != 2:
+            yield told
+        time.sleep(1)
+
+
+def expect_stuck(folder, job, rank, ranks):
+    for told in looks(folder, job):
+        if told.code == 1:
+            break
+    else:
+        raise AssertionError((folder / "log").read_text()[-3000:])
+    first = told.stdout.splitlines()[0]
+    waiting = [other for other in range(ranks) if other != rank]
+    assert re.match(rf"stuck for \S+ s: ranks? {waiting[0]}\b.* over TCP for rank {rank} ", first), told.stdout
+    assert f"rank {rank} never came: " in first, told.stdout
+    line = ddpscope.line_of(SCRIPT, "loss.backward()")
+    assert f"{SCRIPT.name}:{line} " in first, told.stdout
+    return told.stdout
+
+
+@pytest.mark.parametrize("way, where", [
+    ("sleep", "inside clock_nanosleep"), ("read", "inside socket_read"), ("loader", "inside poll"), ("stop", "stopped by a signal")])
+def test_the_rank_that_does_not_come_is_named(tmp_path, way, where, ranks, seed):
+    rng = ddpscope.draw(seed, f"status/{way}/{ranks}")
+    rank, at = rng.randrange(ranks), rng.randrange(5, 40)
+    arguments = ["--steps", 3000] if way == "stop" else ["--halt", way, "--rank", rank, "--at", at]
+    with running(ranks, tmp_path, *arguments) as job:
+        if way == "stop":
+            next(told for told in looks(tmp_path, job) if "as far as TCP" in told.stdout.splitlines()[0])
+            os.kill(pid_of_rank(tmp_path, rank), signal.SIGSTOP)
+        text = expect_stuck(tmp_path, job, rank, ranks)
+        assert where in text.splitlines()[0], text
+        time.sleep(6)  # a loader's queue is asked every 5 s: that ends no stall
+        told = status(tmp_path)
+        assert told.code == 1, told.stdout
+    if way == "loader":
+        worker = re.search(r"worker \d+ inside socket_read for .*", told.stdout)
+        assert worker and "read_from_nobody" in worker[0], told.stdout
+
+
+def test_a_rank_that_waits_for_its_own_thread_is_not_judged(tmp_path, ranks, seed):
+    """From outside it looks like its peers, which wait for threads of Gloo."""
+    rng = ddpscope.draw(seed, f"status/thread/{ranks}")
+    with running(ranks, tmp_path, "--halt", "thread", "--rank", rng.randrange(ranks), "--at", rng.randrange(5, 40)) as job:
+        for told in looks(tmp_path, job):
+            assert told.code == 0, told.stdout
+            if "nothing went over TCP between" in told.stdout:
+                break
+        assert "not judged: nothing went over TCP between" in told.stdout.splitlines()[0], told.stdout
+
+
+@pytest.mark.parametrize("way", ["no", "compute"])
+def test_a_healthy_job_is_never_stuck(tmp_path, way, ranks, seed):
+    rng = ddpscope.draw(seed, f"status/healthy/{way}/{ranks}")
+    said = []
+    with running(ranks, tmp_path, "--halt", way, "--rank", rng.randrange(ranks), "--seconds", 6, "--steps", 150) as job:
+        for told in looks(tmp_path, job):
+            assert told.code == 0, told.stdout
+            said.append(told.stdout.splitlines()[0])
+        assert job.wait() == 0, (tmp_path / "log").read_text()[-3000:]
+    assert said and not any("hung" in line for line in said)
+    assert any("as far as TCP between the ranks tells" in line for line in said), said
+    assert way == "no" or any(line.startswith("slow for ") for line in said), said
+    assert status(tmp_path).stdout.startswith(f"ended: {ranks} ranks, all ended with exit code 0")
