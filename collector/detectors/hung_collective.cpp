@@ -128,8 +128,9 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
     std::vector<std::int32_t> held = ranks_of(communicator, victims);
     title += fmt::format("; {} {} elsewhere", list_ranks(held), verb(held, "waits", "wait"));
   } else if (other.empty() && absent.empty()) {
-    title += unseen ? fmt::format("; {} of its ranks left no trace", unseen)
-                    : ": every rank issued it, but it never completes";
+    title += unseen         ? fmt::format("; {} of its ranks left no trace", unseen)
+             : hang.unknown ? "; some rank's recording lost calls: whether it made this one is not known"
+                            : ": every rank issued it, but it never completes";
   }
   return title + tell_shift(facts, hang);
 }

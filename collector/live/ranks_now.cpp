@@ -71,7 +71,8 @@ void tell_calls(const Job& job, std::uint32_t process, const LastCalls& calls, R
   if (!calls.traced) return;
   bool of_this_call =
       calls.inside ? calls.inside->place == calls.traced->place : calls.last->place == calls.traced->place;
-  now.place = (of_this_call ? "" : "or after ") + detectors::program_place(job, *calls.traced);
+  now.place = detectors::program_place(job, *calls.traced);
+  if (!of_this_call && !now.place.empty()) now.place = "or after " + now.place;
 }
 
 void tell_wait(const Job& job, const Wait& wait, const matching::Collectives& collectives,
@@ -98,9 +99,8 @@ void add_workers(const Job& job, std::uint32_t parent, RankNow& now) {
     text +=
         stopped ? "is stopped by a signal" : fmt::format("inside {} for {}", name_of(calls.open), ago(since));
     bool of_this_call = calls.traced && calls.inside && calls.inside->place == calls.traced->place;
-    if (calls.traced)
-      text += fmt::format(" at {}{}", of_this_call ? "" : "or after ",
-                          detectors::program_place(job, *calls.traced));
+    std::string place = calls.traced ? detectors::program_place(job, *calls.traced) : "";
+    text += detectors::at(of_this_call || place.empty() ? place : "or after " + place);
     now.workers.push_back(std::move(text));
   }
 }

@@ -1,8 +1,11 @@
 """`ddpscope status` on jobs that run: the rank that is missing is named, and slow jobs are never called stuck."""
+import contextlib
 import json
 import os
+import pty
 import re
 import signal
+import subprocess
 import time
 
 import ddpscope
@@ -10,6 +13,7 @@ import live_jobs
 import pytest
 import trainer
 from live_jobs import pid_of_rank, status
+from ports import free_port
 
 # tests/long.sh asks for 100 of each.
 STALLS = range(int(os.environ.get("DDPSCOPE_STALLS", "3")))
@@ -142,3 +146,95 @@ def test_what_is_no_trace_cannot_be_read(tmp_path):
     (tmp_path / "trace").mkdir()
     done = status(tmp_path)
     assert done.code == 2 and "error:" in done.stderr
+
+
+def wait_for(condition, job, seconds=60):
+    """What it tells as soon as that is anything."""
+    for _ in range(seconds * 4):
+        assert job.poll() is None
+        if told := condition():
+            return told
+        time.sleep(0.25)
+    raise AssertionError("waited in vain")
+
+
+def lines_of(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def trains(folder):
+    return (folder / "trace").exists() and "no rank waits" in status(folder).stdout
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_a_stall_that_comes_again_is_another_one(tmp_path, seed):
+    draw = planted(1, seed)
+    draw.epochs = 2000
+    with running(draw, tmp_path, run=["--on-hang", 'echo "$DDPSCOPE_FINDING" >> told']) as job:
+        wait_for(lambda: trains(tmp_path), job)
+        pid = pid_of_rank(tmp_path, draw.rank)
+        for stalls in (1, 2):
+            time.sleep(8)  # so many calls that the stall before is beyond the 99th percentile; and looks of `run`
+            os.kill(pid, signal.SIGSTOP)
+            wait_for(lambda: len(lines_of(tmp_path / "told")) == stalls, job)
+            os.kill(pid, signal.SIGCONT)
+            wait_for(lambda: trains(tmp_path), job)
+        told = [json.loads(line) for line in lines_of(tmp_path / "told")]
+    assert [finding["ranks"] for finding in told] == [[draw.rank]] * 2, told
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_one_of_several_runs_tells(tmp_path, seed):
+    """A `run` for each rank, as under srun, all into one folder."""
+    draw = planted(1, seed)
+    environment = {"WORLD_SIZE": str(draw.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    command = [trainer.TRAINER, *draw.arguments()[2:], "--workdir", tmp_path / "out", "--fault", "hung-collective/stuck",
+               "--fault-rank", draw.rank, "--fault-at", draw.at]
+    with contextlib.ExitStack() as jobs:
+        for rank in range(draw.ranks):
+            one = ["env", *(f"{name}={value}" for name, value in environment.items()), f"RANK={rank}", f"LOCAL_RANK={rank}", *command]
+            job = jobs.enter_context(live_jobs.running(one, tmp_path, "--cpu", "--on-hang", "echo told >> told"))
+        wait_until_stuck(tmp_path, job)
+        wait_for(lambda: lines_of(tmp_path / "told"), job)
+        time.sleep(4)
+        assert lines_of(tmp_path / "told") == ["told"]
+
+
+def follow(folder, out):
+    return subprocess.Popen([ddpscope.DDPSCOPE, "status", folder / "trace", "--follow"], stdin=subprocess.DEVNULL, stdout=out,
+                            stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_follow_tells_what_changes(tmp_path, terminal, seed):
+    draw = trainer.Draw(seed, f"status-follow-stall-{terminal}", 2)
+    draw.epochs, draw.timeout = 60, 1000
+    reader, writer = pty.openpty() if terminal else os.pipe()
+    with running(draw, tmp_path) as job:
+        wait_for(lambda: trains(tmp_path), job)
+        watch = follow(tmp_path, writer)
+        os.close(writer)
+        pid = pid_of_rank(tmp_path, draw.rank)
+        os.kill(pid, signal.SIGSTOP)
+        wait_for(lambda: status(tmp_path).code == 1, job)
+        time.sleep(2.5)  # two looks of --follow
+        os.kill(pid, signal.SIGCONT)
+        text = read_to_its_end(reader)
+        assert watch.wait(timeout=60) == 0, watch.stderr.read()
+    stuck = text.index("stuck for ")
+    assert f"rank {draw.rank} is stopped" in text or f"rank {draw.rank} never came" in text, text
+    assert text.index("ended: 2 ranks, all ended with exit code 0") > stuck
+    assert ("\x1b[" in text) == terminal
+    if not terminal:
+        said = [line for line in text.splitlines() if re.match(r"\d+\.\d s ", line)]
+        assert len(said) < 12, "a paragraph for each change, not for each look"
+
+
+def read_to_its_end(descriptor):
+    text = b""
+    with contextlib.suppress(OSError):  # a terminal without a writer
+        while part := os.read(descriptor, 65536):
+            text += part
+    os.close(descriptor)
+    return text.decode()
