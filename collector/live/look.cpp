@@ -64,6 +64,7 @@ class Looker {
   void look_inside_threads();
   void add_unanswered(Unanswered& found);
   void listen(const matching::Collectives& collectives);
+  void note_askers();
   void add_stall(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
                  const detectors::HangCauses& found, const HangCause& cause);
   std::vector<const Member*> culprits(const detectors::CallFacts& facts, const Hang& hang,
@@ -268,6 +269,19 @@ void Looker::listen(const matching::Collectives& collectives) {
   for (std::string& what : heard.unjudged) look_.unjudged.push_back(std::move(what));
 }
 
+// Who waits by questions alone leaves no wait that never ends.
+void Looker::note_askers() {
+  for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+    const Process& process = job_.processes[i];
+    if (process.role != model::Role::kRank || has_ended(process) || waits_.contains(process.rank)) continue;
+    auto asking = find_asking(job_, i, threads_[i]);
+    if (!asking) continue;
+    look_.unjudged.push_back(fmt::format("rank {} has only called {} for {}: what it waits for is not known",
+                                         process.rank, asking->question, detectors::seconds(asking->for_ns)));
+    look_.judged = Judged::kNothing;
+  }
+}
+
 Condition Looker::condition() const {
   bool ended = false, lives = false;
   for (const Process& process : job_.processes) {
@@ -297,6 +311,7 @@ Look Looker::take() {
     detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
     for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
     listen(collectives);
+    note_askers();
     for (const Hang& hang : hangs)
       if (hang.unknown && hang.missing().empty())
         look_.unjudged.push_back(fmt::format("{}: calls of some rank are not known",

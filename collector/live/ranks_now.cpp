@@ -107,6 +107,18 @@ void add_workers(const Job& job, std::uint32_t parent, RankNow& now) {
 
 }  // namespace
 
+std::optional<Asking> find_asking(const Job& job, std::uint32_t process,
+                                  const std::set<std::uint16_t>& threads) {
+  constexpr trace::OperationSet kQuestions{Operation::kStreamQuery, Operation::kEventQuery,
+                                           Operation::kCommunicatorQuery};
+  LastCalls calls = find_last_calls(job, process, threads);
+  std::int64_t acted = detectors::last_act_ns(job, process, threads);
+  if (!calls.last || !acted || !kQuestions.has(trace::operation_of(calls.latest.call))) return {};
+  std::int64_t asked = job.end_ns(process, calls.latest) - acted;
+  if (asked < kLong) return {};
+  return Asking{name_of(calls.latest), asked};
+}
+
 std::int32_t find_tid(const Process& process, const std::set<std::uint16_t>& threads) {
   std::int32_t tid = process.header().pid;
   if (threads.size() != 1) return tid;

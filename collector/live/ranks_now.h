@@ -18,6 +18,15 @@ struct Wait {
 };
 using Waits = std::map<std::int32_t, Wait>;  // by rank
 
+// The question ("cudaEventQuery") that the threads have asked again and again, and done nothing else, for
+// long; how long at least.
+struct Asking {
+  std::string question;
+  std::int64_t for_ns;
+};
+std::optional<Asking> find_asking(const model::Job& job, std::uint32_t process,
+                                  const std::set<std::uint16_t>& threads);
+
 // Of the thread with the only one of these numbers; of the main thread if there are several, or it is not
 // known.
 std::int32_t find_tid(const model::Process& process, const std::set<std::uint16_t>& threads);

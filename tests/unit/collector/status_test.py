@@ -89,6 +89,19 @@ def test_several_stalls_at_once(tmp_path):
     assert named == {"1", "3"}, done.stdout
 
 
+def test_a_rank_that_only_asks(tmp_path):
+    """As PyTorch's watchdog does: no call blocks, so nothing is judged. Asking between other calls is ordinary."""
+    def calls(rank, by):
+        lines = [f"{by} 1.400 +0.001 {STEP}", f"{by} 1.402 +0.0001 cudaEventRecord event=0x70 stream=0x7"] if rank == 0 else []
+        asks = range(100 if rank == 0 else 2)
+        return [*lines, *(f"{by} {1.41 + i * 0.1:.3f} +0.001 cudaEventQuery event=0x70 result=600" for i in asks)]
+    done = status(ranks(2, calls), tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.startswith("running: 2 ranks"), done.stdout
+    assert "not judged: rank 0 has only called cudaEventQuery for 9." in done.stdout.splitlines()[0], done.stdout
+    assert "rank 1 has only" not in done.stdout
+
+
 def test_all_came_and_none_waits(tmp_path):
     done = status(ranks(2, lambda rank, by: []), tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("running: 2 ranks"), done.stdout
