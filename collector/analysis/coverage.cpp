@@ -46,6 +46,14 @@ void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
        all_slugs(), present.size() < 2});
 }
 
+void add_attempts(const Job& job, std::vector<Coverage>& coverage) {
+  if (!job.other_attempts) return;
+  coverage.push_back(
+      {fmt::format("{} other attempt{} of the job", job.other_attempts, job.other_attempts == 1 ? "" : "s"),
+       fmt::format("the folder has more than one; attempt {} is analysed", job.attempt),
+       {}});
+}
+
 void add_only_rank(const Job& job, std::vector<Coverage>& coverage) {
   if (job.ranks().size() != 1 || job.world_size > 1) return;
   coverage.push_back(
@@ -181,6 +189,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, cons
                   std::vector<Coverage>& coverage) {
   for (const Error& error : errors) coverage.push_back({error.where, error.what, all_slugs()});
   add_missing_ranks(job, coverage);
+  add_attempts(job, coverage);
   add_only_rank(job, coverage);
   add_unrecorded(job, collectives, coverage);
   add_guessed_ranks(job, coverage);

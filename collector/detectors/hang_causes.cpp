@@ -20,14 +20,6 @@ using matching::Member;
 
 constexpr std::size_t kNoHang = ~std::size_t{0};
 
-// Those that issue its calls.
-std::set<std::uint16_t> threads_of(const CallFacts& facts, const Member& member) {
-  std::set<std::uint16_t> threads;
-  for (const matching::Numbers* calls : {&member.calls, &member.point_to_point})
-    for (std::uint32_t call : *calls) threads.insert(facts.collectives.calls.form(call).thread);
-  return threads;
-}
-
 class Graph {
  public:
   Graph(const CallFacts& facts, const ordering::StuckWork& stuck, std::vector<Hang>& hangs)
@@ -61,6 +53,7 @@ class Graph {
   void add_waits();
   bool may_wait_for_a_thread(std::size_t hang, std::uint32_t member) const;
   void close_by_threads();
+  void excuse();
   void keep_what_counts();
   std::vector<std::size_t> path(std::size_t from, std::size_t to) const;
   void find_reach();
@@ -193,7 +186,7 @@ void Graph::add_waits() {
   for (std::size_t h = 0; h < hangs_.size(); ++h)
     for (std::uint32_t m : hangs_[h].absent) {
       const Member& member = communicator(h).members[m];
-      std::set<std::uint16_t> threads = threads_of(facts_, member);
+      std::set<std::uint16_t> threads = issuing_threads(facts_.collectives, member);
       for (const auto& [place, where] : waits) {
         if (place.first != member.process) continue;
         bool itself = threads.empty() || threads.count(place.second);
@@ -240,6 +233,25 @@ void Graph::find_reach() {
           reach_[start][other] = true;
           open.push_back(other);
         }
+    }
+  }
+}
+
+// Who waits for those that wait for one that was at work, hangs no more than they do.
+void Graph::excuse() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t h = 0; h < hangs_.size(); ++h) {
+      std::vector<std::uint32_t> missing = hangs_[h].missing();
+      bool excused = std::all_of(missing.begin(), missing.end(), [&](std::uint32_t m) {
+        auto where = edges_[h].find(m);
+        return where != edges_[h].end() &&
+               std::any_of(where->second.begin(), where->second.end(),
+                           [&](std::size_t other) { return hangs_[other].at_work; });
+      });
+      if (missing.empty() || !excused || !hangs_[h].counts || hangs_[h].gone || hangs_[h].given_up) continue;
+      hangs_[h].counts = false;
+      hangs_[h].at_work = changed = true;
     }
   }
 }
@@ -345,6 +357,7 @@ HangCauses Graph::find() {
   }
   add_waits();
   close_by_threads();
+  excuse();
   keep_what_counts();
   std::vector<std::size_t> order;
   for (std::size_t h = 0; h < hangs_.size(); ++h) order.push_back(h);

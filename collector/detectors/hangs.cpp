@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "collector/detectors/whereabouts.h"
 #include "collector/model/order_statistics.h"
 
 namespace ddpscope::detectors {
@@ -175,20 +176,64 @@ bool outlasted(const CallFacts& facts, const Member& peer, const model::Process&
   return gave_up(facts, peer) && (failed(facts, peer) || went_on);
 }
 
+// A time limit of its own ends each rank with the code that is meant for that (1 is what failures end with),
+// and none of them by what it noticed of the others.
+bool ended_alike(const CallFacts& facts, const Member& peer, const model::Process& gone) {
+  const model::Process& process = facts.job.processes[peer.process];
+  bool noticed = std::min(peer.aborted_ns, peer.error_ns) < ordering::kNever;
+  return !noticed && failed(facts, peer) && process.header().exit_code > 1 &&
+         process.header().exit_code == gone.header().exit_code &&
+         process.last_ns - gone.last_ns < kKilledTogether;
+}
+
 // A rank ended while its peers went on. A failure shows by its code, unless the rank had been told to end.
 // One that ends without an error may have been told so by a signal that nobody saw; then, or if its trace
 // just stops, every peer must have noticed that it was gone.
 bool ended_before(const CallFacts& facts, const Communicator& communicator, std::uint32_t absent) {
   const Member& gone = communicator.members[absent];
   const model::Process& process = facts.job.processes[gone.process];
-  bool all_noticed = process.last_ns < facts.job.told_ns(gone.process), outlived = false;
+  bool all_noticed = process.last_ns < facts.job.told_ns(gone.process), outlived = false, all_alike = true;
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     if (m == absent) continue;
     const Member& peer = communicator.members[m];
     all_noticed = all_noticed && outlasted(facts, peer, process);
+    all_alike = all_alike && ended_alike(facts, peer, process);
     outlived = outlived || facts.job.processes[peer.process].last_ns > process.last_ns;
   }
-  return outlived && (failed(facts, gone) || all_noticed);
+  return outlived && !all_alike && (failed(facts, gone) || all_noticed);
+}
+
+// By itself, before anybody ended the job.
+bool left(const CallFacts& facts, const Hang& hang, const Member& absent, std::int64_t ended_ns) {
+  const model::Process& process = facts.job.processes[absent.process];
+  if (!process.header().ended && !process.ended_ticks) return false;
+  bool told = process.last_ns >= facts.job.told_ns(absent.process);
+  bool others_told = std::any_of(hang.waiting.begin(), hang.waiting.end(), [&](std::uint32_t m) {
+    const Member& peer = facts.collectives.communicators[hang.communicator].members[m];
+    return facts.job.told_ns(peer.process) < ordering::kNever;
+  });
+  return !told && (others_told || ended_ns - process.last_ns >= kKilledTogether);
+}
+
+bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) {
+  std::int64_t ended_ns = 0;
+  for (std::uint32_t m : hang.waiting)
+    ended_ns =
+        std::max(ended_ns, end_of(facts, facts.collectives.communicators[hang.communicator].members[m]));
+  const model::Process& process = facts.job.processes[absent.process];
+  if (left(facts, hang, absent, ended_ns) || process.life == model::Life::kStopped ||
+      process.life == model::Life::kGone)
+    return false;
+  ended_ns = std::min(ended_ns, facts.job.told_ns(absent.process));
+  std::int64_t acted_ns =
+      last_act_ns(facts.job, absent.process, issuing_threads(facts.collectives, absent), ended_ns);
+  if (ended_ns - acted_ns < kLongWait) return true;
+  constexpr trace::OperationSet kSaving{trace::Operation::kWrite, trace::Operation::kSync,
+                                        trace::Operation::kClose, trace::Operation::kTruncate,
+                                        trace::Operation::kTransfer};
+  Whereabouts found = find_whereabouts(facts.job, facts.collectives, absent, hang.call(facts).begin_ns);
+  return found.inside && kSaving.has(trace::operation_of(facts.job.record(*found.event).call)) &&
+         hang.longest_wait < kPatience * hang.needed_wait;
 }
 
 void judge(const CallFacts& facts, Hang& hang) {
@@ -198,7 +243,13 @@ void judge(const CallFacts& facts, Hang& hang) {
                           [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
   bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
   hang.needed_wait = needed_wait(facts, communicator, hang);
-  hang.counts = !lost && (hang.gone || hang.longest_wait >= hang.needed_wait);
+  bool long_enough = hang.longest_wait >= hang.needed_wait;
+  bool from_outside = !hang.gone && !hang.given_up && hang.other.empty() && !hang.absent.empty();
+  hang.at_work = long_enough && from_outside &&
+                 std::all_of(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
+                   return is_at_work(facts, hang, communicator.members[m]);
+                 });
+  hang.counts = !lost && (hang.gone || (long_enough && !hang.at_work));
 }
 
 }  // namespace

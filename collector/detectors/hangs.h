@@ -19,7 +19,8 @@ struct Hang {
   bool unknown = false;                 // a member's recording lost calls: it may be the missing one
   bool given_up = true;                 // by all that wait: the job itself took it for a hang
   bool gone = false;                    // an absent member had ended before its peers
-  bool counts = false;                  // it is a hang, not a job that was cut short
+  bool at_work = false;  // who is missing was, when the job was ended from outside: it may have come
+  bool counts = false;   // it is a hang, not a job that was cut short
   std::int64_t longest_wait = 0;
   std::int64_t needed_wait = 0;  // to count
   // Of a send or receive: the call of the one that waits, and the one that it pairs with, if that was issued.
@@ -33,12 +34,15 @@ struct Hang {
 };
 
 constexpr std::int64_t kLongWait = 2'000'000'000;
+// Who computes, or is inside a call that writes to a file, gets this many times as long as other ranks.
+constexpr std::int64_t kPatience = 10;
 
 // One for each communicator in which some host waits for a collective, and one for each send and receive that
 // stands in the way of a host (`stuck`: of the device work that is not complete). A job that was killed at
 // its time limit stood in some collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of
-// that operation), or if the missing rank had ended before (design, section 2). What was sent a signal to end
-// has neither waited nor ended by itself from then on.
+// that operation), or if the missing rank had ended before (design, section 2); and if the job was ended from
+// outside, not while all that are missing were at work: they began or ended a call less than 2 s before, or
+// are saving. What was sent a signal to end has neither waited nor ended by itself from then on.
 std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck);
 
 }  // namespace ddpscope::detectors

@@ -181,13 +181,18 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
 }
 
 findings::Coverage too_short(const CallFacts& facts, const Hang& hang) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  std::vector<std::int32_t> absent = ranks_of(communicator, hang.absent);
   bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
   return {
       fmt::format("the last {} of communicator {:016x}", matching::to_text(hang.call(facts).signature),
-                  facts.collectives.communicators[hang.communicator].id),
+                  communicator.id),
       lost ? "some rank's recording lost calls: whether it made this one is not known"
-           : fmt::format("the trace ends {} into the wait for it: too short to tell a hang from a slow rank",
-                         seconds(hang.longest_wait)),
+      : hang.at_work && !hang.absent.empty()
+          ? fmt::format("{} {} at work when the job was ended: it is not known whether that hangs",
+                        list_ranks(absent), verb(absent, "was", "were"))
+          : fmt::format("the trace ends {} into the wait for it: too short to tell a hang from a slow rank",
+                        seconds(hang.longest_wait)),
       {"hung-collective"}};
 }
 

@@ -92,17 +92,31 @@ std::uint16_t issuing_thread(const matching::Collectives& collectives, const Mem
   return last ? collectives.calls.form(*last).thread : std::uint16_t{1};
 }
 
-std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
+std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives, const Member& member) {
+  std::set<std::uint16_t> threads;
+  for (const matching::Numbers* calls : {&member.calls, &member.point_to_point})
+    for (std::uint32_t call : *calls) threads.insert(collectives.calls.form(call).thread);
+  return threads;
+}
+
+std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
+                         std::int64_t until_ns) {
   constexpr trace::OperationSet kDeviceWork{Operation::kCopy, Operation::kFill, Operation::kLaunch,
                                             Operation::kGraphLaunch};
-  std::uint64_t last = 0;
+  std::int64_t last_ns = 0;
   model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
     Operation operation = trace::operation_of(record.call);
     bool own = record.thread == 1 || threads.count(record.thread);
-    if (own ? brings_on(record) : kDeviceWork.has(operation))
-      last = std::max({last, record.begin, record.end});
+    if (own ? !brings_on(record) : !kDeviceWork.has(operation)) return;
+    // Writes one after the other are one record.
+    bool writes =
+        operation == Operation::kWrite && model::folded_calls(record, *trace::find_call(record.call)) > 1;
+    std::int64_t begin_ns = job.time_ns(process, record.begin);
+    std::int64_t end_ns = record.end ? job.time_ns(process, record.end) : begin_ns;
+    if (begin_ns > until_ns) return;
+    last_ns = std::max({last_ns, begin_ns, end_ns <= until_ns ? end_ns : writes ? until_ns : begin_ns});
   });
-  return last ? job.time_ns(process, last) : 0;
+  return last_ns;
 }
 
 Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collectives, const Member& member,

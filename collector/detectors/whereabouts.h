@@ -1,5 +1,6 @@
 // What a rank does, or how it ended, while its peers wait for it.
 #pragma once
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,12 +20,16 @@ struct Whereabouts {
 // The thread that issued the member's latest call on the communicator; the process's first if it issued none.
 std::uint16_t issuing_thread(const matching::Collectives& collectives, const matching::Member& member);
 
-// When the process last began or ended a call that brings it on: of those threads or its first one any call,
-// of others work for a device (PyTorch's backward pass issues collectives by a thread of its own). Questions
-// that are asked again and again (queries, stat, whether a child has ended, the lock of a loader's queue) do
-// not. 0 if it made none.
-std::int64_t last_act_ns(const model::Job& job, std::uint32_t process,
-                         const std::set<std::uint16_t>& threads);
+// All that issued calls of the member.
+std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives,
+                                        const matching::Member& member);
+
+// When the process, until that moment, last began or ended a call that brings it on: of those threads or its
+// first one any call, of others work for a device (PyTorch's backward pass issues collectives by a thread of
+// its own). Questions that are asked again and again (queries, stat, whether a child has ended, the lock of a
+// loader's queue) do not. 0 if it made none.
+std::int64_t last_act_ns(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
+                         std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
 
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its
 // main thread (the one that issues its collectives) is inside of comes first: a rank that is stuck is ended

@@ -28,12 +28,12 @@ using matching::Member;
 using model::Life;
 using model::Process;
 
-// A rank that computes, or whose silence is filled by its workers, gets this many times as long; and a wait
-// of less than that part of what makes it count is the job's usual business.
-constexpr std::int64_t kPatience = 10;
 // Without an end of its own and not to be found here: it may be in another PID namespace while its job's
 // calls are as recent as this.
 constexpr std::int64_t kRecent = 10'000'000'000;
+
+// The same moment, read again, may differ by this: the clock's rate is known better from look to look.
+constexpr std::int64_t kReadAgain = 1'000'000;
 
 std::int64_t clock_ns(clockid_t clock) {
   timespec t{};
@@ -157,12 +157,13 @@ bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t n
   auto before = earlier_ ? earlier_->signs.find({h.host_id, h.pid, h.start_time}) : Signs::const_iterator{};
   if (!earlier_ || before == earlier_->signs.end()) return false;
   const Sign& now = signs_[index];
-  if (now.acted_ns != before->second.acted_ns || process.last_ns - now.acted_ns < detectors::kLongWait)
+  if (now.acted_ns - before->second.acted_ns > kReadAgain ||
+      process.last_ns - now.acted_ns < detectors::kLongWait)
     return false;
   // On a crowded machine it gets less of a processor than it asks for.
   bool computes = inside_[index].doing == Doing::kRuns ||
                   (now.cpu_ns - before->second.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
-  return !computes || waited_ns >= kPatience * needed_ns;
+  return !computes || waited_ns >= detectors::kPatience * needed_ns;
 }
 
 // Of the ranks whose thread only seems to wait for another one.
@@ -188,7 +189,8 @@ bool Looker::is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>
   const Hang& hang = hangs[cause.chain.front()];
   auto at_fault = culprits(facts, hang, found.victims[cause.chain.front()]);
   // All came: what runs before it on some device may still take its time.
-  if (at_fault.empty()) return hang.longest_wait >= kPatience * hang.needed_wait || !hang.missing().empty();
+  if (at_fault.empty())
+    return hang.longest_wait >= detectors::kPatience * hang.needed_wait || !hang.missing().empty();
   return std::any_of(at_fault.begin(), at_fault.end(), [&](const Member* m) {
     return lingers(m->process, hang.longest_wait, hang.needed_wait);
   });
@@ -216,7 +218,7 @@ void Looker::add_stall(const detectors::CallFacts& facts, const std::vector<Hang
   for (std::size_t h : all) stall.waited_ns = std::max(stall.waited_ns, hangs[h].longest_wait);
   stall.needed_ns = root.needed_wait;
   stall.stuck = is_stuck(facts, hangs, found, cause);
-  if (!stall.stuck && stall.waited_ns * kPatience < stall.needed_ns) return;
+  if (!stall.stuck && stall.waited_ns * detectors::kPatience < stall.needed_ns) return;
   stall.finding = detectors::tell_hang(facts, hangs, found, cause);
   name_stopped(facts, root, stall.finding);
   std::vector<findings::Finding> alone{std::move(stall.finding)};

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collector/detectors/story.h"
+#include "collector/detectors/whereabouts.h"
 
 namespace ddpscope::live {
 namespace {

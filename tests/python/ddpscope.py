@@ -1,4 +1,5 @@
 """Starts jobs with and without `ddpscope run` and reads `ddpscope report`: for tests of whole programs."""
+import contextlib
 import dataclasses
 import json
 import os
@@ -6,6 +7,7 @@ import pathlib
 import random
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -41,6 +43,27 @@ def record(command, trace, cwd, cpu=False, env=None, timeout=120):
     """The same under `ddpscope run -o trace`; cpu: on the stand-ins of CUDA and NCCL."""
     run = [DDPSCOPE, "run", *(["--cpu"] if cpu else []), "-o", trace, "--"]
     return start(run + list(command), cwd, env, timeout)
+
+
+def record_and_signal(command, trace, cwd, how, seconds, cpu=False):
+    """Records a job whose process group is sent `how`, as by a user at a terminal, `seconds` after it made the file begun."""
+    run = [DDPSCOPE, "run", *(["--cpu"] if cpu else []), "-o", trace, "--", *command]
+    with open(cwd / "log", "w") as log:
+        job = subprocess.Popen([str(word) for word in run], cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                               start_new_session=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not (cwd / "begun").exists():
+            assert job.poll() is None and time.monotonic() < deadline, (cwd / "log").read_text()[-3000:]
+            time.sleep(0.1)
+        time.sleep(seconds)
+        assert job.poll() is None, (cwd / "log").read_text()[-3000:]
+        os.killpg(job.pid, how)
+        job.wait(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
 
 
 def report(trace):
