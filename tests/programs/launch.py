@@ -8,6 +8,7 @@ STANDINS = {"LD_PRELOAD": " ".join(str(ddpscope.BUILD / "lib" / "standin" / name
 # A program whose ranks disagree hangs, as it would on GPUs, until whoever started it loses patience (seconds).
 LONG = 90
 SHORT = 8
+# --foreground: in the job's process group, where a signal to all of the job reaches it.
 
 
 def all_devices(*arguments, patience=LONG):
@@ -34,13 +35,13 @@ def two_groups(ranks, *arguments, patience=SHORT):
 
 def circles(ranks, *arguments, patience=LONG):
     """A process a rank that talks with its neighbours; exit code 1 if they hang."""
-    return shell_loop(ranks, f"timeout {patience} {PROGRAMS / 'circles'} nccl.id {words(arguments)}",
+    return shell_loop(ranks, f"timeout --foreground {patience} {PROGRAMS / 'circles'} nccl.id {words(arguments)}",
                       f"export WORLD_SIZE={ranks}")
 
 
 def trainer(program, ranks, *arguments):
     """A process a rank that trains: one of those that begin with ranks.h."""
-    return shell_loop(ranks, f"timeout {LONG} {PROGRAMS / program} nccl.id {words(arguments)}",
+    return shell_loop(ranks, f"timeout --foreground {LONG} {PROGRAMS / program} nccl.id {words(arguments)}",
                       f"export WORLD_SIZE={ranks}")
 
 
