@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -96,10 +97,17 @@ void ProcessWatch::look() {
     if (found == alive_.end()) continue;
     found->second.ended = now;
     found->second.status = status_of(fd, found->second.pid, found->second.start_time);
+    found->second.memory_kills = count_memory_kills(found->second);
     ended_.push_back(found->second);
     alive_.erase(found);
     close(fd);
   }
+}
+
+// A status of 0 may mean that none is known here, and that another process was told of SIGKILL.
+std::uint32_t ProcessWatch::count_memory_kills(const Seen& seen) {
+  if (seen.status == 128 + SIGKILL) return memory_kills_.take(seen.pid, seen.start_time);
+  return seen.status == 0 ? memory_kills_.look(seen.pid, seen.start_time) : 0;
 }
 
 void ProcessWatch::meet_new_files() {
@@ -122,11 +130,12 @@ void ProcessWatch::meet(const std::string& file) {
   for (const auto& [pidfd, seen] : alive_)
     if (seen.pid == name->pid && seen.start_time == name->start_time)
       return;  // it has become another program
-  Seen seen{name->pid, name->start_time, 0, 0};
+  Seen seen{name->pid, name->start_time, 0, 0, 0};
   int pidfd = alive_.size() < most_ ? open_pidfd(seen.pid) : -1;
   bool there = trace::start_time_of(seen.pid) == seen.start_time;
   if (there && pidfd >= 0 && add(epoll_, pidfd)) {
     alive_.emplace(pidfd, seen);
+    memory_kills_.meet(seen.pid, seen.start_time);
     return;
   }
   if (pidfd >= 0) close(pidfd);
@@ -157,9 +166,13 @@ void ProcessWatch::write(const std::string& run, int exit_code) {
   record.operator()<trace::Call::job_watched>({own_.start_time, own_.pid, exit_code}, began_, now);
   for (const Told& told : told_)
     record.operator()<trace::Call::job_told>({0, told.sender, told.signal}, told.at, told.at);
-  for (const Seen& seen : ended_)
+  for (const Seen& seen : ended_) {
     record.operator()<trace::Call::process_ended>({seen.start_time, seen.pid, seen.status}, seen.ended,
                                                   seen.ended);
+    if (seen.memory_kills)
+      record.operator()<trace::Call::memory_ran_out>({seen.start_time, seen.pid, seen.memory_kills},
+                                                     seen.ended, seen.ended);
+  }
   file->mark_clock();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/commands/memory_cgroups.h"
 #include "trace/write/clock.h"
 #include "trace/write/identity.h"
 
@@ -36,12 +37,14 @@ class ProcessWatch {
   struct Seen {
     std::int32_t pid;
     std::uint64_t start_time;
-    std::uint64_t ended;  // ticks
-    std::int32_t status;  // exit code, or 128 + signal; 0 also: not known
+    std::uint64_t ended;         // ticks
+    std::int32_t status;         // exit code, or 128 + signal; 0 also: not known
+    std::uint32_t memory_kills;  // if SIGKILL may have ended it, see MemoryKills::take
   };
   void close_all();
   void meet_new_files();
   void meet(const std::string& file);
+  std::uint32_t count_memory_kills(const Seen& seen);
 
   std::filesystem::path folder_;
   trace::Clock clock_;
@@ -52,6 +55,7 @@ class ProcessWatch {
   int inotify_;
   std::map<int, Seen> alive_;  // by pidfd
   std::vector<Seen> ended_;
+  MemoryKills memory_kills_;
   struct Told {
     int signal;
     std::int32_t sender;

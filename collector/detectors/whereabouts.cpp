@@ -2,11 +2,10 @@
 #include "collector/detectors/whereabouts.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
 
 namespace ddpscope::detectors {
@@ -31,7 +30,6 @@ struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
   std::optional<EventRef> last;
   std::optional<EventRef> traced;
-  std::optional<EventRef> exit;
 };
 
 Signs find_signs(const Job& job, const matching::Collectives& collectives, const Member& member) {
@@ -41,33 +39,12 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
                           [&](model::EventPlace place, const Record& record) {
                             EventRef event{member.process, place};
                             Operation operation = trace::operation_of(record.call);
-                            if (operation == Operation::kExit) signs.exit = event;
                             if (record.thread != thread) return;
                             signs.last = event;
                             if (record.stack) signs.traced = event;
                             if (record.end == 0 && operation != Operation::kExit) signs.inside = event;
                           });
   return signs;
-}
-
-// The signal that ended the process, if `ddpscope run` saw it, or whoever awaited it recorded that.
-std::optional<int> find_signal(const Job& job, const Process& gone) {
-  if (gone.ended_status > 128) return gone.ended_status - 128;
-  std::optional<int> signal;
-  for (const Process& process : job.processes) {
-    if (process.header().pid != gone.header().parent_pid || process.host != gone.host) continue;
-    model::for_each(process.file, [&](model::EventPlace, const Record& record) {
-      if (trace::operation_of(record.call) != Operation::kWaitChild) return;
-      auto awaited = trace::payload_of<trace::payload::Process>(record);
-      if (awaited.pid == gone.header().pid && WIFSIGNALED(awaited.status)) signal = WTERMSIG(awaited.status);
-    });
-  }
-  return signal;
-}
-
-std::string text_of_signal(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name ? fmt::format("signal {} (SIG{})", signal, name) : fmt::format("signal {}", signal);
 }
 
 std::string name_of(const Job& job, EventRef event) {
@@ -130,15 +107,18 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
     return {fmt::format("it has been inside {} since {}", name_of(job, *signs.inside),
                         seconds(job.begin_ns(*signs.inside))),
             signs.inside, signs.traced, true};
-  if (process.header().ended)
-    return {fmt::format("{}it ended with exit code {} at {}",
+  if (process.header().ended) {
+    ProcessEnding ending = find_ending(job, member.process);
+    return {fmt::format("{}it {}, at {}",
                         until_ns < process.last_ns
                             ? fmt::format("it was sent a signal to end at {}, and ", seconds(until_ns))
                             : "",
-                        process.header().exit_code, seconds(process.last_ns)),
-            signs.exit ? signs.exit : signs.last, signs.traced};
+                        ending.sentence, seconds(process.last_ns)),
+            ending.event ? ending.event : signs.last, signs.traced};
+  }
   if (auto signal = find_signal(job, process))
-    return {fmt::format("{} killed it after {}", text_of_signal(*signal), seconds(process.last_ns)),
+    return {fmt::format("{} killed it after {}{}", text_of_signal(*signal), seconds(process.last_ns),
+                        text_of_memory(process, *signal)),
             signs.last, signs.traced};
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
   if (!process.doing.empty())

@@ -42,6 +42,8 @@ CallClass class_of(PayloadKind payload) {
       return CallClass::kSockets;
     case PayloadKind::kProcess:
     case PayloadKind::kEnding:
+    case PayloadKind::kOutOfMemory:
+    case PayloadKind::kTraceback:
     case PayloadKind::kSetting:
     case PayloadKind::kThread:
     case PayloadKind::kSignal:

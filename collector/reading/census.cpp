@@ -13,7 +13,8 @@ using trace::Record;
 constexpr trace::OperationSet kNoCalls =
     trace::OperationSet{Operation::kThread,    Operation::kDigest,       Operation::kCopyDigest,
                         Operation::kValueRead, Operation::kStoreKey,     Operation::kJobWatched,
-                        Operation::kJobTold,   Operation::kProcessEnded, Operation::kMark} |
+                        Operation::kJobTold,   Operation::kProcessEnded, Operation::kMark,
+                        Operation::kTraceback, Operation::kMemoryRanOut} |
     trace::OperationSet::range(Operation::kRangePush, Operation::kRangeEnd);
 
 void take_setting(Process& process, const Record& record) {

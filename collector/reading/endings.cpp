@@ -31,8 +31,11 @@ struct Seen {
   std::int32_t status = 0;
 };
 
+using ProcessId = std::tuple<std::uint64_t, std::int32_t, std::uint64_t>;  // host, pid, start time
+
 struct Endings {
-  std::map<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>, Seen> of_process;
+  std::map<ProcessId, Seen> of_process;
+  std::map<ProcessId, std::uint32_t> memory_kills;
   std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> of_run;  // by host, too
   std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> told_by_run;
 
@@ -40,8 +43,8 @@ struct Endings {
   bool take(const Process& process) {
     bool watched = false;
     std::uint64_t host = process.header().host_id;
-    constexpr trace::OperationSet kTold{Operation::kJobWatched, Operation::kJobTold,
-                                        Operation::kProcessEnded};
+    constexpr trace::OperationSet kTold{Operation::kJobWatched, Operation::kJobTold, Operation::kProcessEnded,
+                                        Operation::kMemoryRanOut};
     model::for_each(process.file, kTold, [&](model::EventPlace, const trace::Record& record) {
       Operation operation = trace::operation_of(record.call);
       if (operation == Operation::kJobWatched) {
@@ -53,6 +56,9 @@ struct Endings {
       } else if (operation == Operation::kProcessEnded) {
         auto ending = trace::payload_of<trace::payload::Ending>(record);
         of_process[{host, ending.pid, ending.start_time}] = {record.begin, ending.status};
+      } else if (operation == Operation::kMemoryRanOut) {
+        auto ending = trace::payload_of<trace::payload::OutOfMemory>(record);
+        memory_kills[{host, ending.pid, ending.start_time}] = ending.killed;
       }
     });
     return watched;
@@ -115,6 +121,10 @@ Watched take_endings(std::vector<Process>& processes) {
       Seen seen = endings.find(process);
       process.ended_ticks = seen.ticks;
       process.ended_status = seen.status;
+      const trace::FileHeader& h = process.header();
+      if (auto killed = endings.memory_kills.find({h.host_id, h.pid, h.start_time});
+          killed != endings.memory_kills.end())
+        process.memory_kills = killed->second;
     }
     if (auto told = endings.told_by_run.find({process.header().host_id, run_of(process)});
         told != endings.told_by_run.end())

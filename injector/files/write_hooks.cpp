@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "injector/files/io.h"
+#include "injector/python/printed_traceback.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -20,8 +21,9 @@ using namespace ddpscope::injector;
 
 DDPSCOPE_EXPORT ssize_t write(int fd, const void* buffer, size_t bytes) {
   iovec whole = part(buffer, bytes);
-  return recorded_write<Call::write, Call::socket_write>(
-      fd, kHere, &whole, 1, [&] { return real<Call::write>(&write)(fd, buffer, bytes); });
+  return note_printed(fd, buffer, recorded_write<Call::write, Call::socket_write>(fd, kHere, &whole, 1, [&] {
+                        return real<Call::write>(&write)(fd, buffer, bytes);
+                      }));
 }
 
 DDPSCOPE_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {

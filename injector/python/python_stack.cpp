@@ -25,12 +25,6 @@ bool main_thread_sleeps() {
   return after_name && after_name[1] == ' ' && after_name[2] == 'S';
 }
 
-bool is_main_thread(trace::FileWriter& file) {
-  std::int32_t& tid = this_thread.tid;
-  if (!tid) tid = static_cast<std::int32_t>(trace::raw_syscall(SYS_gettid));
-  return tid == file.header().pid;
-}
-
 std::uint32_t intern_text(trace::FileWriter& file, Address text) {
   char utf8[kMaxText];
   return this_thread.writer.intern(file, utf8, copy_text(text, utf8, sizeof(utf8)));
@@ -97,6 +91,12 @@ std::uint32_t stack_from(trace::FileWriter& file, Address frame) {
 }
 
 }  // namespace
+
+bool is_main_thread(trace::FileWriter& file) {
+  std::int32_t& tid = this_thread.tid;
+  if (!tid) tid = static_cast<std::int32_t>(trace::raw_syscall(SYS_gettid));
+  return tid == file.header().pid;
+}
 
 std::uint32_t python_stack(trace::FileWriter& file) {
   Address state = trusted_state(file);

@@ -14,4 +14,7 @@ std::uint32_t python_stack(trace::FileWriter& file);
 // call.
 std::uint32_t own_python_stack(trace::FileWriter& file);
 
+// Whether this thread is the one that the process began with.
+bool is_main_thread(trace::FileWriter& file);
+
 }  // namespace ddpscope::injector

@@ -13,7 +13,7 @@ KILLED = "signal 9 (SIGKILL) killed it" if LINUX >= (6, 15) else ""
 
 
 @trainer.everywhere
-@pytest.mark.parametrize("variant, sign", [("exit", "exit code 1"), ("stuck", ""), ("killed", KILLED)])
+@pytest.mark.parametrize("variant, sign", [("exit", "exited with 1 at main.cpp:"), ("stuck", ""), ("killed", KILLED)])
 def test_a_rank_is_absent(tmp_path, variant, sign, ranks, seed):
     draw = trainer.Draw(seed, f"hung-{variant}", ranks)
     draw.at = draw.rng.randrange(2, 2 * draw.steps_per_epoch)

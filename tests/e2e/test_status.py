@@ -84,7 +84,7 @@ def test_a_long_trace(tmp_path, fold, seed):
     planted_rank = json.loads(made.stdout)["rank"]
     told = status(tmp_path)
     assert told.code == 1, told.stdout + told.stderr
-    assert f"rank {planted_rank} never came: it ended with exit code 1" in told.stdout.splitlines()[0]
+    assert f"rank {planted_rank} never came: it exited with 1" in told.stdout.splitlines()[0]
 
 
 def slow_job(draw):

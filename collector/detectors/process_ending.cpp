@@ -1,0 +1,131 @@
+// From the exit's record, the traceback before it, and what others saw.
+#include "collector/detectors/process_ending.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "collector/detectors/story.h"
+#include "collector/findings/finding.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using model::EventRef;
+using model::Job;
+using model::Process;
+using trace::Operation;
+using trace::Record;
+
+struct Last {
+  std::optional<EventRef> exit, traceback;
+};
+
+Last find_last(const Job& job, std::uint32_t process) {
+  Last last;
+  model::for_each_in_time(job.processes[process].file, {Operation::kExit, Operation::kTraceback},
+                          [&](model::EventPlace place, const Record& record) {
+                            bool exits = trace::operation_of(record.call) == Operation::kExit;
+                            (exits ? last.exit : last.traceback) = EventRef{process, place};
+                          });
+  return last;
+}
+
+// What a job goes on with: a collective, a message, a file made. A byte wakes a thread of the process's own.
+bool is_progress(const Record& record) {
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (!info) return false;
+  if (info->payload == trace::PayloadKind::kCollective) return true;
+  if (info->operation == Operation::kStreamSend) {
+    auto io = trace::payload_of<trace::payload::StreamIo>(record);
+    return io.fd > STDERR_FILENO && io.bytes > io.count;
+  }
+  if (info->operation != Operation::kOpen || info->payload != trace::PayloadKind::kFileOpen) return false;
+  auto opening = trace::payload_of<trace::payload::FileOpen>(record);
+  return !opening.error && opening.flags & O_CREAT;
+}
+
+// The process ended of the exception: it did so by itself, and its thread did no such thing after it.
+bool is_fatal(const Job& job, EventRef traceback) {
+  const Record printed = job.record(traceback);
+  if (job.begin_ns(traceback) >= job.told_ns(traceback.process)) return false;
+  bool went_on = false;
+  model::for_each(job.processes[traceback.process].file, [&](model::EventPlace, const Record& record) {
+    went_on =
+        went_on || (record.thread == printed.thread && record.begin > printed.begin && is_progress(record));
+  });
+  return !went_on;
+}
+
+// libc calls exit() itself when main returns, and an interpreter without debug information has addresses
+// only: neither is a place of the program.
+std::string place_of_exit(const Job& job, EventRef exit) {
+  const trace::TraceFile& file = job.processes[exit.process].file;
+  auto stack = file.stack(job.record(exit).stack);
+  if (stack.empty()) return "";
+  std::string_view module = file.string(stack[0].file);
+  if (stack[0].kind == trace::FrameKind::kNative && module.find("/libc.so") != std::string_view::npos)
+    return "";
+  std::string place = program_place(job, exit);
+  return findings::is_library_frame(place) || place.find("+0x") != std::string::npos ? "" : place;
+}
+
+ProcessEnding ending_of_exit(const Job& job, std::uint32_t process) {
+  const trace::FileHeader& header = job.processes[process].header();
+  Last last = find_last(job, process);
+  if (last.exit && job.record(*last.exit).call == static_cast<std::uint16_t>(trace::Call::abort))
+    return {fmt::format("aborted (SIGABRT){}", at(place_of_exit(job, *last.exit))), last.exit};
+  std::string place = last.exit ? place_of_exit(job, *last.exit) : "";
+  if (header.exit_code == 0 || !place.empty() || !last.traceback || !is_fatal(job, *last.traceback))
+    return {fmt::format("exited with {}{}", header.exit_code, at(place)), last.exit};
+  auto printed = trace::payload_of<trace::payload::Traceback>(job.record(*last.traceback));
+  return {fmt::format("exited with {}{} ({})", header.exit_code, at(program_place(job, *last.traceback)),
+                      job.processes[process].file.string(printed.exception)),
+          last.traceback, true};
+}
+
+}  // namespace
+
+ProcessEnding find_ending(const Job& job, std::uint32_t process) {
+  const Process& gone = job.processes[process];
+  if (gone.header().ended) return ending_of_exit(job, process);
+  auto signal = find_signal(job, gone);
+  if (!signal) return {};
+  ProcessEnding ending{
+      fmt::format("was ended by {}{}", text_of_signal(*signal), text_of_memory(gone, *signal)), {}};
+  model::for_each_in_time(gone.file, [&](model::EventPlace place, const Record& record) {
+    if (record.thread == 1 && record.stack) ending.event = EventRef{process, place};
+  });
+  return ending;
+}
+
+std::optional<int> find_signal(const Job& job, const Process& gone) {
+  if (gone.ended_status > 128) return gone.ended_status - 128;
+  std::optional<int> signal;
+  for (const Process& process : job.processes) {
+    if (process.header().pid != gone.header().parent_pid || process.host != gone.host) continue;
+    model::for_each(process.file, {Operation::kWaitChild}, [&](model::EventPlace, const Record& record) {
+      auto awaited = trace::payload_of<trace::payload::Process>(record);
+      if (awaited.pid == gone.header().pid && WIFSIGNALED(awaited.status)) signal = WTERMSIG(awaited.status);
+    });
+  }
+  return signal;
+}
+
+std::string text_of_signal(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? fmt::format("signal {} (SIG{})", signal, name) : fmt::format("signal {}", signal);
+}
+
+std::string text_of_memory(const Process& gone, int signal) {
+  if (signal != SIGKILL || gone.memory_kills == 0) return "";
+  return fmt::format(
+      "; the kernel's out-of-memory killer ended {} process{} of its memory cgroup during the run",
+      gone.memory_kills, gone.memory_kills == 1 ? "" : "es");
+}
+
+}  // namespace ddpscope::detectors

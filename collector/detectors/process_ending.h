@@ -1,0 +1,32 @@
+// How a process ended, in words.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "collector/model/job.h"
+
+namespace ddpscope::detectors {
+
+struct ProcessEnding {
+  // "exited with 1 at train.py:88 main (RuntimeError)", "was ended by signal 9 (SIGKILL)"; empty: no end of
+  // its own was recorded, and nobody told of a signal.
+  std::string sentence;
+  // What says so: the traceback that it ended of, its exit, or without one its last call with a stack.
+  std::optional<model::EventRef> event;
+  bool traceback = false;  // it is a traceback
+};
+
+// An exit has its place in the program if Python's or native frames of it were still there (os._exit, abort,
+// exit in C++), or if the main thread printed a traceback and did nothing after it that a job goes on with.
+// sys.exit leaves neither: its exception has unwound the stack by the time the process exits.
+ProcessEnding find_ending(const model::Job& job, std::uint32_t process);
+
+// The signal that ended the process, if `ddpscope run` saw it, or whoever awaited it recorded that.
+std::optional<int> find_signal(const model::Job& job, const model::Process& gone);
+// "signal 9 (SIGKILL)"
+std::string text_of_signal(int signal);
+// What is known of the kernel's out-of-memory killer, behind a semicolon, where SIGKILL ended the process.
+std::string text_of_memory(const model::Process& gone, int signal);
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,86 @@
+"""What Python prints of an exception becomes a record: its frames and its type, and nothing of its message."""
+import subprocess
+import sys
+
+import ddpscope
+import traces
+
+GUEST = """
+import os, sys, threading
+open("made", "w").close()  # a process that only prints leaves no trace
+
+def fail(text):
+    raise KeyError(text)
+
+def inner(depth):
+    inner(depth - 1) if depth else fail("secret")
+
+HOW = sys.argv[1]
+if HOW == "uncaught":
+    inner(40)
+if HOW == "chained":
+    try:
+        fail("secret")
+    except KeyError:
+        raise OSError("also")
+if HOW == "fragments":
+    for letter in 'Traceback (most recent call last):\\n  File "a b.py", line 7, in f\\n    x\\nmy.Error: secret\\n':
+        os.write(2, letter.encode())
+if HOW == "thread":
+    thread = threading.Thread(target=fail, args=("secret",))
+    thread.start()
+    thread.join()
+if HOW == "forked":
+    os.write(2, b'Traceback (most recent call last):\\n  File "a.py", line 7, in f\\n')
+    if os.fork() == 0:
+        open("made by the child", "w").close()
+        os.write(2, b"KeyError: secret\\n")
+        os._exit(1)
+    os.wait()
+if HOW == "looks alike":
+    os.write(2, b'  File "a.py", line 7, in f\\nError\\n' + b"x" * 5000 + b"\\n" + b'Traceback (most recent call last):\\nError: x\\n')
+"""
+
+
+def tracebacks(how, tmp_path):
+    """Lines of the dump that tell of tracebacks; the guest itself is as without the preload."""
+    guest = tmp_path / "guest.py"
+    guest.write_text(GUEST)
+    plain = traces.start([sys.executable, guest, how], tmp_path / "plain")
+    loaded = traces.start([sys.executable, guest, how], tmp_path / "loaded", traces.INJECTOR, tmp_path / "trace")
+    assert plain == loaded
+    dump = subprocess.run([ddpscope.DDPSCOPE, "dump", tmp_path / "trace"], capture_output=True, text=True).stdout
+    assert "secret" not in dump and "made" in dump
+    return [line for line in dump.splitlines() if " python_traceback " in line]
+
+
+def line(text):
+    return next(number for number, row in enumerate(GUEST.splitlines(), 1) if text in row)
+
+
+def test_uncaught(tmp_path):
+    told, = tracebacks("uncaught", tmp_path)
+    assert 'exception="KeyError"' in told
+    assert f"guest.py:{line('raise KeyError')} fail < " in told.split(" @ ")[1]
+
+
+def test_of_chained_exceptions_the_last_one_is_what_ended_it(tmp_path):
+    told = tracebacks("chained", tmp_path)
+    assert ['exception="KeyError"' in told[0], 'exception="OSError"' in told[-1]] == [True, True], told
+
+
+def test_written_letter_by_letter(tmp_path):
+    told, = tracebacks("fragments", tmp_path)
+    assert 'exception="my.Error"' in told and "a b.py:7 f" in told
+
+
+def test_those_of_other_threads_end_no_process(tmp_path):
+    assert tracebacks("thread", tmp_path) == []
+
+
+def test_a_child_does_not_finish_what_its_parent_began(tmp_path):
+    assert tracebacks("forked", tmp_path) == []
+
+
+def test_what_only_looks_like_one(tmp_path):
+    assert tracebacks("looks alike", tmp_path) == []
