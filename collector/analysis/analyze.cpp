@@ -9,6 +9,7 @@
 #include "collector/analysis/coverage.h"
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/detector.h"
+#include "collector/detectors/first_failure.h"
 #include "collector/detectors/sample_groups.h"
 #include "collector/patterns/barriers.h"
 #include "collector/patterns/existence_checks.h"
@@ -105,6 +106,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          uneven_steps};
   run_detectors(facts, only, progress, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
+  analysis.outcome.first_failure = detectors::find_first_failure(job);
   tell_lost(job, analysis.errors);
   add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);
   for (const Error& told : analysis.warnings)

@@ -89,6 +89,8 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
   const model::Job& job = analysis.job;
   say("ddpscope: {}, {} events, {} dropped, {:.1f} s; {}\n", reports::size_text(job), job.calls(), job.lost(),
       static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis));
+  if (const auto& failure = analysis.outcome.first_failure)
+    say("ddpscope: {}\n", reports::first_failure_text(*failure));
   say_what_was_lost(job);
   for (const Error& told : analysis.warnings)
     say("ddpscope: {}: {}\n", escape(told.where), escape(told.what));

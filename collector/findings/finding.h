@@ -2,6 +2,7 @@
 // times are nanoseconds since the job's start.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -84,10 +85,17 @@ struct Coverage {
   bool entirely = false;              // nothing of these was judged; else some of it was
 };
 
+// The rank that failed before any other did: no bug that has a name, but where to look first.
+struct FirstFailure {
+  Evidence evidence;   // detail: how it ended, "exited with 1 at train.py:88 main (RuntimeError)"
+  std::string others;  // how the other ranks ended, "rank 0 exited with 1; ranks 2 and 3 ..."
+};
+
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Coverage> coverage;
   std::vector<std::string> only{};  // slugs that were looked for; empty: all
+  std::optional<FirstFailure> first_failure{};
 };
 
 }  // namespace ddpscope::findings

@@ -92,6 +92,10 @@ ordered_json finding_object(const findings::Finding& finding) {
 std::string json_report(const model::Job& job, const findings::Outcome& outcome, const std::string& version) {
   ordered_json report = {{"schema", 1}, {"ddpscope", {{"version", version}}}, {"job", job_object(job)}};
   if (!outcome.only.empty()) report["only"] = texts(outcome.only);
+  if (outcome.first_failure) {
+    report["first_failure"] = evidence_object(outcome.first_failure->evidence);
+    report["first_failure"]["others"] = valid_utf8(outcome.first_failure->others);
+  }
   report["coverage"] = ordered_json::array();
   for (const findings::Coverage& entry : outcome.coverage)
     report["coverage"].push_back({{"what", valid_utf8(entry.what)},

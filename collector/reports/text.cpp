@@ -156,11 +156,19 @@ std::string size_text(const model::Job& job) {
                      processes == 1 ? "" : "es");
 }
 
+std::string first_failure_text(const findings::FirstFailure& failure) {
+  return fmt::format("first failure: rank {} ({}) {}, at {:.3f} s; the others: {}", failure.evidence.rank,
+                     escape(failure.evidence.process), escape(failure.evidence.detail),
+                     seconds(failure.evidence.t_ns), escape(failure.others));
+}
+
 std::string text_report(const model::Job& job, const findings::Outcome& outcome) {
   std::string text = fmt::format("{}, {:.3f} s, {} events, {} dropped\n\n", size_text(job),
                                  seconds(job.duration_ns), job.calls(), job.lost());
   const std::string only = slug_list(outcome.only);
   if (!only.empty()) text += fmt::format("{}\n\n", wrapped(fmt::format("looked for: {} only", only), 0));
+  if (outcome.first_failure)
+    text += fmt::format("{}\n\n", wrapped(first_failure_text(*outcome.first_failure), 0));
   for (const findings::Finding& finding : outcome.findings) text += finding_text(job, finding);
   if (outcome.findings.empty()) text += "nothing found\n\n";
   text += "what this trace cannot show\n";

@@ -1,0 +1,163 @@
+// Ends of ranks, side by side.
+#include "collector/detectors/first_failure.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "collector/detectors/process_ending.h"
+#include "collector/detectors/story.h"
+#include "collector/model/process_name.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using model::Job;
+using model::Process;
+using trace::Operation;
+using trace::Record;
+
+constexpr std::int64_t kKilledTogether = 1'000'000'000;
+constexpr std::int32_t kEndedBySignal =
+    128;  // a program that a signal ends by its handler says so, as shells do
+
+struct End {
+  std::int32_t rank;
+  std::uint32_t process;
+  ProcessEnding ending;
+  bool failed = false;
+  bool killed = false;
+  bool told = false;          // it was sent a signal to end before
+  bool unknown = false;       // how it ended, or whether
+  std::int64_t began_ns = 0;  // to end; its last record, if it was killed or nothing is known
+  std::int64_t gone_ns = 0;
+};
+
+bool is_for_ending_jobs(int signal) {
+  constexpr int kSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2};
+  return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
+}
+
+bool aborted(const Job& job, const ProcessEnding& ending) {
+  return ending.event && job.record(*ending.event).call == static_cast<std::uint16_t>(trace::Call::abort);
+}
+
+// The first connection that was given up and after which nothing was sent to anybody; the exit without one.
+std::int64_t gives_up_ns(const Job& job, std::uint32_t process) {
+  const std::int64_t exit_ns = job.processes[process].last_ns;
+  std::int64_t closed_ns = exit_ns;
+  model::for_each_in_time(
+      job.processes[process].file, {Operation::kStreamSend, Operation::kStreamClose},
+      [&](model::EventPlace place, const Record& record) {
+        auto io = trace::payload_of<trace::payload::StreamIo>(record);
+        if (trace::operation_of(record.call) == Operation::kStreamClose) {
+          if (io.fd > STDERR_FILENO) closed_ns = std::min(closed_ns, job.begin_ns({process, place}));
+        } else if (io.fd > STDERR_FILENO && io.bytes > 1) {  // a byte wakes a thread of its own
+          closed_ns = exit_ns;
+        }
+      });
+  return closed_ns;
+}
+
+std::int64_t last_record_ns(const Job& job, std::uint32_t process) {
+  std::uint64_t last = 0;
+  model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
+    last = std::max({last, record.begin, record.end});
+  });
+  return last ? job.time_ns(process, last) : 0;
+}
+
+End find_end(const Job& job, std::int32_t rank, std::uint32_t index) {
+  const Process& process = job.processes[index];
+  End end{rank, index, find_ending(job, index)};
+  end.gone_ns = process.last_ns;
+  end.told = job.told_ns(index) <= process.last_ns;
+  if (process.header().ended) {
+    std::int32_t code = process.header().exit_code;
+    end.failed = !end.told && code != 0 && (code <= kEndedBySignal || aborted(job, end.ending));
+    if (end.failed)
+      end.began_ns = end.ending.traceback ? job.begin_ns(*end.ending.event) : gives_up_ns(job, index);
+  } else if (auto signal = find_signal(job, process)) {
+    end.killed = end.failed = !end.told && !is_for_ending_jobs(*signal);
+    if (end.killed) end.began_ns = last_record_ns(job, index);
+  } else if (!end.told) {
+    end.unknown = true;
+    end.began_ns = last_record_ns(job, index);
+  }
+  return end;
+}
+
+// A rank that was killed died between its last record and the moment at which it was seen to be gone.
+bool is_before(const Job& job, const End& first, const End& other) {
+  std::int64_t apart = job.clock_error_between(first.process, other.process);
+  if (first.killed && other.killed && std::abs(first.gone_ns - other.gone_ns) < kKilledTogether) return false;
+  bool began = first.began_ns + apart < other.began_ns;
+  bool outlived = (other.killed || other.unknown) && first.gone_ns + apart + kKilledTogether < other.gone_ns;
+  return outlived || (began && (!first.killed || first.gone_ns + apart < other.gone_ns));
+}
+
+// By agreement: each with the same code, and of no exception.
+bool agreed(const Job& job, const std::vector<End>& ends, const End& first) {
+  if (first.killed || first.ending.traceback) return false;
+  std::int32_t code = job.processes[first.process].header().exit_code;
+  return std::all_of(ends.begin(), ends.end(), [&](const End& end) {
+    const trace::FileHeader& header = job.processes[end.process].header();
+    return header.ended && header.exit_code == code && !end.ending.traceback;
+  });
+}
+
+std::string how(const Job& job, const End& end) {
+  std::string told = end.told ? "was sent a signal to end" : "";
+  if (!end.ending.sentence.empty()) return told + (end.told ? ", and " : "") + end.ending.sentence;
+  if (end.told) return told;
+  return job.processes[end.process].ended_ticks ? "ended without an exit of its own" : "was not seen to end";
+}
+
+// "rank 0 exited with 1; ranks 2 and 3 were sent a signal to end".
+std::string tell_others(const Job& job, const std::vector<End>& ends, const End& first) {
+  constexpr std::size_t kMostTold = 8;
+  std::vector<std::pair<std::string, std::vector<std::int32_t>>> groups;
+  for (const End& end : ends) {
+    if (&end == &first) continue;
+    std::string text = how(job, end);
+    auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == text; });
+    if (known == groups.end()) known = groups.insert(groups.end(), {std::move(text), {}});
+    known->second.push_back(end.rank);
+  }
+  std::string told;
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostTold); ++i)
+    told += fmt::format("{}{} {}", i ? "; " : "", list_ranks(groups[i].second), groups[i].first);
+  return told + (groups.size() > kMostTold ? "; ..." : "");
+}
+
+}  // namespace
+
+std::optional<findings::FirstFailure> find_first_failure(const Job& job) {
+  std::vector<End> ends;
+  for (std::int32_t rank : job.ranks())
+    if (std::int32_t process = job.process_of_rank(rank); process >= 0)
+      ends.push_back(find_end(job, rank, static_cast<std::uint32_t>(process)));
+  if (ends.size() < 2) return std::nullopt;
+  auto first = std::find_if(ends.begin(), ends.end(), [&](const End& end) {
+    return end.failed && std::all_of(ends.begin(), ends.end(), [&](const End& other) {
+             bool competes = &other != &end && (other.failed || other.unknown);
+             return !competes || is_before(job, end, other);
+           });
+  });
+  if (first == ends.end() || agreed(job, ends, *first)) return std::nullopt;
+  findings::FirstFailure failure;
+  const Process& process = job.processes[first->process];
+  if (first->ending.event) failure.evidence = evidence_of(job, *first->ending.event, "");
+  failure.evidence.rank = first->rank;
+  failure.evidence.process = model::process_name(job, process);
+  failure.evidence.t_ns = first->killed ? first->gone_ns : first->began_ns;
+  failure.evidence.detail = first->ending.sentence;
+  failure.others = tell_others(job, ends, *first);
+  return failure;
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,120 @@
+// Which rank failed first, and when nobody is said to have.
+#include "collector/detectors/first_failure.h"
+
+#include <gmock/gmock.h>
+
+#include "collector/alignment/align.h"
+#include "tests/unit/collector/recorded.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Three ranks that meet at 0.1 s; the run above them lasts until 9 s.
+std::string job(const std::string& ends) {
+  std::string text = "process run pid=9 DDPSCOPE_RUN=x\nrun 0.05 +8.95 job_watched pid=9 status=1\n";
+  for (const char* rank : {"0", "1", "2"})
+    text += std::string("process r") + rank + " pid=1" + rank + " rank=" + rank +
+            " world=3 DDPSCOPE_RUN=x\nr" + rank +
+            " 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=" + rank + " size=3\n";
+  return text + ends;
+}
+
+std::optional<findings::FirstFailure> first_failure_of(const std::string& ends) {
+  auto reading = tests::Recorded(job(ends)).read();
+  EXPECT_TRUE(reading.ok()) << reading.error().what;
+  alignment::align(reading->job);
+  return find_first_failure(reading->job);
+}
+
+TEST(FirstFailure, TheTracebackThatCameFirst) {
+  auto failure = first_failure_of(R"(
+r1 2 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
+r0 2.1 +0 python_traceback exception="OSError" stack="train.py:90 main"
+r0 2.2 +0.001 exit status=1
+r1 2.5 +0.001 exit status=1
+r2 3 +0.001 exit status=1
+run 2.9 +0 job_told pid=1 status=15
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 1) << "it takes longer to exit than the one that noticed";
+  EXPECT_EQ(failure->evidence.detail, "exited with 1 at train.py:88 main (RuntimeError)");
+  EXPECT_THAT(failure->others, HasSubstr("rank 0 exited with 1 at train.py:90 main (OSError)"));
+  EXPECT_THAT(failure->others, HasSubstr("rank 2 was sent a signal to end, and exited with 1"));
+}
+
+TEST(FirstFailure, WhoWasKilledWithoutBeingTold) {
+  auto failure = first_failure_of(R"(
+r2 2 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32
+run 2.2 +0 process_ended pid=12 start_time=100000 status=137
+run 2.2 +0 memory_ran_out pid=12 start_time=100000 killed=1
+r0 2.4 +0.001 exit status=1
+r1 2.5 +0.001 exit status=1
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 2);
+  EXPECT_EQ(
+      failure->evidence.detail,
+      "was ended by signal 9 (SIGKILL); the kernel's out-of-memory killer ended 1 process of its memory "
+      "cgroup during the run");
+}
+
+TEST(FirstFailure, ATracebackThatTheRankOutlivedIsNotWhyItEnded) {
+  auto failure = first_failure_of(R"(
+r1 1 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
+r1 2 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32
+r1 2.5 +0.001 exit status=3
+r0 3 +0.001 exit status=0
+r2 3 +0.001 exit status=0
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.detail, "exited with 3");
+}
+
+// Rank 0 may have noticed that rank 2 was gone, of which nobody knows how it ended.
+TEST(FirstFailure, NobodyWhereARankStoppedBeforeForReasonsUnknown) {
+  EXPECT_FALSE(first_failure_of(R"(
+r0 2 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32
+r1 2 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32
+run 2.2 +0 process_ended pid=12 start_time=100000 status=0
+r0 2.4 +0.001 exit status=1
+r1 2.5 +0.001 exit status=0
+)"));
+}
+
+TEST(FirstFailure, TheOneThatTimesOutLongBeforeSomebodyKillsTheOtherOne) {
+  auto failure = first_failure_of(R"(
+r1 2 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
+r1 2.5 +0.001 exit status=1
+r2 2.6 +0.001 exit status=0
+run 5 +0 process_ended pid=10 start_time=100000 status=137
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 1);
+}
+
+TEST(FirstFailure, NobodyWhereAllEndWell) {
+  EXPECT_FALSE(first_failure_of("r0 2 +0.001 exit status=0\nr1 3 +0.001 exit status=0\n"));
+}
+
+TEST(FirstFailure, NobodyWhereAllExitWithTheSameCode) {
+  EXPECT_FALSE(first_failure_of(
+      "r0 2 +0.001 exit status=75\nr1 2.1 +0.001 exit status=75\nr2 2.2 +0.001 exit status=75\n"));
+}
+
+TEST(FirstFailure, NobodyWhereTheJobIsToldToEnd) {
+  EXPECT_FALSE(first_failure_of(
+      "run 1.9 +0 job_told pid=1 status=15\nr0 2 +0.001 exit status=1\nr1 2.1 +0.001 exit status=143\n"));
+}
+
+TEST(FirstFailure, NobodyWhereTheJobIsKilledRankByRank) {
+  EXPECT_FALSE(first_failure_of(R"(
+run 2 +0 process_ended pid=10 start_time=100000 status=137
+run 2.1 +0 process_ended pid=11 start_time=100000 status=137
+run 2.2 +0 process_ended pid=12 start_time=100000 status=137
+)"));
+}
+
+}  // namespace
+}  // namespace ddpscope::detectors
