@@ -14,6 +14,7 @@
 #include "collector/patterns/barriers.h"
 #include "collector/patterns/existence_checks.h"
 #include "collector/patterns/late_files.h"
+#include "collector/patterns/message_saves.h"
 
 namespace ddpscope::analysis {
 namespace {
@@ -32,11 +33,14 @@ void run_detectors(const detectors::Facts& facts, const std::vector<std::string>
 // others write.
 std::vector<ordering::ThreadId> threads_of_files(const model::Job& job, const files::SharedNames& names,
                                                  const std::vector<files::Object>& objects,
-                                                 const std::vector<files::WrittenFile>& written) {
+                                                 const std::vector<files::WrittenFile>& written,
+                                                 const matching::Collectives& collectives) {
   std::vector<ordering::ThreadId> threads = patterns::judged_threads(names, objects);
   std::vector<ordering::ThreadId> looking = patterns::looking_threads(job, names);
   threads.insert(threads.end(), looking.begin(), looking.end());
   looking = patterns::late_looking_threads(job, names);
+  threads.insert(threads.end(), looking.begin(), looking.end());
+  looking = patterns::threads_of_message_saves(job, collectives, written);
   threads.insert(threads.end(), looking.begin(), looking.end());
   std::map<std::string_view, std::set<std::int32_t>> of_place;
   std::map<files::FileId, std::set<std::int32_t>> of_inode;
@@ -88,7 +92,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   files::SharedNames names = files::find_shared_names(job);
   std::vector<files::Object> objects = files::find_objects(job, names);
   ordering::HappensBefore order(job, collectives, device_order, names,
-                                threads_of_files(job, names, objects, written));
+                                threads_of_files(job, names, objects, written, collectives));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
   model::Lazy<detectors::SampleGroups> samples(
       [&] { return detectors::find_sample_groups(job, collectives, data_parallel); });

@@ -116,8 +116,7 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
                             std::vector<Coverage>& coverage) {
   if (job.ranks().size() < 2 || !collectives.communicators.empty()) return;
   std::vector<std::string> slugs = collective_slugs();
-  for (const char* slug :
-       {"redundant-accumulation-sync", "missing-gradient-sync", "rank-divergence", "slow-checkpoint"})
+  for (const char* slug : {"redundant-accumulation-sync", "missing-gradient-sync", "rank-divergence"})
     slugs.emplace_back(slug);
   coverage.push_back(
       {"collectives",

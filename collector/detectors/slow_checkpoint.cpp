@@ -7,6 +7,7 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
+#include "collector/patterns/message_saves.h"
 #include "collector/patterns/slow_saves.h"
 #include "collector/patterns/step_summary.h"
 
@@ -14,6 +15,8 @@ namespace ddpscope::detectors {
 namespace {
 
 using patterns::SlowSave;
+
+constexpr const char* kSlug = "slow-checkpoint";
 
 // One save is none, unless it is this long; several are if they take this part of the time (design, section
 // 2).
@@ -29,30 +32,28 @@ struct Habit {
   std::int64_t lost_ns = 0;
 };
 
-const matching::Member& saver_of(const Facts& facts, const SlowSave& save) {
-  return facts.collectives.communicators[save.communicator].members[save.member];
-}
-
 const files::WrittenFile& largest_of(const Facts& facts, const SlowSave& save) {
   auto smaller = [&](std::uint32_t a, std::uint32_t b) {
     return facts.written[a].bytes < facts.written[b].bytes;
   };
-  return facts.written[*std::max_element(save.files.begin(), save.files.end(), smaller)];
+  const auto& files = save.saving.files;
+  return facts.written[*std::max_element(files.begin(), files.end(), smaller)];
 }
 
 const SlowSave& longest_of(const Habit& habit) {
-  return **std::max_element(habit.saves.begin(), habit.saves.end(),
-                            [](const SlowSave* a, const SlowSave* b) { return a->lost_ns < b->lost_ns; });
+  return **std::max_element(habit.saves.begin(), habit.saves.end(), [](const SlowSave* a, const SlowSave* b) {
+    return a->saving.lost_ns < b->saving.lost_ns;
+  });
 }
 
 std::vector<Habit> find_habits(const Facts& facts, const std::vector<SlowSave>& saves) {
   std::map<std::pair<std::int32_t, std::string>, Habit> habits;
   for (const SlowSave& save : saves) {
     std::string place = facts.places.of(largest_of(facts, save).open);
-    Habit& habit = habits[{saver_of(facts, save).rank, place}];
+    Habit& habit = habits[{save.rank, place}];
     habit.place = place;
     habit.saves.push_back(&save);
-    habit.lost_ns += save.lost_ns;
+    habit.lost_ns += save.saving.lost_ns;
   }
   std::vector<Habit> found;
   for (auto& [key, habit] : habits) found.push_back(std::move(habit));
@@ -61,21 +62,24 @@ std::vector<Habit> find_habits(const Facts& facts, const std::vector<SlowSave>& 
 
 bool counts(const Facts& facts, const Habit& habit) {
   bool several = habit.saves.size() >= kSeveral;
-  return longest_of(habit).lost_ns > kLongSave ||
+  return longest_of(habit).saving.lost_ns > kLongSave ||
          (several && habit.lost_ns * 100 >= facts.job.duration_ns * kLeastPercent);
 }
 
 std::vector<std::int32_t> peers_of(const Facts& facts, const SlowSave& save) {
   std::vector<std::int32_t> ranks;
-  for (const auto& member : facts.collectives.communicators[save.communicator].members)
-    if (member.rank != saver_of(facts, save).rank) ranks.push_back(member.rank);
+  for (const patterns::Waiter& waiter : save.waiters) ranks.push_back(waiter.rank);
+  if (save.communicator != matching::kNone)
+    for (const auto& member : facts.collectives.communicators[save.communicator].members)
+      if (member.rank != save.rank) ranks.push_back(member.rank);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 
 void tell_files(const Facts& facts, const SlowSave& save, findings::Finding& finding) {
-  for (std::size_t i = 0; i < std::min(save.files.size(), kMaxFiles); ++i) {
-    const files::WrittenFile& file = facts.written[save.files[i]];
+  const auto& files = save.saving.files;
+  for (std::size_t i = 0; i < std::min(files.size(), kMaxFiles); ++i) {
+    const files::WrittenFile& file = facts.written[files[i]];
     finding.evidence.push_back(evidence_of(facts.job, file.open,
                                            fmt::format("writes {} bytes from {} to {}", file.bytes,
                                                        seconds(file.begin_ns), seconds(file.end_ns))));
@@ -85,9 +89,10 @@ void tell_files(const Facts& facts, const SlowSave& save, findings::Finding& fin
 
 void tell_collective(const Facts& facts, const SlowSave& save, findings::Finding& finding) {
   const auto& members = facts.collectives.communicators[save.communicator].members;
+  const matching::Member& saver = members[save.member];
   std::size_t told = 0;
   for (const auto& member : members) {
-    if (&member == &saver_of(facts, save) || told++ >= kMaxPeers) continue;
+    if (&member == &saver || told++ >= kMaxPeers) continue;
     auto call = facts.collectives.call_at(member, save.ordinal);
     std::uint32_t wait = facts.device_order.completions[member.calls[save.ordinal]].wait;
     finding.evidence.push_back(
@@ -95,15 +100,27 @@ void tell_collective(const Facts& facts, const SlowSave& save, findings::Finding
                     fmt::format("{}: its host waits for it from {} on", to_text(call.signature),
                                 seconds(facts.device_order.waits[wait].begin_ns))));
   }
-  auto call = facts.collectives.call_at(saver_of(facts, save), save.ordinal);
-  finding.evidence.push_back(
-      evidence_of(facts.job, facts.collectives, call,
-                  fmt::format("comes {} after its files are written", seconds(call.begin_ns - save.end_ns))));
+  auto call = facts.collectives.call_at(saver, save.ordinal);
+  finding.evidence.push_back(evidence_of(
+      facts.job, facts.collectives, call,
+      fmt::format("comes {} after its files are written", seconds(call.begin_ns - save.saving.end_ns))));
+}
+
+// Without NCCL no call of the saver says what the others wait for.
+void tell_waiters(const Facts& facts, const SlowSave& save, findings::Finding& finding) {
+  for (std::size_t i = 0; i < std::min(save.waiters.size(), kMaxPeers); ++i) {
+    const patterns::Waiter& waiter = save.waiters[i];
+    finding.evidence.push_back(evidence_of(
+        facts.job, waiter.event,
+        fmt::format("goes on after that: its main thread has waited since {}, for what rank {} tells "
+                    "only when its files are written",
+                    seconds(waiter.from_ns), save.rank)));
+  }
 }
 
 std::uint64_t bytes_of_files(const Facts& facts, const SlowSave& save) {
   std::uint64_t bytes = 0;
-  for (std::uint32_t file : save.files) bytes += facts.written[file].bytes;
+  for (std::uint32_t file : save.saving.files) bytes += facts.written[file].bytes;
   return bytes;
 }
 
@@ -111,51 +128,63 @@ std::string title_of(const Facts& facts, const Habit& habit) {
   const SlowSave& longest = longest_of(habit);
   std::vector<std::int32_t> peers = peers_of(facts, longest);
   std::string times = habit.saves.size() == 1
-                          ? fmt::format("for {}", seconds(longest.lost_ns))
+                          ? fmt::format("for {}", seconds(longest.saving.lost_ns))
                           : fmt::format("{} times, for {} in all and {} at most,", habit.saves.size(),
-                                        seconds(habit.lost_ns), seconds(longest.lost_ns));
+                                        seconds(habit.lost_ns), seconds(longest.saving.lost_ns));
   return fmt::format("{} {} still {} while rank {} saves{} ({} bytes): {:.1f} % of the time",
-                     list_ranks(peers), verb(peers, "stands", "stand"), times, saver_of(facts, longest).rank,
-                     at(habit.place), bytes_of_files(facts, longest),
+                     list_ranks(peers), verb(peers, "stands", "stand"), times, longest.rank, at(habit.place),
+                     bytes_of_files(facts, longest),
                      100.0 * static_cast<double>(habit.lost_ns) / static_cast<double>(facts.job.duration_ns));
 }
 
 findings::Finding finding_of(const Facts& facts, const Habit& habit) {
   const SlowSave& longest = longest_of(habit);
-  std::uint32_t process = saver_of(facts, longest).process;
   findings::Finding finding;
-  finding.slug = "slow-checkpoint";
+  finding.slug = kSlug;
   finding.severity = findings::Severity::kWarning;
   finding.confidence = findings::Confidence::kCertain;
   finding.title = title_of(facts, habit);
-  finding.ranks = {saver_of(facts, longest).rank};
+  finding.ranks = {longest.rank};
   finding.count = habit.saves.size();
-  finding.first_ns = habit.saves.front()->begin_ns;
-  finding.last_ns = habit.saves.back()->end_ns;
-  std::size_t steps = patterns::summarise_steps(facts.job, facts.collectives, process).steps;
+  finding.first_ns = habit.saves.front()->saving.begin_ns;
+  finding.last_ns = habit.saves.back()->saving.end_ns;
+  std::size_t steps = patterns::summarise_steps(facts.job, facts.collectives, longest.process).steps;
   if (steps) finding.cost.ms_per_step = static_cast<double>(habit.lost_ns) / 1e6 / static_cast<double>(steps);
   finding.advice =
       "Let the others train on while one saves: copy the state to host memory and write it in another "
       "thread or process (torch.distributed.checkpoint.async_save); or let each rank write its part "
       "(sharded state dicts); save less often, or to a local disk first.";
   for (const SlowSave* save : habit.saves)
-    for (std::uint32_t file : save->files) finding.files.insert(facts.written[file].path);
+    for (std::uint32_t file : save->saving.files) finding.files.insert(facts.written[file].path);
   finding.place = {peers_of(facts, longest), finding.first_ns, finding.last_ns};
   finding.place.ranks.push_back(finding.ranks.front());
   std::sort(finding.place.ranks.begin(), finding.place.ranks.end());
   finding.key = facts.places.whole(largest_of(facts, longest).open);
   tell_files(facts, longest, finding);
-  tell_collective(facts, longest, finding);
+  if (longest.communicator != matching::kNone)
+    tell_collective(facts, longest, finding);
+  else
+    tell_waiters(facts, longest, finding);
   return finding;
 }
 
 }  // namespace
 
 void detect_slow_checkpoint(const Facts& facts, findings::Outcome& outcome) {
-  std::vector<SlowSave> saves = patterns::find_slow_saves(facts.job, facts.collectives, facts.device_order,
-                                                          facts.rounds, facts.written);
+  bool named = !facts.collectives.communicators.empty();
+  std::vector<SlowSave> saves =
+      named ? patterns::find_slow_saves(facts.job, facts.collectives, facts.device_order, facts.rounds,
+                                        facts.written)
+            : patterns::find_message_saves(facts.job, facts.collectives, facts.written, facts.data_parallel,
+                                           facts.order);
   for (const Habit& habit : find_habits(facts, saves))
     if (counts(facts, habit)) outcome.findings.push_back(finding_of(facts, habit));
+  if (!named && facts.job.ranks().size() > 1 && !patterns::waits_are_known(facts.job))
+    outcome.coverage.push_back(
+        {"which ranks wait while another one saves",
+         "no collective of NCCL names what they wait for, and of some rank no wait for another "
+         "thread was recorded, or the ring has overwritten it",
+         {kSlug}});
 }
 
 }  // namespace ddpscope::detectors

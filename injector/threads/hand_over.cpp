@@ -5,6 +5,7 @@
 
 #include "injector/core/hook.h"
 #include "injector/core/modules.h"
+#include "trace/hand_overs.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -24,7 +25,7 @@ Place place_of(trace::FileWriter& file, std::uintptr_t site) {
 struct News {
   Lanes lanes = 0;
   bool recorded = false;
-  std::uint64_t since_ticks = 0;  // of a condition: of records made from then on
+  std::uint64_t since_ticks = 0;  // of a condition: its wait began; of records made from then on
   std::uint32_t number = 0;       // of all others: of those with this number
   explicit operator bool() const { return lanes || recorded; }
 };
@@ -33,6 +34,12 @@ struct Moment {
   std::uint64_t ticks;
   std::uint32_t stack;
 };
+
+std::uint32_t waited(std::uint64_t from_ticks, std::uint64_t until_ticks) {
+  if (!from_ticks || until_ticks < from_ticks) return 0;  // nothing was recorded yet when it began
+  std::uint64_t units = (until_ticks - from_ticks) >> trace::kWaitedShift;
+  return units < UINT32_MAX ? static_cast<std::uint32_t>(units) : UINT32_MAX;
+}
 
 void write_hand_over(trace::FileWriter& file, Call call, const trace::payload::HandOver& payload,
                      Moment moment) {
@@ -54,6 +61,7 @@ void write_hand_overs(trace::FileWriter& file, const Taking& taking, const Relea
   payload.site = place.offset;
   payload.kind = static_cast<std::uint8_t>(taking.kind);
   payload.flags = taking.flags;
+  payload.number = waited(news.since_ticks, moment.ticks);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (!(news.lanes & lane_mask(lane))) continue;
     payload.from_ticks = from.positions[lane];
