@@ -75,7 +75,7 @@ void Checkpoints::save(int64_t step, const Learners& learners) {
   look_back(step);
 }
 
-void Checkpoints::write(int64_t step, const Learners& learners) const {
+void Checkpoints::write(int64_t step, const Learners& learners) {
   const int rank = saving_rank();
   if (faults_.on(Twin::kReplicaShards)) {
     const Mesh mesh = place_in_mesh(rank, group_.size());
@@ -99,6 +99,8 @@ void Checkpoints::write(int64_t step, const Learners& learners) const {
   // Made for all ranks, called by one.
   if (faults_.on(Fault::kMismatchedMainOnly)) step = group_.agree(step, 0);
   const std::filesystem::path path = folder_ / file_name(step);
+  if (faults_.on(Twin::kSavedInThread) || faults_.on(Twin::kSavedInProcess))
+    return write_in_background(path, step, learners);
   if (faults_.on(Fault::kDuplicateAll) || faults_.on(Fault::kDuplicateLocalRank) || reads_back()) {
     write_in_place(path, Snapshot(step, learners, {}).parts());
   } else {
@@ -106,6 +108,21 @@ void Checkpoints::write(int64_t step, const Learners& learners) const {
   }
   fmt::print("rank {} saves {}\n", rank, path.filename().native());
   if (rank == 0 || faults_.on(Twin::kOncePerHost)) point_at(path.filename());
+}
+
+// As torch.distributed.checkpoint.async_save: the state is copied, a save waits for the one before.
+void Checkpoints::write_in_background(const std::filesystem::path& path, int64_t step,
+                                      const Learners& learners) {
+  const auto save = [this, path, snapshot = Snapshot(step, learners, {})] {
+    write_atomically(path, snapshot.parts());
+    point_at(path.filename());
+  };
+  if (faults_.on(Twin::kSavedInThread)) {
+    background_.in_thread(save);
+  } else {
+    background_.in_process(save);
+  }
+  fmt::print("rank {} goes on and saves {} meanwhile\n", saving_rank(), path.filename().native());
 }
 
 bool Checkpoints::leads_save() const { return saves(faults_, saving_rank(), group_.local_rank()); }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "background_save.h"
 #include "learner.h"
 
 namespace reference_trainer {
@@ -23,9 +24,12 @@ class Checkpoints {
   // Restores what `latest` points at and returns its step; 0 if nothing has been saved. Throws
   // std::runtime_error if it does not fit the learners.
   int64_t load(Learners& learners) const;
+  // Returns when all that is saved is on the disk.
+  void finish() { background_.wait(); }
 
  private:
-  void write(int64_t step, const Learners& learners) const;
+  void write(int64_t step, const Learners& learners);
+  void write_in_background(const std::filesystem::path& path, int64_t step, const Learners& learners);
   void write_folder(int64_t step, const Learners& learners) const;
   std::string file_name(int64_t step) const;
   void point_at(const std::filesystem::path& name) const;
@@ -53,6 +57,7 @@ class Checkpoints {
   ProcessGroup& group_;
   const Faults& faults_;
   int64_t saves_ = 0;
+  BackgroundSave background_;  // of who leads the save
 };
 
 }  // namespace reference_trainer

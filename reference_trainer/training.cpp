@@ -56,6 +56,7 @@ void Training::run() {
   const int64_t first_epoch = step_ / sampler_.steps_per_epoch() + 1;
   for (int64_t epoch = first_epoch; epoch <= arguments_.epochs && !finished(); ++epoch) run_epoch(epoch);
   compare_parameters();
+  checkpoints_.finish();
   if (subgroup_) subgroup_->close();
   parallel_.close();
 }
