@@ -32,7 +32,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("ranks, launcher", [(2, True), (4, True), (4, "loop")])
+@pytest.mark.parametrize("ranks, launcher", [(2, True), (4, "loop")])
 @pytest.mark.parametrize("how", WAYS)
 def test_the_first_failure_is_named(tmp_path, seed, how, ranks, launcher):
     rank, job = drawn(seed, how, ranks, launcher)
@@ -47,8 +47,7 @@ def test_the_first_failure_is_named(tmp_path, seed, how, ranks, launcher):
         assert str(other) in failure["others"], failure
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("how", ["barrier", "broadcast", "objects"])
+@pytest.mark.parametrize("how, ranks", [("barrier", 4), ("broadcast", 2), ("objects", 2)])
 def test_a_rank_calls_alone(tmp_path, seed, how, ranks):
     """What Gloo does depends on what meets; the place of each rank that raised is told."""
     rank, job = drawn(seed, how, ranks, True)
@@ -56,8 +55,10 @@ def test_a_rank_calls_alone(tmp_path, seed, how, ranks):
     report = ddpscope.report(run_recorded(job, tmp_path, code=1))
     failure = report["first_failure"]
     alone, meets = place(f"# {how} alone", "call_alone"), place("# meets", "main")
-    told = failure["detail"] if failure["rank"] == 0 else failure["others"]
-    assert alone in told or meets in failure["detail"] + failure["others"], failure
+    assert (alone if failure["rank"] == 0 else meets) in failure["detail"], failure
+    for told in failure["others"].split("; "):  # the launcher may have ended them first
+        expected = alone if told.startswith("rank 0 ") else meets
+        assert expected in told or "was sent a signal to end" in told, failure
 
 
 def test_a_rank_sleeps(tmp_path, seed):
