@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,14 @@ std::string how(const Job& job, const End& end) {
   return job.processes[end.process].ended_ticks ? "ended without an exit of its own" : "was not seen to end";
 }
 
+// "was sent a signal to end, and was ended by signal 15", told of several ranks.
+std::string of_several(std::string text) {
+  for (std::string_view verb : {"was ", ", and was "})
+    if (std::size_t found = text.find(verb); found != std::string::npos && (found == 0 || verb[0] == ','))
+      text.replace(found + verb.size() - 4, 3, "were");
+  return text;
+}
+
 // "rank 0 exited with 1; ranks 2 and 3 were sent a signal to end".
 std::string tell_others(const Job& job, const std::vector<End>& ends, const End& first) {
   constexpr std::size_t kMostTold = 8;
@@ -129,8 +138,11 @@ std::string tell_others(const Job& job, const std::vector<End>& ends, const End&
     known->second.push_back(end.rank);
   }
   std::string told;
-  for (std::size_t i = 0; i < std::min(groups.size(), kMostTold); ++i)
-    told += fmt::format("{}{} {}", i ? "; " : "", list_ranks(groups[i].second), groups[i].first);
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostTold); ++i) {
+    const auto& [text, ranks] = groups[i];
+    told +=
+        fmt::format("{}{} {}", i ? "; " : "", list_ranks(ranks), ranks.size() > 1 ? of_several(text) : text);
+  }
   return told + (groups.size() > kMostTold ? "; ..." : "");
 }
 

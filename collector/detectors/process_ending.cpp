@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
 
 #include "collector/detectors/story.h"
 #include "collector/findings/finding.h"
@@ -63,23 +64,54 @@ bool is_fatal(const Job& job, EventRef traceback) {
 
 // libc calls exit() itself when main returns, and an interpreter without debug information has addresses
 // only: neither is a place of the program.
-std::string place_of_exit(const Job& job, EventRef exit) {
-  const trace::TraceFile& file = job.processes[exit.process].file;
-  auto stack = file.stack(job.record(exit).stack);
+std::string own_place(const Job& job, EventRef call) {
+  const trace::TraceFile& file = job.processes[call.process].file;
+  auto stack = file.stack(job.record(call).stack);
   if (stack.empty()) return "";
   std::string_view module = file.string(stack[0].file);
   if (stack[0].kind == trace::FrameKind::kNative && module.find("/libc.so") != std::string_view::npos)
     return "";
-  std::string place = program_place(job, exit);
+  std::string place = program_place(job, call);
   return findings::is_library_frame(place) || place.find("+0x") != std::string::npos ? "" : place;
+}
+
+struct LastCall {
+  std::optional<EventRef> event;
+  std::string place;
+};
+
+// Of the main thread, in a place of the program: its end is later, and may be somewhere else.
+LastCall find_last_call(const Job& job, std::uint32_t process) {
+  constexpr std::uint16_t kMainThread = 1;  // the first that is met
+  constexpr trace::OperationSet kNoCalls{Operation::kExit, Operation::kTraceback};
+  std::map<std::uint32_t, std::string> places;  // by stack
+  LastCall last;
+  model::for_each_in_time(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
+    if (record.thread != kMainThread || !record.stack || kNoCalls.has(trace::operation_of(record.call)))
+      return;
+    EventRef call{process, place};
+    auto [known, is_new] = places.try_emplace(record.stack);
+    if (is_new) known->second = own_place(job, call);
+    if (!known->second.empty()) last = {call, known->second};
+  });
+  return last;
+}
+
+std::string after(const LastCall& last) { return last.event ? ", after " + last.place : ""; }
+
+// A library's own thread may have called it, and the program's frames are in another one.
+ProcessEnding ending_of_abort(const Job& job, EventRef exit) {
+  std::string place = own_place(job, exit);
+  if (!place.empty()) return {fmt::format("aborted (SIGABRT){}", at(place)), exit};
+  return {fmt::format("aborted (SIGABRT){}", after(find_last_call(job, exit.process))), exit};
 }
 
 ProcessEnding ending_of_exit(const Job& job, std::uint32_t process) {
   const trace::FileHeader& header = job.processes[process].header();
   Last last = find_last(job, process);
   if (last.exit && job.record(*last.exit).call == static_cast<std::uint16_t>(trace::Call::abort))
-    return {fmt::format("aborted (SIGABRT){}", at(place_of_exit(job, *last.exit))), last.exit};
-  std::string place = last.exit ? place_of_exit(job, *last.exit) : "";
+    return ending_of_abort(job, *last.exit);
+  std::string place = last.exit ? own_place(job, *last.exit) : "";
   if (header.exit_code == 0 || !place.empty() || !last.traceback || !is_fatal(job, *last.traceback))
     return {fmt::format("exited with {}{}", header.exit_code, at(place)), last.exit};
   auto printed = trace::payload_of<trace::payload::Traceback>(job.record(*last.traceback));
@@ -95,12 +127,10 @@ ProcessEnding find_ending(const Job& job, std::uint32_t process) {
   if (gone.header().ended) return ending_of_exit(job, process);
   auto signal = find_signal(job, gone);
   if (!signal) return {};
-  ProcessEnding ending{
-      fmt::format("was ended by {}{}", text_of_signal(*signal), text_of_memory(gone, *signal)), {}};
-  model::for_each_in_time(gone.file, [&](model::EventPlace place, const Record& record) {
-    if (record.thread == 1 && record.stack) ending.event = EventRef{process, place};
-  });
-  return ending;
+  LastCall last = find_last_call(job, process);
+  return {
+      fmt::format("was ended by {}{}{}", text_of_signal(*signal), after(last), text_of_memory(gone, *signal)),
+      last.event};
 }
 
 std::optional<int> find_signal(const Job& job, const Process& gone) {

@@ -1,5 +1,6 @@
 """PyTorch jobs on Gloo in which one rank ends before the others: the report's head names it, how it ended and where."""
 import pathlib
+import re
 import uuid
 
 import ddpscope
@@ -22,13 +23,22 @@ def place(text, function):
     return f"{SCRIPT.name}:{ddpscope.line_of(SCRIPT, text)} {function}"
 
 
+def told_of_each(failure):
+    """How each rank ended, by rank: "rank 0 exited with 1; ranks 2 and 3 were ...", parts of which may hold semicolons."""
+    told = {failure["rank"]: failure["detail"]}
+    for part in re.split(r"; (?=ranks? \d)", failure["others"]):
+        ranks, text = re.fullmatch(r"ranks? ((?:\d+(?:, | and )?)+) (.*)", part).groups()
+        told.update((int(rank), text) for rank in re.findall(r"\d+", ranks))
+    return told
+
+
 WAYS = {
     "raise": ["exited with 1 at ", lambda: place("# raises", "fail"), " (RuntimeError)"],
     "sys-exit": ["exited with 3"],
     "os-exit": ["exited with 3 at ", lambda: place("# ends at once", "fail")],
     "abort": ["aborted (SIGABRT) at ", lambda: place("# aborts", "fail")],
-    "kill": ["was ended by signal 9 (SIGKILL)"],
-    "segv": ["was ended by signal 11 (SIGSEGV)"],
+    "kill": ["was ended by signal 9 (SIGKILL), after ", lambda: f"{SCRIPT.name}:"],
+    "segv": ["was ended by signal 11 (SIGSEGV), after ", lambda: f"{SCRIPT.name}:"],
 }
 
 
@@ -47,18 +57,19 @@ def test_the_first_failure_is_named(tmp_path, seed, how, ranks, launcher):
         assert str(other) in failure["others"], failure
 
 
-@pytest.mark.parametrize("how, ranks", [("barrier", 4), ("broadcast", 2), ("objects", 2)])
+@pytest.mark.parametrize("how, ranks", [("barrier", 4), ("broadcast", 2), ("reduce", 4), ("objects", 2)])
 def test_a_rank_calls_alone(tmp_path, seed, how, ranks):
-    """What Gloo does depends on what meets; the place of each rank that raised is told."""
+    """What Gloo does depends on what meets; each rank raises, aborts on a thread of Gloo, or is ended: its place is told."""
     rank, job = drawn(seed, how, ranks, True)
     job.arguments[job.arguments.index("--rank") + 1] = 0  # the main process, as people write it
     report = ddpscope.report(run_recorded(job, tmp_path, code=1))
     failure = report["first_failure"]
     alone, meets = place(f"# {how} alone", "call_alone"), place("# meets", "main")
-    assert (alone if failure["rank"] == 0 else meets) in failure["detail"], failure
-    for told in failure["others"].split("; "):  # the launcher may have ended them first
-        expected = alone if told.startswith("rank 0 ") else meets
-        assert expected in told or "was sent a signal to end" in told, failure
+    told = told_of_each(failure)
+    assert set(told) == set(range(ranks)), failure
+    assert alone in told[0], failure
+    for other in range(1, ranks):
+        assert meets in told[other] and alone not in told[other], failure
 
 
 def test_a_rank_sleeps(tmp_path, seed):

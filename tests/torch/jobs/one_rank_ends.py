@@ -46,6 +46,8 @@ def call_alone(how):
         dist.barrier()  # barrier alone
     if how == "broadcast":
         dist.broadcast(torch.zeros(16), 0)  # broadcast alone
+    if how == "reduce":
+        dist.all_reduce(torch.zeros(1))  # reduce alone
     if how == "objects":
         dist.broadcast_object_list([{"step": 3}], 0)  # objects alone
 

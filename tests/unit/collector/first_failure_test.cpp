@@ -60,6 +60,23 @@ r1 2.5 +0.001 exit status=1
       "cgroup during the run");
 }
 
+// A thread of a library calls abort(): where the program was shows in what its main thread called last.
+TEST(FirstFailure, WhoWasEndedFromOutsideHasThePlaceOfItsLastCall) {
+  auto failure = first_failure_of(R"(
+r1 1 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32 stack="train.py:88 main"
+r1/2 1.3 +0.1 ncclCommGetAsyncError communicator=1 status=6 stack="watch.py:7 watch"
+r1/2 1.5 +0 abort status=134
+r0 1.6 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32 stack="train.py:90 main"
+run 2.2 +0 process_ended pid=10 start_time=100000 status=139
+r2 1.6 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32 stack="train.py:90 main"
+run 2.3 +0 process_ended pid=12 start_time=100000 status=139
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.detail, "aborted (SIGABRT), after train.py:88 main");
+  EXPECT_THAT(failure->others,
+              HasSubstr("ranks 0 and 2 were ended by signal 11 (SIGSEGV), after train.py:90 main"));
+}
+
 TEST(FirstFailure, ATracebackThatTheRankOutlivedIsNotWhyItEnded) {
   auto failure = first_failure_of(R"(
 r1 1 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
