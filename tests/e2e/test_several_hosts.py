@@ -3,16 +3,9 @@ import ddpscope
 import hosts
 import pytest
 import trainer
-from several_hosts import assert_trained, fault, sizes, train
+from several_hosts import REMAINS, assert_trained, fault, pair, sizes, train
 
 OPENING = trainer.place("atomic_file.cpp", "O_RDONLY")
-REMAINS = {"unsharded-sampler", "repeated-epoch-order"}  # may be left unjudged: the jobs are short
-
-
-@pytest.fixture
-def pair(tmp_path):
-    with hosts.hosts(2, tmp_path / "hosts", skews=[hosts.Skew(), hosts.Skew(monotonic_s=1000)]) as two:
-        yield two
 
 
 def draw_of(seed, name, ranks_per_host):

@@ -1,0 +1,116 @@
+"""A rank of another host never comes to a collective; and jobs of two hosts that only look like that."""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import time
+
+import ddpscope
+import hosts
+import ports
+import pytest
+import trainer
+from several_hosts import REMAINS, assert_trained, fault, pair, sizes, train
+
+
+def draw_of(seed, name, ranks_per_host):
+    draw = trainer.Draw(seed, name, 2 * ranks_per_host)
+    draw.rank = draw.rng.randrange(ranks_per_host, draw.ranks)
+    draw.at = draw.rng.randrange(2, 2 * draw.steps_per_epoch)
+    return draw
+
+
+def details(finding, ranks):
+    return " ".join(step["detail"] for step in finding["evidence"] if step["rank"] in ranks)
+
+
+@sizes
+@pytest.mark.parametrize("variant, sign", [("exit", "exit code 1"), ("stuck", ""), ("killed", "")])
+def test_a_rank_of_the_second_host_is_absent(tmp_path, pair, variant, sign, ranks_per_host, seed):
+    draw = draw_of(seed, f"hung on two hosts {variant}", ranks_per_host)
+    ended = fault(pair, draw, pair[0].shared / "job", tmp_path / "trace", f"hung-collective/{variant}")
+    assert all(done.code for done in ended), "no rank trains to the end"
+    finding = ddpscope.only_finding(tmp_path / "trace", "hung-collective")
+    assert finding["ranks"] == [draw.rank] and finding["severity"] == "error"
+    assert sign in finding["title"] + details(finding, [draw.rank])
+    processes = {step["rank"]: step["process"].split(":")[0] for step in finding["evidence"]}
+    assert processes[draw.rank] == "host1" and len(processes) > 1, "somebody is shown waiting"
+    assert all(host == f"host{rank * 2 // draw.ranks}" for rank, host in processes.items()), processes
+
+
+@sizes
+def test_a_slow_rank_of_the_second_host(tmp_path, pair, ranks_per_host, seed):
+    draw = draw_of(seed, "slow on two hosts", ranks_per_host)
+    assert_trained(train(pair, draw, pair[0].shared / "job", tmp_path / "trace", "--twin", "slow-rank", "--fault-rank",
+                         draw.rank))
+    trainer.assert_silent(tmp_path / "trace", perhaps=REMAINS)
+
+
+def cut_power(host):
+    """All processes of a host but the one that holds its namespaces end at once; nobody sees it, on this host or others."""
+    # First the cable: who is without power closes no connection.
+    hosts.ip(host.inside, "link", "set", "eth0", "down")
+    namespace = os.readlink(f"/proc/{host.inside}/ns/pid")
+    # The first process of a host's namespace and what it keeps mounted stay: they stand for the machine, not for the job.
+    kept = {host.inside, *children(host.inside)}
+    doomed = [pid for pid in processes_of(namespace) if pid not in kept]
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in doomed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+    return doomed
+
+
+def children(pid):
+    return {int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+
+def processes_of(namespace):
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and os.readlink(entry / "ns/pid") == namespace:
+                yield int(entry.name)
+
+
+def train_until_power_is_cut(pair, draw, trace):
+    """All hosts lose their power while they train. trace: a folder for each host."""
+    draw.epochs = 500
+    started = []
+    for host, variables in hosts.ranks(pair, draw.ranks // 2, ports.free_port()):
+        command = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", trace[host.number], "--", trainer.TRAINER, *draw.arguments(),
+                   "--workdir", host.shared / "job"]
+        started.append(host.start(command, env=variables))
+    try:
+        checkpoints = pair[0].seen_from_outside(pair[0].shared) / "job/checkpoints"
+        deadline = time.monotonic() + 60
+        while not list(checkpoints.glob("step_*")):
+            assert time.monotonic() < deadline, "no checkpoint in 60 s"
+            time.sleep(0.02)
+        time.sleep(draw.rng.uniform(0, 0.5))
+        for host in pair:
+            assert len(cut_power(host)) >= 2 * (draw.ranks // 2), "each rank and its `run`"
+    finally:
+        hosts.kill(started)
+        for process in started:
+            process.communicate()
+
+
+def together(folder, own):
+    """The folders of both hosts, copied into one afterwards."""
+    whole = folder / "copied together"
+    whole.mkdir()
+    for trace in own:
+        for file in trace.iterdir():
+            shutil.copy2(file, whole)
+    return whole
+
+
+@sizes
+def test_all_hosts_lose_power(tmp_path, pair, ranks_per_host, seed):
+    """Every rank's trace stops, and no `run` saw it: nobody had waited for anybody."""
+    draw = draw_of(seed, "no power at all", ranks_per_host)
+    own = [tmp_path / "trace0", tmp_path / "trace1"]
+    train_until_power_is_cut(pair, draw, own)
+    report = ddpscope.report(together(tmp_path, own))
+    assert report["findings"] == [] and report["job"]["ranks"] == draw.ranks
