@@ -26,7 +26,7 @@ def details(finding, ranks):
 
 
 @sizes
-@pytest.mark.parametrize("variant, sign", [("exit", "exit code 1"), ("stuck", ""), ("killed", "")])
+@pytest.mark.parametrize("variant, sign", [("exit", "exited with 1 at main.cpp:"), ("stuck", ""), ("killed", "")])
 def test_a_rank_of_the_second_host_is_absent(tmp_path, pair, variant, sign, ranks_per_host, seed):
     draw = draw_of(seed, f"hung on two hosts {variant}", ranks_per_host)
     ended = fault(pair, draw, pair[0].shared / "job", tmp_path / "trace", f"hung-collective/{variant}")
