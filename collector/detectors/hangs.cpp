@@ -170,10 +170,48 @@ void measure_waits(const CallFacts& facts, Hang& hang) {
 // Who kills a job kills one rank after the other: within this time of the first the last may still notice.
 constexpr std::int64_t kKilledTogether = 1'000'000'000;
 
+std::int64_t lived_longer(const CallFacts& facts, const Member& peer, const Member& gone) {
+  return facts.job.processes[peer.process].last_ns - facts.job.processes[gone.process].last_ns -
+         facts.job.clock_error_between(peer.process, gone.process);
+}
+
 // Noticed that a rank was gone, and then ended by itself or went on: it was not killed with that rank.
-bool outlasted(const CallFacts& facts, const Member& peer, const model::Process& gone) {
-  bool went_on = facts.job.processes[peer.process].last_ns - gone.last_ns >= kKilledTogether;
-  return gave_up(facts, peer) && (failed(facts, peer) || went_on);
+bool outlasted(const CallFacts& facts, const Member& peer, const Member& gone) {
+  return gave_up(facts, peer) && (failed(facts, peer) || lived_longer(facts, peer, gone) >= kKilledTogether);
+}
+
+// Its trace stops: nobody saw an end, and nobody told it to.
+bool stops(const CallFacts& facts, const Member& member) {
+  const model::Process& process = facts.job.processes[member.process];
+  return !process.header().ended && !process.ended_ticks && process.life != model::Life::kRuns &&
+         process.life != model::Life::kStopped && process.last_ns < facts.job.told_ns(member.process);
+}
+
+// All that stop are cut off if all others gave up, long after: who kills a whole job does it faster. They are
+// no longer said to wait.
+void find_cut(const CallFacts& facts, Hang& hang) {
+  if (hang.is_message()) return;
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t m = 0; m < members.size(); ++m) {
+    if (!stops(facts, members[m]))
+      others.push_back(m);
+    else if (hang.ordinal < members[m].calls.size() && !std::count(hang.other.begin(), hang.other.end(), m))
+      hang.cut.push_back(m);
+  }
+  auto all_outlasted = [&](std::uint32_t gone) {
+    return std::all_of(others.begin(), others.end(), [&](std::uint32_t peer) {
+      return gave_up(facts, members[peer]) && lived_longer(facts, members[peer], members[gone]) >= kLongWait;
+    });
+  };
+  if (others.empty() || !std::all_of(hang.cut.begin(), hang.cut.end(), all_outlasted)) hang.cut.clear();
+  std::vector<std::uint32_t> waiting = hang.waiting;
+  std::erase_if(waiting,
+                [&](std::uint32_t m) { return std::count(hang.cut.begin(), hang.cut.end(), m) > 0; });
+  if (waiting.empty())
+    hang.cut.clear();
+  else
+    hang.waiting = std::move(waiting);
 }
 
 // A time limit of its own ends each rank with the code that is meant for that (1 is what failures end with),
@@ -196,7 +234,7 @@ bool ended_before(const CallFacts& facts, const Communicator& communicator, std:
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     if (m == absent) continue;
     const Member& peer = communicator.members[m];
-    all_noticed = all_noticed && outlasted(facts, peer, process);
+    all_noticed = all_noticed && outlasted(facts, peer, gone);
     all_alike = all_alike && ended_alike(facts, peer, process);
     outlived = outlived || facts.job.processes[peer.process].last_ns > process.last_ns;
   }
@@ -238,6 +276,7 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
 
 void judge(const CallFacts& facts, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  find_cut(facts, hang);
   measure_waits(facts, hang);
   hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
                           [&](std::uint32_t m) { return ended_before(facts, communicator, m); });

@@ -16,6 +16,7 @@ struct Hang {
   std::vector<std::uint32_t> other{};   // issued another call in its place
   std::vector<std::uint32_t> absent{};  // issued no more calls
   std::vector<std::uint32_t> behind{};  // issued it where it has to wait for another hang's call
+  std::vector<std::uint32_t> cut{};     // issued it, and then their traces stop: no end was seen
   bool unknown = false;                 // a member's recording lost calls: it may be the missing one
   bool given_up = true;                 // by all that wait: the job itself took it for a hang
   bool gone = false;                    // an absent member had ended before its peers
@@ -42,7 +43,8 @@ constexpr std::int64_t kPatience = 10;
 // its time limit stood in some collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of
 // that operation), or if the missing rank had ended before (design, section 2); and if the job was ended from
 // outside, not while all that are missing were at work: they began or ended a call less than 2 s before, or
-// are saving. What was sent a signal to end has neither waited nor ended by itself from then on.
+// are saving. What was sent a signal to end has neither waited nor ended by itself from then on. Who issued
+// the call and was gone long before all others gave up (its host lost its power) does not count as waiting.
 std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck);
 
 }  // namespace ddpscope::detectors

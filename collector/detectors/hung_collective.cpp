@@ -4,8 +4,10 @@
 #include "collector/detectors/hung_collective.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/hang_circle.h"
@@ -80,7 +82,33 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
     finding.evidence.push_back(evidence_of(facts.job, facts.collectives, call,
                                            matching::to_text(call.signature) + ", issued in its place"));
   }
+  for (std::uint32_t m : hang.cut) {
+    CollectiveCall call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
+    const model::Process& process = facts.job.processes[communicator.members[m].process];
+    finding.evidence.push_back(
+        evidence_of(facts.job, facts.collectives, call,
+                    fmt::format("issued; the trace of this rank stops at {}, how it ended is not known",
+                                seconds(process.last_ns))));
+  }
   for (std::uint32_t m : hang.absent) add_whereabouts(facts, hang, m, finding);
+}
+
+// "; ranks 2 and 3 (host1) issued it, and then their traces stop, at 3.210 s: ..."
+std::string tell_cut(const CallFacts& facts, const Hang& hang) {
+  if (hang.cut.empty()) return "";
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  std::set<std::string> hosts;
+  std::int64_t last_ns = 0;
+  for (std::uint32_t m : hang.cut) {
+    const model::Process& process = facts.job.processes[communicator.members[m].process];
+    hosts.insert(facts.job.hosts[process.host].name);
+    last_ns = std::max(last_ns, process.last_ns);
+  }
+  std::vector<std::int32_t> ranks = ranks_of(communicator, hang.cut);
+  return fmt::format("; {}{} issued it, and then {}, at {}: how {} ended is not known", list_ranks(ranks),
+                     facts.job.hosts.size() > 1 ? fmt::format(" ({})", fmt::join(hosts, ", ")) : "",
+                     verb(ranks, "its trace stops", "their traces stop"), seconds(last_ns),
+                     verb(ranks, "it", "they"));
 }
 
 // A call left out or made once more before: all that follow are paired with a neighbour.
@@ -123,11 +151,12 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
     title += fmt::format(
         "; {} never came{}", list_ranks(absent),
         absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "");
+  title += tell_cut(facts, hang);
   auto unseen = static_cast<std::size_t>(communicator.size) - communicator.members.size();
   if (!victims.empty()) {
     std::vector<std::int32_t> held = ranks_of(communicator, victims);
     title += fmt::format("; {} {} elsewhere", list_ranks(held), verb(held, "waits", "wait"));
-  } else if (other.empty() && absent.empty()) {
+  } else if (other.empty() && absent.empty() && hang.cut.empty()) {
     title += unseen         ? fmt::format("; {} of its ranks left no trace", unseen)
              : hang.unknown ? "; some rank's recording lost calls: whether it made this one is not known"
                             : ": every rank issued it, but it never completes";
@@ -148,26 +177,30 @@ void add_others(const CallFacts& facts, const std::vector<Hang>& hangs, const Ha
 
 std::vector<std::int32_t> ranks_at_fault(const Communicator& communicator, const Hang& hang) {
   Members missing = hang.missing();
+  missing.insert(missing.end(), hang.cut.begin(), hang.cut.end());
   return ranks_of(communicator, missing.empty() ? hang.waiting : missing);
 }
 
 // Certain: the job itself gave up, or the missing rank had ended or is inside a call. A rank of a job that is
-// ended from outside may just have been slow.
+// ended from outside may just have been slow; and of ranks that left no trace nobody knows what they did.
 findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCause& cause,
                        const Members& victims) {
   Hang hang = blame(hangs[cause.chain.front()], victims);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   CollectiveCall call = hang.call(facts);
-  bool certain = hang.gone || hang.given_up || stuck(facts, hang);
+  bool only_unseen = ranks_at_fault(communicator, hang) == ranks_of(communicator, hang.waiting) &&
+                     static_cast<std::size_t>(communicator.size) > communicator.members.size();
+  bool certain = hang.gone || (hang.given_up && !only_unseen) || stuck(facts, hang);
   findings::Finding finding;
   finding.slug = "hung-collective";
   finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = ranks_at_fault(communicator, hang);
   finding.title = title_of(facts, hang, victims);
   finding.advice =
-      "Look at what the missing ranks do instead: an exception, an exit or a wait of their own. Let a "
-      "failure on one rank end "
-      "all, and check that every rank reaches this call equally often.";
+      hang.cut.empty() || !hang.missing().empty()
+          ? "Look at what the missing ranks do instead: an exception, an exit or a wait of their own. Let a "
+            "failure on one rank end all, and check that every rank reaches this call equally often."
+          : "Look at the machine of the ranks whose traces stop: its power, its memory, the kernel's log.";
   add_evidence(facts, hang, finding);
   add_others(facts, hangs, cause, finding);
   std::vector<std::int32_t> all;

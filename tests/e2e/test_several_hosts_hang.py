@@ -73,14 +73,14 @@ def processes_of(namespace):
                 yield int(entry.name)
 
 
-def train_until_power_is_cut(pair, draw, trace):
-    """All hosts lose their power while they train. trace: a folder for each host."""
+def train_until_power_is_cut(pair, draw, trace, doomed):
+    """Hosts in `doomed` lose their power while all train; returns how the ranks of the others ended. trace: a folder a host."""
     draw.epochs = 500
     started = []
     for host, variables in hosts.ranks(pair, draw.ranks // 2, ports.free_port()):
         command = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", trace[host.number], "--", trainer.TRAINER, *draw.arguments(),
                    "--workdir", host.shared / "job"]
-        started.append(host.start(command, env=variables))
+        started.append((host, host.start(command, env=variables)))
     try:
         checkpoints = pair[0].seen_from_outside(pair[0].shared) / "job/checkpoints"
         deadline = time.monotonic() + 60
@@ -88,11 +88,12 @@ def train_until_power_is_cut(pair, draw, trace):
             assert time.monotonic() < deadline, "no checkpoint in 60 s"
             time.sleep(0.02)
         time.sleep(draw.rng.uniform(0, 0.5))
-        for host in pair:
+        for host in doomed:
             assert len(cut_power(host)) >= 2 * (draw.ranks // 2), "each rank and its `run`"
+        return hosts.finish([process for host, process in started if host not in doomed])
     finally:
-        hosts.kill(started)
-        for process in started:
+        hosts.kill([process for _, process in started])
+        for _, process in started:
             process.communicate()
 
 
@@ -111,6 +112,24 @@ def test_all_hosts_lose_power(tmp_path, pair, ranks_per_host, seed):
     """Every rank's trace stops, and no `run` saw it: nobody had waited for anybody."""
     draw = draw_of(seed, "no power at all", ranks_per_host)
     own = [tmp_path / "trace0", tmp_path / "trace1"]
-    train_until_power_is_cut(pair, draw, own)
+    assert train_until_power_is_cut(pair, draw, own, pair) == []
     report = ddpscope.report(together(tmp_path, own))
     assert report["findings"] == [] and report["job"]["ranks"] == draw.ranks
+
+
+@sizes
+def test_the_second_host_loses_power(tmp_path, pair, ranks_per_host, seed):
+    """The first one's ranks wait until they give up. A rank of the second may have issued the call before, or not."""
+    draw = draw_of(seed, "no power", ranks_per_host)
+    lost = set(range(ranks_per_host, draw.ranks))
+    own = [tmp_path / "trace0", tmp_path / "trace1"]
+    ended = train_until_power_is_cut(pair, draw, own, [pair[1]])
+    assert all(done.code for done in ended), "who is left gives up"
+    finding = ddpscope.only_finding(together(tmp_path, own), "hung-collective")
+    assert finding["ranks"] and set(finding["ranks"]) <= lost, finding
+    told = finding["title"] + details(finding, lost)
+    assert not any(word in told for word in ["exit code", "exited", "SIGKILL", "signal"]), "how it ended was not seen"
+    assert any(step["process"].startswith("host1:") for step in finding["evidence"])
+    # Without that host's files nobody knows who is to blame.
+    alone = ddpscope.only_finding(own[0], "hung-collective")
+    assert alone["confidence"] == "likely" and "left no trace" in alone["title"]
