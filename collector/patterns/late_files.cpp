@@ -212,7 +212,7 @@ class LateFiles {
   void note_end(std::uint32_t index) {
     const FileEvent& at = event(index);
     auto opening = reading_.find({at.event.process, at.opening});
-    if (at.bytes || !at.part || opening == reading_.end()) return;
+    if (at.bytes || at.error || !at.part || opening == reading_.end()) return;
     opened_[index] = opening->second;
     histories_[at.name].ends.emplace_back(index, views_.of(event(opening->second)));
   }
@@ -281,9 +281,11 @@ class LateFiles {
     return std::nullopt;
   }
 
-  // The bytes that a look says there are; nothing of another file, or a link's own.
+  // The bytes that a look says there are; nothing of another file, or a link's own, or by a call that has not
+  // returned.
   std::optional<std::uint64_t> seen_by(std::uint32_t look, std::uint64_t inode) const {
     const FileEvent& at = event(look);
+    if (!job_.record(at.event).end) return std::nullopt;
     if (at.operation == Operation::kRead)
       return event(opened_.at(look)).inode == inode ? std::optional(at.from) : std::nullopt;
     if (at.operation != Operation::kStat || at.inode != inode) return std::nullopt;

@@ -1,9 +1,12 @@
-"""Traces of several hosts that are not as they should be: one is missing, two have one name."""
+"""Traces of several hosts that are not as they should be: one is missing, two have one name, a clock is set, all run still."""
+import json
+
 import ddpscope
 import hosts
+import ports
 import pytest
 import trainer
-from several_hosts import assert_trained, fault, train
+from several_hosts import assert_trained, fault, sizes, train
 
 REMAINS = {"unsharded-sampler", "repeated-epoch-order"}
 
@@ -55,3 +58,43 @@ def test_two_hosts_with_one_name(tmp_path, shared):
     assert finding["ranks"] == [0, 2]
     names = {step["process"].split(":")[0] for step in evidence(report)}
     assert names == {"node", "node#2"}, "who is who can be told"
+
+
+@pytest.mark.parametrize("step_s", [0.7, -0.7])
+def test_a_clock_is_set_during_the_run(tmp_path, step_s):
+    trace = tmp_path / "trace"
+    skews = [hosts.Skew(), hosts.Skew(monotonic_s=100, step_s=step_s, step_after_s=3)]
+    draw = trainer.Draw(1, "clock is set", 4)
+    draw.epochs = 80
+    with hosts.hosts(2, tmp_path / "hosts", skews=skews) as pair:
+        assert_trained(train(pair, draw, pair[0].shared / "job", trace))
+    report = ddpscope.report(trace)
+    assert report["findings"] == [] and report["job"]["ranks"] == 4
+    told = [row["why"] for row in report["coverage"] if row["what"] == "the clocks of hosts: host0, host1"]
+    assert len(told) == 1 and "it was set, or stood still" in told[0], report["coverage"]
+    assert report["job"]["clock_error_us"] is None, "nothing bounds the error"
+
+
+@sizes
+def test_a_trace_that_is_still_written(tmp_path, ranks_per_host, seed):
+    """Each look finds the ranks at other places, and accuses none of not being where another one is."""
+    trace, looks = tmp_path / "trace", 0
+    draw = trainer.Draw(seed, "still written", 2 * ranks_per_host)
+    draw.epochs = 60
+    with hosts.hosts(2, tmp_path / "hosts") as pair:
+        job = [host.start([ddpscope.DDPSCOPE, "run", "--cpu", "-o", trace, "--", trainer.TRAINER, *draw.arguments(),
+                           "--workdir", host.shared / "job", "--twin", "slow-rank", "--fault-rank", draw.ranks - 1,
+                           "--fault-delay", 0.7],
+                          env=variables)
+               for host, variables in hosts.ranks(pair, ranks_per_host, ports.free_port())]
+        try:
+            while any(process.poll() is None for process in job):
+                done = ddpscope.start([ddpscope.DDPSCOPE, "report", trace, "--format", "json"], tmp_path)
+                if done.code != 2:  # as long as there is none, or the ranks have not found each other yet
+                    assert json.loads(done.stdout)["findings"] == [], done.stdout
+                    looks += 1
+            assert_trained(hosts.finish(job))
+        finally:
+            hosts.kill(job)
+    assert looks >= 3, "the job was over too soon to be looked at"
+    trainer.assert_silent(trace, perhaps=REMAINS)

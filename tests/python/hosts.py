@@ -17,7 +17,7 @@ import uuid
 import ddpscope
 import pytest
 
-# With drift or wall_s a program's clocks are read through this library, preloaded: a mock of a host's clocks.
+# With drift, a step or wall_s a program's clocks are read through this library, preloaded: a mock of a host's clocks.
 SKEWED_CLOCK = ddpscope.BUILD / "lib" / "tests" / "libskewed_clock.so"
 PROGRAMS = ["unshare", "nsenter", "ip", "hostname", "mount", "bindfs"]
 SOURCE = "nas:/export"  # of the network file system, as in /proc/self/mountinfo
@@ -29,6 +29,8 @@ class Skew:
     monotonic_s: int = 0  # whole seconds; the sum with this machine's clock must not be negative
     drift_ppm: float = 0.0  # of all clocks, from the making of the host on
     wall_s: float = 0.0
+    step_s: float = 0.0  # by which all clocks are set forward, or back, `step_after_s` after that
+    step_after_s: float = 0.0
 
 
 @dataclasses.dataclass
@@ -144,11 +146,12 @@ def plug(switch, host):
 
 def clocks(skew):
     """The environment in which programs see these clocks."""
-    if not skew.drift_ppm and not skew.wall_s:
+    if not skew.drift_ppm and not skew.wall_s and not skew.step_s:
         return {}
     monotonic = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + skew.monotonic_s * 10**9
     return {"LD_PRELOAD": str(SKEWED_CLOCK), "SKEWED_CLOCK_PPM": repr(skew.drift_ppm),
             "SKEWED_CLOCK_WALL_NS": str(round(skew.wall_s * 1e9)),
+            "SKEWED_CLOCK_STEP": f"{round(skew.step_after_s * 1e9)} {round(skew.step_s * 1e9)}",
             "SKEWED_CLOCK_FROM": f"{monotonic} {time.clock_gettime_ns(time.CLOCK_REALTIME)}"}
 
 
