@@ -22,10 +22,6 @@ using model::Process;
 using trace::Operation;
 using trace::Record;
 
-constexpr std::int64_t kKilledTogether = 1'000'000'000;
-constexpr std::int32_t kEndedBySignal =
-    128;  // a program that a signal ends by its handler says so, as shells do
-
 struct End {
   std::int32_t rank;
   std::uint32_t process;

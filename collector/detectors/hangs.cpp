@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "collector/detectors/process_ending.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/model/order_statistics.h"
 
@@ -23,9 +24,7 @@ bool complete(const CallFacts& facts, std::uint32_t call) {
   return facts.device_order.completions[call].wait != kNone;
 }
 
-// By themselves: a program that is told to end by a signal ends with 128 and the signal's number as a rule.
-constexpr std::int32_t kEndedBySignal = 128;
-
+// By itself.
 bool failed(const CallFacts& facts, const Member& member) {
   const model::Process& process = facts.job.processes[member.process];
   const trace::FileHeader& header = process.header();
@@ -61,7 +60,7 @@ std::int64_t needed_wait(const CallFacts& facts, const Communicator& communicato
     }
   if (waits.empty()) return kLongWait;
   std::int64_t p99 = model::value_at(waits, (waits.size() - 1) * 99 / 100);
-  return std::max({kLongWait, 10 * p99, hang.given_up ? 0 : longest});
+  return least_hang(p99, hang.given_up ? 0 : longest);
 }
 
 // Members that issued the same call at one ordinal.
@@ -167,9 +166,6 @@ void measure_waits(const CallFacts& facts, Hang& hang) {
   }
 }
 
-// Who kills a job kills one rank after the other: within this time of the first the last may still notice.
-constexpr std::int64_t kKilledTogether = 1'000'000'000;
-
 std::int64_t lived_longer(const CallFacts& facts, const Member& peer, const Member& gone) {
   return facts.job.processes[peer.process].last_ns - facts.job.processes[gone.process].last_ns -
          facts.job.clock_error_between(peer.process, gone.process);
@@ -204,14 +200,11 @@ void find_cut(const CallFacts& facts, Hang& hang) {
       return gave_up(facts, members[peer]) && lived_longer(facts, members[peer], members[gone]) >= kLongWait;
     });
   };
-  if (others.empty() || !std::all_of(hang.cut.begin(), hang.cut.end(), all_outlasted)) hang.cut.clear();
-  std::vector<std::uint32_t> waiting = hang.waiting;
-  std::erase_if(waiting,
-                [&](std::uint32_t m) { return std::count(hang.cut.begin(), hang.cut.end(), m) > 0; });
-  if (waiting.empty())
+  auto is_cut = [&](std::uint32_t m) { return std::count(hang.cut.begin(), hang.cut.end(), m) > 0; };
+  if (others.empty() || !std::all_of(hang.cut.begin(), hang.cut.end(), all_outlasted) ||
+      std::all_of(hang.waiting.begin(), hang.waiting.end(), is_cut))
     hang.cut.clear();
-  else
-    hang.waiting = std::move(waiting);
+  std::erase_if(hang.waiting, is_cut);
 }
 
 // A time limit of its own ends each rank with the code that is meant for that (1 is what failures end with),
@@ -308,6 +301,11 @@ std::vector<std::uint32_t> Hang::missing() const {
   members.insert(members.end(), absent.begin(), absent.end());
   members.insert(members.end(), behind.begin(), behind.end());
   return members;
+}
+
+std::int64_t least_hang(std::int64_t p99, std::int64_t longest) {
+  constexpr std::int64_t kTimes = 10;
+  return std::max({kLongWait, kTimes * p99, longest});
 }
 
 std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck) {

@@ -38,6 +38,9 @@ constexpr std::int64_t kLongWait = 2'000'000'000;
 // Who computes, or is inside a call that writes to a file, gets this many times as long as other ranks.
 constexpr std::int64_t kPatience = 10;
 
+// How long a wait must last to count, by what such waits took before (design, section 2).
+std::int64_t least_hang(std::int64_t p99, std::int64_t longest);
+
 // One for each communicator in which some host waits for a collective, and one for each send and receive that
 // stands in the way of a host (`stuck`: of the device work that is not complete). A job that was killed at
 // its time limit stood in some collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of

@@ -49,19 +49,6 @@ bool stuck(const CallFacts& facts, const Hang& hang) {
                      [&](std::uint32_t m) { return whereabouts_of(facts, hang, m).inside; });
 }
 
-void add_whereabouts(const CallFacts& facts, const Hang& hang, std::uint32_t absent,
-                     findings::Finding& finding) {
-  Whereabouts found = whereabouts_of(facts, hang, absent);
-  auto add = [&](model::EventRef event, std::string detail) {
-    finding.evidence.push_back(evidence_of(facts.job, event, std::move(detail)));
-    finding.evidence.back().rank = facts.collectives.communicators[hang.communicator].members[absent].rank;
-  };
-  if (!found.event) return;
-  if (facts.job.record(*found.event).stack == 0 && found.traced)
-    add(*found.traced, "the last call of the missing rank whose place in the program is known");
-  add(*found.event, "never came: " + found.sentence);
-}
-
 void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& finding) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   constexpr std::size_t kFew = 6;
@@ -90,7 +77,8 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
                     fmt::format("issued; the trace of this rank stops at {}, how it ended is not known",
                                 seconds(process.last_ns))));
   }
-  for (std::uint32_t m : hang.absent) add_whereabouts(facts, hang, m, finding);
+  for (std::uint32_t m : hang.absent)
+    add_evidence_of(facts.job, whereabouts_of(facts, hang, m), communicator.members[m].rank, finding);
 }
 
 // "; ranks 2 and 3 (host1) issued it, and then their traces stop, at 3.210 s: ..."
@@ -132,6 +120,10 @@ std::string tell_shift(const CallFacts& facts, const Hang& hang) {
   return "";
 }
 
+std::size_t without_trace(const Communicator& communicator) {
+  return static_cast<std::size_t>(communicator.size) - communicator.members.size();
+}
+
 std::string title_of(const CallFacts& facts, const Hang& hang, const Members& victims) {
   CollectiveCall call = hang.call(facts);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
@@ -152,7 +144,7 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
         "; {} never came{}", list_ranks(absent),
         absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "");
   title += tell_cut(facts, hang);
-  auto unseen = static_cast<std::size_t>(communicator.size) - communicator.members.size();
+  std::size_t unseen = without_trace(communicator);
   if (!victims.empty()) {
     std::vector<std::int32_t> held = ranks_of(communicator, victims);
     title += fmt::format("; {} {} elsewhere", list_ranks(held), verb(held, "waits", "wait"));
@@ -188,8 +180,7 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   Hang hang = blame(hangs[cause.chain.front()], victims);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   CollectiveCall call = hang.call(facts);
-  bool only_unseen = ranks_at_fault(communicator, hang) == ranks_of(communicator, hang.waiting) &&
-                     static_cast<std::size_t>(communicator.size) > communicator.members.size();
+  bool only_unseen = hang.missing().empty() && hang.cut.empty() && without_trace(communicator) > 0;
   bool certain = hang.gone || (hang.given_up && !only_unseen) || stuck(facts, hang);
   findings::Finding finding;
   finding.slug = "hung-collective";
@@ -198,8 +189,7 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   finding.title = title_of(facts, hang, victims);
   finding.advice =
       hang.cut.empty() || !hang.missing().empty()
-          ? "Look at what the missing ranks do instead: an exception, an exit or a wait of their own. Let a "
-            "failure on one rank end all, and check that every rank reaches this call equally often."
+          ? kAdviceOnMissingRanks
           : "Look at the machine of the ranks whose traces stop: its power, its memory, the kernel's log.";
   add_evidence(facts, hang, finding);
   add_others(facts, hangs, cause, finding);

@@ -82,12 +82,12 @@ struct LastCall {
 
 // Of the main thread, in a place of the program: its end is later, and may be somewhere else.
 LastCall find_last_call(const Job& job, std::uint32_t process) {
-  constexpr std::uint16_t kMainThread = 1;  // the first that is met
   constexpr trace::OperationSet kNoCalls{Operation::kExit, Operation::kTraceback};
   std::map<std::uint32_t, std::string> places;  // by stack
   LastCall last;
   model::for_each_in_time(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
-    if (record.thread != kMainThread || !record.stack || kNoCalls.has(trace::operation_of(record.call)))
+    if (record.thread != model::kMainThread || !record.stack ||
+        kNoCalls.has(trace::operation_of(record.call)))
       return;
     EventRef call{process, place};
     auto [known, is_new] = places.try_emplace(record.stack);

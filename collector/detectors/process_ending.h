@@ -8,6 +8,11 @@
 
 namespace ddpscope::detectors {
 
+// A program that a signal ends by its handler says so by this and the signal's number, as shells do.
+constexpr std::int32_t kEndedBySignal = 128;
+// Who kills a job kills one rank after the other: within this time of the first the last may still notice.
+constexpr std::int64_t kKilledTogether = 1'000'000'000;
+
 struct ProcessEnding {
   // "exited with 1 at train.py:88 main (RuntimeError)", "was ended by signal 9 (SIGKILL), after
   // train.py:80 step"; empty: no end of its own was recorded, and nobody told of a signal.

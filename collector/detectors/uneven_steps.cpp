@@ -51,8 +51,6 @@ findings::Finding tell(const Facts& facts, const UnevenSteps& uneven) {
   return finding;
 }
 
-constexpr std::uint16_t kMainThread = 1;  // the first that is met
-
 // Where a rank stood longest since then, until it was told something; else how it ended.
 std::optional<model::EventRef> last_stand(const model::Job& job, const patterns::LastStretch& own) {
   std::int32_t number = job.process_of_rank(own.rank);
@@ -63,7 +61,7 @@ std::optional<model::EventRef> last_stand(const model::Job& job, const patterns:
   model::for_each_in_time(job.processes[process].file, {trace::Operation::kHandOver, trace::Operation::kExit},
                           [&](model::EventPlace place, const trace::Record& record) {
                             std::int64_t at = job.begin_ns(process, record);
-                            if (at <= own.from_ns || record.thread != kMainThread) return;
+                            if (at <= own.from_ns || record.thread != model::kMainThread) return;
                             std::int64_t stood = at - std::exchange(before_ns, at);
                             bool ends = trace::operation_of(record.call) == trace::Operation::kExit;
                             if (ends ? found.has_value() : !record.stack || stood <= longest) return;

@@ -62,11 +62,23 @@ bool brings_on(const Record& record) {
 
 }  // namespace
 
+void add_evidence_of(const Job& job, const Whereabouts& found, std::int32_t rank,
+                     findings::Finding& finding) {
+  auto add = [&](EventRef event, std::string detail) {
+    finding.evidence.push_back(evidence_of(job, event, std::move(detail)));
+    finding.evidence.back().rank = rank;
+  };
+  if (!found.event) return;
+  if (job.record(*found.event).stack == 0 && found.traced)
+    add(*found.traced, "the last call of the missing rank whose place in the program is known");
+  add(*found.event, "never came: " + found.sentence);
+}
+
 std::uint16_t issuing_thread(const matching::Collectives& collectives, const Member& member) {
   std::optional<std::uint32_t> last;
   for (const matching::Numbers* calls : {&member.calls, &member.point_to_point})
     if (!calls->empty()) last = std::max(last.value_or(0), calls->back());
-  return last ? collectives.calls.form(*last).thread : std::uint16_t{1};
+  return last ? collectives.calls.form(*last).thread : model::kMainThread;
 }
 
 std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives, const Member& member) {
@@ -83,7 +95,7 @@ std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<s
   std::int64_t last_ns = 0;
   model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
     Operation operation = trace::operation_of(record.call);
-    bool own = record.thread == 1 || threads.count(record.thread);
+    bool own = record.thread == model::kMainThread || threads.count(record.thread);
     if (own ? !brings_on(record) : !kDeviceWork.has(operation)) return;
     // Writes one after the other are one record.
     bool writes =

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "collector/findings/finding.h"
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 
@@ -16,6 +17,15 @@ struct Whereabouts {
   std::optional<model::EventRef> traced;  // of the main thread: the last call with a stack
   bool inside = false;                    // it has not come back from the call
 };
+
+// What to do about ranks that are missing.
+constexpr const char* kAdviceOnMissingRanks =
+    "Look at what the missing ranks do instead: an exception, an exit or a wait of their own. Let a failure "
+    "on one rank end all, and check that every rank reaches this call equally often.";
+
+// Shows where that rank is: the call, and before it, if that has no stack, the last one that has.
+void add_evidence_of(const model::Job& job, const Whereabouts& found, std::int32_t rank,
+                     findings::Finding& finding);
 
 // The thread that issued the member's latest call on the communicator; the process's first if it issued none.
 std::uint16_t issuing_thread(const matching::Collectives& collectives, const matching::Member& member);

@@ -30,8 +30,9 @@ std::optional<std::uint32_t> rank_process(const Job& job, const StreamEnd& end) 
 }
 
 bool main_thread_receives(const StreamEnd& end) {
-  return std::any_of(end.received.begin(), end.received.end(),
-                     [](const Transfer& received) { return received.call.thread.thread == 1; });
+  return std::any_of(end.received.begin(), end.received.end(), [](const Transfer& received) {
+    return received.call.thread.thread == model::kMainThread;
+  });
 }
 
 std::vector<Message> find_messages(const Job& job) {
@@ -87,10 +88,9 @@ void judge_pauses(std::vector<std::int64_t> pauses, Conversation& conversation) 
   conversation.needed_ns = detectors::kLongWait;
   if (pauses.empty()) return;
   constexpr std::size_t kPercentile = 99, kOf = 100;
-  constexpr std::int64_t kTimes = 10;
   conversation.usual_ns = *std::max_element(pauses.begin(), pauses.end());
   std::int64_t most = model::value_at(pauses, pauses.size() * kPercentile / kOf);
-  conversation.needed_ns = std::max({conversation.needed_ns, kTimes * most, conversation.usual_ns});
+  conversation.needed_ns = detectors::least_hang(most, conversation.usual_ns);
 }
 
 }  // namespace

@@ -41,10 +41,6 @@ std::int64_t clock_ns(clockid_t clock) {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-bool has_ended(const Process& process) {
-  return process.header().ended || process.ended_ticks || process.life == Life::kGone;
-}
-
 class Looker {
  public:
   Looker(model::Job& job, std::uint64_t host_id, const Look* earlier, std::int64_t monotonic_ns,
@@ -106,7 +102,7 @@ void Looker::ask_machine() {
 // A process that lives is in its open calls until now; now is before any file was read.
 void Looker::extend_lives() {
   for (Process& process : job_.processes)
-    if (!has_ended(process)) {
+    if (!process.has_ended()) {
       const model::Host& host = job_.hosts[process.host];
       process.last_ns = host.id == host_id_ ? monotonic_ns_ - host.origin_ns : look_.now_ns;
       job_.duration_ns = std::max(job_.duration_ns, process.last_ns);
@@ -152,7 +148,7 @@ std::vector<const Member*> Looker::culprits(const detectors::CallFacts& facts, c
 // It does nothing that would bring it to its peers.
 bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t needed_ns) const {
   const Process& process = job_.processes[index];
-  if (has_ended(process) || process.life == Life::kStopped) return true;
+  if (process.has_ended() || process.life == Life::kStopped) return true;
   const trace::FileHeader& h = process.header();
   auto before = earlier_ ? earlier_->signs.find({h.host_id, h.pid, h.start_time}) : Signs::const_iterator{};
   if (!earlier_ || before == earlier_->signs.end()) return false;
@@ -275,8 +271,8 @@ void Looker::listen(const matching::Collectives& collectives) {
 void Looker::note_askers() {
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     const Process& process = job_.processes[i];
-    if (process.role != model::Role::kRank || has_ended(process) || waits_.contains(process.rank)) continue;
-    auto asking = find_asking(job_, i, threads_[i]);
+    if (process.role != model::Role::kRank || process.has_ended() || waits_.contains(process.rank)) continue;
+    auto asking = find_asking(job_, i, threads_[i], signs_[i].acted_ns);
     if (!asking) continue;
     look_.unjudged.push_back(fmt::format("rank {} has only called {} for {}: what it waits for is not known",
                                          process.rank, asking->question, detectors::seconds(asking->for_ns)));
@@ -288,7 +284,7 @@ Condition Looker::condition() const {
   bool ended = false, lives = false;
   for (const Process& process : job_.processes) {
     if (process.role != model::Role::kRank) continue;
-    (has_ended(process) ? ended : lives) = true;
+    (process.has_ended() ? ended : lives) = true;
   }
   if (ended && !lives) return Condition::kEnded;
   if (look_.stalls.empty()) return Condition::kRunning;

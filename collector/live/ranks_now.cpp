@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "collector/detectors/story.h"
-#include "collector/detectors/whereabouts.h"
 
 namespace ddpscope::live {
 namespace {
@@ -109,13 +108,12 @@ void add_workers(const Job& job, std::uint32_t parent, RankNow& now) {
 }  // namespace
 
 std::optional<Asking> find_asking(const Job& job, std::uint32_t process,
-                                  const std::set<std::uint16_t>& threads) {
+                                  const std::set<std::uint16_t>& threads, std::int64_t acted_ns) {
   constexpr trace::OperationSet kQuestions{Operation::kStreamQuery, Operation::kEventQuery,
                                            Operation::kCommunicatorQuery};
   LastCalls calls = find_last_calls(job, process, threads);
-  std::int64_t acted = detectors::last_act_ns(job, process, threads);
-  if (!calls.last || !acted || !kQuestions.has(trace::operation_of(calls.latest.call))) return {};
-  std::int64_t asked = job.end_ns(process, calls.latest) - acted;
+  if (!calls.last || !acted_ns || !kQuestions.has(trace::operation_of(calls.latest.call))) return {};
+  std::int64_t asked = job.end_ns(process, calls.latest) - acted_ns;
   if (asked < kLong) return {};
   return Asking{name_of(calls.latest), asked};
 }

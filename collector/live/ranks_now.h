@@ -19,13 +19,13 @@ struct Wait {
 using Waits = std::map<std::int32_t, Wait>;  // by rank
 
 // The question ("cudaEventQuery") that the threads have asked again and again, and done nothing else, for
-// long; how long at least.
+// long; how long at least. acted_ns: when it last did something else, as detectors::last_act_ns() has it.
 struct Asking {
   std::string question;
   std::int64_t for_ns;
 };
 std::optional<Asking> find_asking(const model::Job& job, std::uint32_t process,
-                                  const std::set<std::uint16_t>& threads);
+                                  const std::set<std::uint16_t>& threads, std::int64_t acted_ns);
 
 // Of the thread with the only one of these numbers; of the main thread if there are several, or it is not
 // known.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "collector/detectors/hangs.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/live/conversations.h"
@@ -17,12 +18,10 @@ using detectors::Whereabouts;
 using model::Job;
 using model::Process;
 
-// Less than that part of what makes a pause count is the job's usual business.
-constexpr std::int64_t kPartOfNeeded = 10;
-
-std::vector<std::int32_t> ranks_of(const std::map<std::int32_t, std::uint32_t>& processes) {
+template <class T>
+std::vector<std::int32_t> ranks_of(const std::map<std::int32_t, T>& by_rank) {
   std::vector<std::int32_t> ranks;
-  for (const auto& [rank, process] : processes) ranks.push_back(rank);
+  for (const auto& [rank, of] : by_rank) ranks.push_back(rank);
   return ranks;
 }
 
@@ -35,7 +34,7 @@ class Judge {
     Unanswered stall;
     stall.waited_ns = job_.duration_ns - conversation.last_ns;
     stall.needed_ns = conversation.needed_ns;
-    if (stall.waited_ns * kPartOfNeeded < stall.needed_ns) return;
+    if (stall.waited_ns * detectors::kPatience < stall.needed_ns) return;
     std::int64_t silent_from = std::numeric_limits<std::int64_t>::max();
     for (const auto& [rank, speaker] : conversation.speakers)
       if (speaker.was_asked && is_elsewhere(rank, speaker)) {
@@ -49,9 +48,9 @@ class Judge {
       tell(conversation, silent_from, stall);
       heard.stalls.push_back(std::move(stall));
     } else if (stall.waited_ns >= stall.needed_ns) {
-      heard.unjudged.push_back(
-          fmt::format("nothing went over TCP between {} for {}, and who is missing is not known",
-                      detectors::list_ranks(ranks_in(conversation)), detectors::seconds(stall.waited_ns)));
+      heard.unjudged.push_back(fmt::format(
+          "nothing went over TCP between {} for {}, and who is missing is not known",
+          detectors::list_ranks(ranks_of(conversation.speakers)), detectors::seconds(stall.waited_ns)));
     }
   }
 
@@ -67,16 +66,9 @@ class Judge {
 
   bool is_elsewhere(std::int32_t rank, const Speaker& speaker) const {
     const Process& process = job_.processes[speaker.process];
-    if (process.header().ended || process.ended_ticks || process.life == model::Life::kGone) return true;
-    if (whereabouts(rank, speaker).inside) return true;
+    if (process.has_ended() || whereabouts(rank, speaker).inside) return true;
     Doing doing = inside_[speaker.process].doing;
     return doing == Doing::kInside || doing == Doing::kRuns;
-  }
-
-  static std::vector<std::int32_t> ranks_in(const Conversation& conversation) {
-    std::vector<std::int32_t> ranks;
-    for (const auto& [rank, speaker] : conversation.speakers) ranks.push_back(rank);
-    return ranks;
   }
 
   // Its main thread's last call with a stack: records of the wait itself come when it ends.
@@ -100,23 +92,17 @@ class Judge {
         finding.evidence.push_back(
             detectors::evidence_of(job_, *last, "the last call before it waits whose place is known"));
     for (std::int32_t rank : silent) add_silent(rank, conversation.speakers.at(rank), finding);
-    finding.advice =
-        "Look at what the missing ranks do instead: an exception, an exit or a wait of their own. Let a "
-        "failure on one rank end all, and check that every rank reaches this call equally often.";
+    finding.advice = detectors::kAdviceOnMissingRanks;
     finding.first_ns = silent_from;
     finding.last_ns = job_.duration_ns;
-    finding.place = {ranks_in(conversation), silent_from, job_.duration_ns};
+    finding.place = {ranks_of(conversation.speakers), silent_from, job_.duration_ns};
     finding.key = "over TCP " + where;
   }
 
   void add_silent(std::int32_t rank, const Speaker& speaker, findings::Finding& finding) const {
     Whereabouts found = whereabouts(rank, speaker);
     finding.title += fmt::format("; rank {} never came: {}", rank, found.sentence);
-    if (found.traced && (!found.event || !job_.record(*found.event).stack))
-      finding.evidence.push_back(detectors::evidence_of(
-          job_, *found.traced, "the last call of the missing rank whose place in the program is known"));
-    if (found.event)
-      finding.evidence.push_back(detectors::evidence_of(job_, *found.event, "never came: " + found.sentence));
+    detectors::add_evidence_of(job_, found, rank, finding);
   }
 
   const Job& job_;

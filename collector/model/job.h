@@ -69,6 +69,8 @@ struct Host {
   Alignment alignment = Alignment::kSteady;
 };
 
+constexpr std::uint16_t kMainThread = 1;  // of a process: the first that is met
+
 // What the machine says of a process, asked while its job may still run.
 enum class Life : std::uint8_t { kNotAsked, kRuns, kStopped, kGone };  // kStopped: by a signal
 
@@ -95,8 +97,8 @@ struct Process {
   std::int32_t ended_status = 0;   // how that run saw it end: exit code, or 128 + signal; 0 also: not known
   std::uint32_t memory_kills = 0;  // if SIGKILL ended it: how many processes of its memory cgroup the
                                    // kernel's out-of-memory killer had ended by then, as that run saw it
-  std::uint64_t told_ticks = 0;  // when another process first sent it, or its whole job, a signal to end;
-                                 // 0: none was seen
+  std::uint64_t told_ticks = 0;    // when another process first sent it, or its whole job, a signal to end;
+                                   // 0: none was seen
   Life life = Life::kNotAsked;
   std::string doing{};  // what the machine says its main thread, or the one that issues its collectives, is
                         // inside of: "is inside clock_nanosleep"; empty: not asked
@@ -110,6 +112,8 @@ struct Process {
   std::int64_t last_ns = 0;
 
   const trace::FileHeader& header() const { return file.header(); }
+  // As far as it says so itself, `ddpscope run` saw it, or the machine tells.
+  bool has_ended() const { return header().ended || ended_ticks || life == Life::kGone; }
   trace::Record record(EventPlace place) const { return file.records()[place.span].records[place.index]; }
 };
 

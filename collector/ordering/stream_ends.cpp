@@ -176,10 +176,12 @@ class Reader {
     const trace::TraceFile& file = job_.processes[process_].file;
     std::string_view peer = file.string(connection.peer);
     Joining joining{end(connection.inode), span(place, record), record.end && !under_way, {}};
-    if (peer.starts_with("unix:")) unix_connects_[host_path(peer)].push_back(joining);
-    if (peer.empty() || peer.starts_with("unix:")) return;
-    out_.ends[joining.end].connected_to = on_network(peer);
-    connects_[key(file.string(connection.local), peer)].push_back(joining);
+    if (peer.starts_with("unix:")) {
+      unix_connects_[host_path(peer)].push_back(joining);
+    } else if (!peer.empty()) {
+      out_.ends[joining.end].connected_to = on_network(peer);
+      connects_[key(file.string(connection.local), peer)].push_back(joining);
+    }
   }
 
   void accepted(model::EventPlace place, const Record& record) {

@@ -54,7 +54,7 @@ struct StreamEnd {
       holders;                      // processes with a record of it, and their threads
   std::vector<PipeOpening> opened;  // by time
   std::optional<EndId> peer;
-  std::string connected_to;  // the listener's TCP address, with the host's number if it is the host's own
+  std::string connected_to;    // the listener's TCP address, with the host's number if it is the host's own
   Trust trust = Trust::kSeen;  // in the pairing
   bool reused = false;         // others had the same two addresses: the order in time tells whose peer it is
   bool made = false;           // its making was recorded

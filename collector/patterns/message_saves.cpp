@@ -13,10 +13,9 @@
 namespace ddpscope::patterns {
 namespace {
 
+using model::kMainThread;
 using ordering::ThreadId;
 using trace::Operation;
-
-constexpr std::uint16_t kMainThread = 1;  // the first that is met
 
 // Times of the job, ns.
 struct Wait {

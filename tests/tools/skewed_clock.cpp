@@ -1,7 +1,7 @@
 // A mock, preloaded by tests: the clocks of another host. All of a program's clocks drift by SKEWED_CLOCK_PPM
-// from the moment SKEWED_CLOCK_FROM on ("MONOTONIC REALTIME", ns), the wall clock is SKEWED_CLOCK_WALL_NS ahead
-// besides, and SKEWED_CLOCK_STEP ("AFTER BY", ns) sets all clocks forward or back once. What the kernel measures (timeouts, times of files, absolute deadlines) and the time stamp
-// counter stay as they are.
+// from the moment SKEWED_CLOCK_FROM on ("MONOTONIC REALTIME", ns), the wall clock is SKEWED_CLOCK_WALL_NS
+// ahead besides, and SKEWED_CLOCK_STEP ("AFTER BY", ns) sets all clocks forward or back once. What the kernel
+// measures (timeouts, times of files, absolute deadlines) and the time stamp counter stay as they are.
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <time.h>
