@@ -1,7 +1,9 @@
 """The PyTorch jobs of this folder: how each is started, its data, and what of its output must not change.
 
 The jobs keep the tensors of their last collectives to the end: torch 1.13 hangs if its Gloo thread drops the last
-reference to one (for which it needs the GIL) while the main thread, which holds the GIL, joins that thread.
+reference to one (for which it needs the GIL) while the main thread, which holds the GIL, joins that thread. Where they
+are main's own, the job destroys its process group behind it, which joins the threads without the GIL: a thread of Gloo
+that asks for the GIL of an interpreter that ends is aborted ("terminate called without an active exception").
 """
 import dataclasses
 import pathlib
@@ -78,6 +80,8 @@ FILES = {"missing-barrier", "ineffective-barrier", "checkpoint-race", "divergent
 
 # What can only be seen of collectives that NCCL runs, and of GPUs, whatever a job on Gloo does.
 ON_A_GPU_ONLY = ("no NCCL communicator was recorded", "no call of CUDA's runtime was recorded")
+# On Gloo a wait is one for another thread, which there is none of where all of a short job's messages were there already.
+NEVER_WAITED = "of some rank no wait for another thread was recorded"
 
 
 def expect_nothing_found(trace, ranks, unjudged=()):
@@ -87,7 +91,7 @@ def expect_nothing_found(trace, ranks, unjudged=()):
     assert report["job"]["ranks"] == ranks
     assert report["job"]["dropped"] == 0
     left = {slug for row in report["coverage"] for slug in row["unjudged"]
-            if row["why"] != "not in this version" and not any(why in row["why"] for why in ON_A_GPU_ONLY)}
+            if row["why"] != "not in this version" and not any(why in row["why"] for why in (*ON_A_GPU_ONLY, NEVER_WAITED))}
     assert left <= set(unjudged), report["coverage"]
 
 

@@ -100,3 +100,4 @@ def main():
 
 
 main()
+dist.destroy_process_group()

@@ -72,3 +72,4 @@ def main():
 
 
 main()
+dist.destroy_process_group()

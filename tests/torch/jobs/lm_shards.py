@@ -71,3 +71,4 @@ def main():
 
 
 main()
+dist.destroy_process_group()

@@ -77,3 +77,4 @@ def main():
 
 
 main()
+dist.destroy_process_group()

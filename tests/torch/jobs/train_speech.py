@@ -61,3 +61,4 @@ def main():
 
 
 main()
+dist.destroy_process_group()

@@ -63,3 +63,4 @@ def main():
 
 
 main()
+dist.destroy_process_group()

@@ -86,3 +86,4 @@ def main(folder, late):
 
 if __name__ == "__main__":
     main(sys.argv[1], float(sys.argv[2]))
+    dist.destroy_process_group()
