@@ -43,8 +43,16 @@ std::int64_t end_of(const CallFacts& facts, const Member& member) {
                    facts.job.told_ns(member.process)});
 }
 
-// How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
-// wait for the same call at the same place was: rank 0 may be at its evaluation, as in every epoch.
+// Every member issued it, and none is known to have failed.
+bool all_came(const Communicator& communicator, const Hang& hang) {
+  return communicator.members.size() == static_cast<std::size_t>(communicator.size) && !hang.unknown &&
+         !hang.given_up && hang.missing().empty() && hang.cut.empty();
+}
+
+// How long a wait must be to count. The first call of its kind makes connections, for which NCCL has no time
+// limit of its own: where all came it is waited for longer. Where the job went on waiting until its trace
+// ends, also longer than any wait for the same call at the same place was: rank 0 may be at its evaluation,
+// as in every epoch.
 std::int64_t needed_wait(const CallFacts& facts, const Communicator& communicator, const Hang& hang) {
   CollectiveCall hung = hang.call(facts);
   std::vector<std::int64_t> waits;
@@ -58,7 +66,7 @@ std::int64_t needed_wait(const CallFacts& facts, const Communicator& communicato
       if (call.site == hung.site && call.signature == hung.signature)
         longest = std::max(longest, waits.back());
     }
-  if (waits.empty()) return kLongWait;
+  if (waits.empty()) return all_came(communicator, hang) ? kPatience * kLongWait : kLongWait;
   std::int64_t p99 = model::value_at(waits, (waits.size() - 1) * 99 / 100);
   return least_hang(p99, hang.given_up ? 0 : longest);
 }
@@ -156,13 +164,25 @@ std::optional<Hang> find_message_hang(const CallFacts& facts, const ordering::St
   return hang;
 }
 
+// When the last member issued it; 0 if some did not: its peers wait for that one from their own start.
+std::int64_t last_came_ns(const CallFacts& facts, const Hang& hang) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  if (!hang.missing().empty() || hang.is_message()) return 0;
+  std::int64_t last_ns = 0;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m)
+    if (std::uint32_t call = hang.issued(facts, m); call != kNone)
+      last_ns = std::max(last_ns, facts.collectives.calls.begin_ns(call));
+  return last_ns;
+}
+
 void measure_waits(const CallFacts& facts, Hang& hang) {
+  std::int64_t came_ns = last_came_ns(facts, hang);
   for (std::uint32_t m : hang.waiting) {
     const Member& member = facts.collectives.communicators[hang.communicator].members[m];
     std::uint32_t blocked = facts.device_order.completions[hang.issued(facts, m)].blocked;
     hang.given_up = hang.given_up && gave_up(facts, member);
-    hang.longest_wait =
-        std::max(hang.longest_wait, end_of(facts, member) - facts.device_order.waits[blocked].begin_ns);
+    std::int64_t begin_ns = std::max(facts.device_order.waits[blocked].begin_ns, came_ns);
+    hang.longest_wait = std::max(hang.longest_wait, end_of(facts, member) - begin_ns);
   }
 }
 

@@ -35,7 +35,8 @@ struct Hang {
 };
 
 constexpr std::int64_t kLongWait = 2'000'000'000;
-// Who computes, or is inside a call that writes to a file, gets this many times as long as other ranks.
+// Who computes, or is inside a call that writes to a file, gets this many times as long as other ranks; so do
+// all in the first call of its kind, once everybody came.
 constexpr std::int64_t kPatience = 10;
 
 // How long a wait must last to count, by what such waits took before (design, section 2).
