@@ -111,6 +111,34 @@ std::vector<Party> find_parties(const CallFacts& facts, std::uint32_t index, std
   return parties;
 }
 
+// Came no further because its host waits for its last call, which a peer has seen complete: somebody's part
+// of that is missing. (It may be at fault all the same, by what it enqueued behind that call.)
+bool is_held(const CallFacts& facts, const Communicator& communicator, const Member& member) {
+  std::size_t last = member.calls.size();
+  if (last-- == 0 || complete(facts, member.calls[last]) ||
+      facts.device_order.completions[member.calls[last]].blocked == kNone)
+    return false;
+  return std::any_of(communicator.members.begin(), communicator.members.end(), [&](const Member& peer) {
+    return !peer.incomplete && last < peer.calls.size() && complete(facts, peer.calls[last]);
+  });
+}
+
+std::vector<std::uint32_t> find_absent(const Communicator& communicator, std::size_t ordinal) {
+  std::vector<std::uint32_t> absent;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m)
+    if (!communicator.members[m].incomplete && ordinal >= communicator.members[m].calls.size())
+      absent.push_back(m);
+  return absent;
+}
+
+// Some member left no trace, and of the others only those did not come that are held: by that one, perhaps.
+bool held_by_unseen(const CallFacts& facts, const Communicator& communicator, std::size_t ordinal) {
+  std::vector<std::uint32_t> absent = find_absent(communicator, ordinal);
+  return communicator.members.size() < static_cast<std::size_t>(communicator.size) && !absent.empty() &&
+         std::all_of(absent.begin(), absent.end(),
+                     [&](std::uint32_t m) { return is_held(facts, communicator, communicator.members[m]); });
+}
+
 // What some host waits for in vain: a wait covers all that was enqueued before, most of which has completed,
 // though nobody saw it. What stands in the way is the first call that not all members issued; else any.
 std::optional<std::size_t> find_ordinal(const CallFacts& facts, std::uint32_t index) {
@@ -123,8 +151,11 @@ std::optional<std::size_t> find_ordinal(const CallFacts& facts, std::uint32_t in
         first = std::min(first.value_or(k), k);
         last = std::max(last.value_or(k), k);
       }
-  for (std::size_t k = first.value_or(1); k <= last.value_or(0); ++k)
-    if (find_parties(facts, index, k).front().members.size() < communicator.members.size()) return k;
+  for (std::size_t k = first.value_or(1); k <= last.value_or(0); ++k) {
+    std::vector<Party> parties = find_parties(facts, index, k);
+    if (parties.front().members.size() == communicator.members.size()) continue;
+    if (parties.size() > 1 || !held_by_unseen(facts, communicator, k)) return k;
+  }
   return first;
 }
 
@@ -139,11 +170,15 @@ std::optional<Hang> find_hang(const CallFacts& facts, std::uint32_t index) {
     const Member& member = communicator.members[m];
     if (member.incomplete)
       hang.unknown = true;
-    else if (*ordinal >= member.calls.size())
-      hang.absent.push_back(m);
-    else if (std::count(right->members.begin(), right->members.end(), m) == 0)
+    else if (*ordinal < member.calls.size() &&
+             std::count(right->members.begin(), right->members.end(), m) == 0)
       hang.other.push_back(m);
   }
+  hang.absent = find_absent(communicator, *ordinal);
+  auto held = std::stable_partition(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
+    return !is_held(facts, communicator, communicator.members[m]);
+  });
+  if (held != hang.absent.begin()) hang.absent.erase(held, hang.absent.end());
   return hang;
 }
 
