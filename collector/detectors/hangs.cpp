@@ -112,8 +112,11 @@ std::vector<Party> find_parties(const CallFacts& facts, std::uint32_t index, std
 }
 
 // Came no further because its host waits for its last call, which a peer has seen complete: somebody's part
-// of that is missing. (It may be at fault all the same, by what it enqueued behind that call.)
+// of that is missing. It may be at fault all the same, by what it enqueued behind that call, or if it is
+// stopped.
 bool is_held(const CallFacts& facts, const Communicator& communicator, const Member& member) {
+  model::Life life = facts.job.processes[member.process].life;
+  if (life == model::Life::kStopped || life == model::Life::kGone) return false;
   std::size_t last = member.calls.size();
   if (last-- == 0 || complete(facts, member.calls[last]) ||
       facts.device_order.completions[member.calls[last]].blocked == kNone)
