@@ -39,10 +39,7 @@ class Graph {
   const Communicator& communicator(std::size_t hang) const {
     return facts_.collectives.communicators[hangs_[hang].communicator];
   }
-  bool all_issued(std::size_t hang) const {
-    return !hangs_[hang].is_message() && hangs_[hang].missing().empty() && !hangs_[hang].unknown &&
-           communicator(hang).members.size() == static_cast<std::size_t>(communicator(hang).size);
-  }
+  bool all_issued(std::size_t hang) const { return hangs_[hang].all_issued(facts_); }
   void put_behind(std::size_t hang, std::size_t ahead);
   std::vector<std::uint32_t> members_behind(std::size_t hang, std::size_t ordinal, std::size_t ahead,
                                             std::size_t ordinal_ahead) const;

@@ -32,6 +32,11 @@ bool failed(const CallFacts& facts, const Member& member) {
   return by_itself && header.exit_code > 0 && header.exit_code <= kEndedBySignal;
 }
 
+// As was seen of a job that runs.
+bool cannot_go_on(const model::Process& process) {
+  return process.life == model::Life::kStopped || process.life == model::Life::kGone;
+}
+
 bool gave_up(const CallFacts& facts, const Member& member) {
   return std::min(member.aborted_ns, member.error_ns) < facts.job.told_ns(member.process) ||
          failed(facts, member);
@@ -43,17 +48,9 @@ std::int64_t end_of(const CallFacts& facts, const Member& member) {
                    facts.job.told_ns(member.process)});
 }
 
-// Every member issued it, and none is known to have failed.
-bool all_came(const Communicator& communicator, const Hang& hang) {
-  return communicator.members.size() == static_cast<std::size_t>(communicator.size) && !hang.unknown &&
-         !hang.given_up && hang.missing().empty() && hang.cut.empty();
-}
-
-// How long a wait must be to count. The first call of its kind makes connections, for which NCCL has no time
-// limit of its own: where all came it is waited for longer. Where the job went on waiting until its trace
-// ends, also longer than any wait for the same call at the same place was: rank 0 may be at its evaluation,
-// as in every epoch.
-std::int64_t needed_wait(const CallFacts& facts, const Communicator& communicator, const Hang& hang) {
+// How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
+// wait for the same call at the same place was: rank 0 may be at its evaluation, as in every epoch.
+void measure_needed_wait(const CallFacts& facts, const Communicator& communicator, Hang& hang) {
   CollectiveCall hung = hang.call(facts);
   std::vector<std::int64_t> waits;
   std::int64_t longest = 0;
@@ -66,9 +63,9 @@ std::int64_t needed_wait(const CallFacts& facts, const Communicator& communicato
       if (call.site == hung.site && call.signature == hung.signature)
         longest = std::max(longest, waits.back());
     }
-  if (waits.empty()) return all_came(communicator, hang) ? kPatience * kLongWait : kLongWait;
-  std::int64_t p99 = model::value_at(waits, (waits.size() - 1) * 99 / 100);
-  return least_hang(p99, hang.given_up ? 0 : longest);
+  hang.first_of_its_kind = waits.empty();
+  std::int64_t p99 = waits.empty() ? 0 : model::value_at(waits, (waits.size() - 1) * 99 / 100);
+  hang.needed_wait = least_hang(p99, hang.given_up ? 0 : longest);
 }
 
 // Members that issued the same call at one ordinal.
@@ -115,10 +112,9 @@ std::vector<Party> find_parties(const CallFacts& facts, std::uint32_t index, std
 // of that is missing. It may be at fault all the same, by what it enqueued behind that call, or if it is
 // stopped.
 bool is_held(const CallFacts& facts, const Communicator& communicator, const Member& member) {
-  model::Life life = facts.job.processes[member.process].life;
-  if (life == model::Life::kStopped || life == model::Life::kGone) return false;
   std::size_t last = member.calls.size();
-  if (last-- == 0 || complete(facts, member.calls[last]) ||
+  if (cannot_go_on(facts.job.processes[member.process]) || last-- == 0 ||
+      complete(facts, member.calls[last]) ||
       facts.device_order.completions[member.calls[last]].blocked == kNone)
     return false;
   return std::any_of(communicator.members.begin(), communicator.members.end(), [&](const Member& peer) {
@@ -134,12 +130,16 @@ std::vector<std::uint32_t> find_absent(const Communicator& communicator, std::si
   return absent;
 }
 
+bool all_held(const CallFacts& facts, const Communicator& communicator,
+              const std::vector<std::uint32_t>& absent) {
+  return std::all_of(absent.begin(), absent.end(),
+                     [&](std::uint32_t m) { return is_held(facts, communicator, communicator.members[m]); });
+}
+
 // Some member left no trace, and of the others only those did not come that are held: by that one, perhaps.
 bool held_by_unseen(const CallFacts& facts, const Communicator& communicator, std::size_t ordinal) {
   std::vector<std::uint32_t> absent = find_absent(communicator, ordinal);
-  return communicator.members.size() < static_cast<std::size_t>(communicator.size) && !absent.empty() &&
-         std::all_of(absent.begin(), absent.end(),
-                     [&](std::uint32_t m) { return is_held(facts, communicator, communicator.members[m]); });
+  return communicator.without_trace() > 0 && !absent.empty() && all_held(facts, communicator, absent);
 }
 
 // What some host waits for in vain: a wait covers all that was enqueued before, most of which has completed,
@@ -178,10 +178,9 @@ std::optional<Hang> find_hang(const CallFacts& facts, std::uint32_t index) {
       hang.other.push_back(m);
   }
   hang.absent = find_absent(communicator, *ordinal);
-  auto held = std::stable_partition(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
-    return !is_held(facts, communicator, communicator.members[m]);
-  });
-  if (held != hang.absent.begin()) hang.absent.erase(held, hang.absent.end());
+  if (!all_held(facts, communicator, hang.absent))
+    std::erase_if(hang.absent,
+                  [&](std::uint32_t m) { return is_held(facts, communicator, communicator.members[m]); });
   return hang;
 }
 
@@ -202,25 +201,27 @@ std::optional<Hang> find_message_hang(const CallFacts& facts, const ordering::St
   return hang;
 }
 
-// When the last member issued it; 0 if some did not: its peers wait for that one from their own start.
+// When the last member issued it; 0 if some did not, and their peers wait for them.
 std::int64_t last_came_ns(const CallFacts& facts, const Hang& hang) {
-  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
-  if (!hang.missing().empty() || hang.is_message()) return 0;
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  if (!hang.missing().empty()) return 0;
   std::int64_t last_ns = 0;
-  for (std::uint32_t m = 0; m < communicator.members.size(); ++m)
+  for (std::uint32_t m = 0; m < members.size(); ++m)
     if (std::uint32_t call = hang.issued(facts, m); call != kNone)
       last_ns = std::max(last_ns, facts.collectives.calls.begin_ns(call));
   return last_ns;
 }
 
+// Who gave up took the wait for the last one for a hang, too.
 void measure_waits(const CallFacts& facts, Hang& hang) {
-  std::int64_t came_ns = last_came_ns(facts, hang);
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  hang.given_up = std::all_of(hang.waiting.begin(), hang.waiting.end(),
+                              [&](std::uint32_t m) { return gave_up(facts, members[m]); });
+  std::int64_t came_ns = hang.given_up ? 0 : last_came_ns(facts, hang);
   for (std::uint32_t m : hang.waiting) {
-    const Member& member = facts.collectives.communicators[hang.communicator].members[m];
     std::uint32_t blocked = facts.device_order.completions[hang.issued(facts, m)].blocked;
-    hang.given_up = hang.given_up && gave_up(facts, member);
     std::int64_t begin_ns = std::max(facts.device_order.waits[blocked].begin_ns, came_ns);
-    hang.longest_wait = std::max(hang.longest_wait, end_of(facts, member) - begin_ns);
+    hang.longest_wait = std::max(hang.longest_wait, end_of(facts, members[m]) - begin_ns);
   }
 }
 
@@ -310,9 +311,7 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
     ended_ns =
         std::max(ended_ns, end_of(facts, facts.collectives.communicators[hang.communicator].members[m]));
   const model::Process& process = facts.job.processes[absent.process];
-  if (left(facts, hang, absent, ended_ns) || process.life == model::Life::kStopped ||
-      process.life == model::Life::kGone)
-    return false;
+  if (left(facts, hang, absent, ended_ns) || cannot_go_on(process)) return false;
   ended_ns = std::min(ended_ns, facts.job.told_ns(absent.process));
   std::int64_t acted_ns =
       last_act_ns(facts.job, absent.process, issuing_threads(facts.collectives, absent), ended_ns);
@@ -325,6 +324,15 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
          hang.longest_wait < kPatience * hang.needed_wait;
 }
 
+// All came to the first call of its kind, and nothing is known of a failure: it makes connections, for which
+// NCCL has no time limit of its own.
+bool connects(const CallFacts& facts, const Communicator& communicator, const Hang& hang) {
+  return hang.first_of_its_kind && hang.all_issued(facts) && !hang.given_up && hang.cut.empty() &&
+         std::none_of(communicator.members.begin(), communicator.members.end(), [&](const Member& member) {
+           return cannot_go_on(facts.job.processes[member.process]);
+         });
+}
+
 void judge(const CallFacts& facts, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   find_cut(facts, hang);
@@ -332,8 +340,9 @@ void judge(const CallFacts& facts, Hang& hang) {
   hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
                           [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
   bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
-  hang.needed_wait = needed_wait(facts, communicator, hang);
-  bool long_enough = hang.longest_wait >= hang.needed_wait;
+  measure_needed_wait(facts, communicator, hang);
+  bool long_enough =
+      hang.longest_wait >= hang.needed_wait * (connects(facts, communicator, hang) ? kPatience : 1);
   bool from_outside = !hang.gone && !hang.given_up && hang.other.empty() && !hang.absent.empty();
   hang.at_work = long_enough && from_outside &&
                  std::all_of(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
@@ -359,6 +368,11 @@ std::vector<std::uint32_t> Hang::missing() const {
   members.insert(members.end(), absent.begin(), absent.end());
   members.insert(members.end(), behind.begin(), behind.end());
   return members;
+}
+
+bool Hang::all_issued(const CallFacts& facts) const {
+  return !is_message() && !unknown && missing().empty() &&
+         facts.collectives.communicators[communicator].without_trace() == 0;
 }
 
 std::int64_t least_hang(std::int64_t p99, std::int64_t longest) {

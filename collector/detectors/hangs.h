@@ -22,6 +22,7 @@ struct Hang {
   bool gone = false;                    // an absent member had ended before its peers
   bool at_work = false;  // who is missing was, when the job was ended from outside: it may have come
   bool counts = false;   // it is a hang, not a job that was cut short
+  bool first_of_its_kind = false;  // no such operation of this communicator was seen to complete before
   std::int64_t longest_wait = 0;
   std::int64_t needed_wait = 0;  // to count
   // Of a send or receive: the call of the one that waits, and the one that it pairs with, if that was issued.
@@ -32,6 +33,8 @@ struct Hang {
   std::uint32_t issued(const CallFacts& facts, std::uint32_t member) const;
   matching::CollectiveCall call(const CallFacts& facts) const;  // as the first that waits issued it
   std::vector<std::uint32_t> missing() const;                   // other, absent and behind
+  bool all_issued(
+      const CallFacts& facts) const;  // all members of the communicator, of which each left a trace
 };
 
 constexpr std::int64_t kLongWait = 2'000'000'000;

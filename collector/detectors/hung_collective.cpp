@@ -120,10 +120,6 @@ std::string tell_shift(const CallFacts& facts, const Hang& hang) {
   return "";
 }
 
-std::size_t without_trace(const Communicator& communicator) {
-  return static_cast<std::size_t>(communicator.size) - communicator.members.size();
-}
-
 std::string title_of(const CallFacts& facts, const Hang& hang, const Members& victims) {
   CollectiveCall call = hang.call(facts);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
@@ -144,7 +140,7 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
         "; {} never came{}", list_ranks(absent),
         absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "");
   title += tell_cut(facts, hang);
-  std::size_t unseen = without_trace(communicator);
+  std::size_t unseen = communicator.without_trace();
   if (!victims.empty()) {
     std::vector<std::int32_t> held = ranks_of(communicator, victims);
     title += fmt::format("; {} {} elsewhere", list_ranks(held), verb(held, "waits", "wait"));
@@ -180,7 +176,7 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   Hang hang = blame(hangs[cause.chain.front()], victims);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   CollectiveCall call = hang.call(facts);
-  bool only_unseen = hang.missing().empty() && hang.cut.empty() && without_trace(communicator) > 0;
+  bool only_unseen = hang.missing().empty() && hang.cut.empty() && communicator.without_trace() > 0;
   bool certain = hang.gone || (hang.given_up && !only_unseen) || stuck(facts, hang);
   findings::Finding finding;
   finding.slug = "hung-collective";

@@ -35,6 +35,8 @@ struct Communicator {
   std::uint64_t id;
   std::int32_t size;
   std::vector<Member> members;  // by rank in the communicator; those without a trace are missing
+
+  std::size_t without_trace() const { return static_cast<std::size_t>(size) - members.size(); }
 };
 
 struct Collectives {

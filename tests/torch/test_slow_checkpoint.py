@@ -34,4 +34,6 @@ def test_all_wait_for_rank_0(tmp_path, ranks, how):
 @pytest.mark.parametrize("how, pace", [("barrier", 0), ("thread", PACE), ("process", PACE), ("shards", PACE),
                                        ("evaluation", PACE)])
 def test_nobody_waits_for_a_save(tmp_path, how, pace):
-    jobs.expect_nothing_found(run(tmp_path, 2, how, pace), 2, jobs.SAMPLES | jobs.FILES)
+    trace = run(tmp_path, 2, how, pace)
+    jobs.expect_nothing_found(trace, 2, jobs.SAMPLES | jobs.FILES)
+    assert not any("slow-checkpoint" in row["unjudged"] for row in ddpscope.report(trace)["coverage"]), "it is judged"
