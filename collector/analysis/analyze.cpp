@@ -1,6 +1,8 @@
 // Runs reading, alignment, matching, ordering, the detectors and attribution.
 #include "collector/analysis/analyze.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,6 +13,8 @@
 #include "collector/detectors/detector.h"
 #include "collector/detectors/first_failure.h"
 #include "collector/detectors/sample_groups.h"
+#include "collector/detectors/story.h"
+#include "collector/live/look.h"
 #include "collector/patterns/barriers.h"
 #include "collector/patterns/existence_checks.h"
 #include "collector/patterns/late_files.h"
@@ -19,14 +23,38 @@
 namespace ddpscope::analysis {
 namespace {
 
-void run_detectors(const detectors::Facts& facts, const std::vector<std::string>& only,
+constexpr std::string_view kHung = "hung-collective";
+
+bool is_asked(std::string_view slug, const std::vector<std::string>& only) {
+  return only.empty() || std::find(only.begin(), only.end(), slug) != only.end();
+}
+
+// `runs_on`: hangs are judged otherwise.
+void run_detectors(const detectors::Facts& facts, const std::vector<std::string>& only, bool runs_on,
                    reading::Progress& progress, findings::Outcome& outcome) {
   auto detectors = detectors::all_detectors();
   for (std::size_t i = 0; i < detectors.size(); ++i) {
     progress.at("looking for findings", i, detectors.size());
-    if (only.empty() || std::find(only.begin(), only.end(), detectors[i].slug) != only.end())
+    if (is_asked(detectors[i].slug, only) && !(runs_on && detectors[i].slug == kHung))
       detectors[i].detect(facts, outcome);
   }
+}
+
+// Of a job that runs on, a rank that has not come may be on its way: what moves between two looks tells.
+void find_hangs_now(const std::filesystem::path& trace, std::uint64_t host_id, findings::Outcome& outcome) {
+  auto unjudged = [&](std::string why) {
+    outcome.coverage.push_back({"hangs of a job that still runs", std::move(why), {std::string(kHung)}});
+  };
+  auto look = live::look_twice(trace, host_id);
+  if (!look || look->condition == live::Condition::kEnded)
+    return unjudged("it ended, or could not be read again, while it was looked at: report once more");
+  for (live::Stall& stall : look->stalls)
+    if (stall.stuck)
+      outcome.findings.push_back(std::move(stall.finding));
+    else
+      unjudged(fmt::format("{}: for {} so far, too short to tell a hang from a slow rank",
+                           stall.finding.title, detectors::seconds(stall.waited_ns)));
+  for (std::string& why : look->unjudged) unjudged(std::move(why));
 }
 
 // Those that the engine will be asked about: they use files of several ranks, ask for them, or write where
@@ -69,7 +97,7 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
 }  // namespace
 
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress) {
+                         reading::Progress& progress, std::optional<std::uint64_t> host_id) {
   auto reading = reading::read_trace(trace, progress);
   if (!reading) return reading.error();
   Analysis analysis{
@@ -108,7 +136,9 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          reduction_habits,
                          samples,
                          uneven_steps};
-  run_detectors(facts, only, progress, analysis.outcome);
+  const bool runs_on = host_id && live::may_run_on(job, *host_id);
+  run_detectors(facts, only, runs_on, progress, analysis.outcome);
+  if (runs_on && is_asked(kHung, only)) find_hangs_now(trace, *host_id, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
   tell_lost(job, analysis.errors);

@@ -17,8 +17,10 @@ struct Analysis {
   std::optional<Error> nothing_judged{};
 };
 
-// `only`: slugs of the detectors to run, empty for all. Errors as read_trace.
+// `only`: slugs of the detectors to run, empty for all. `host_id`: this machine's (trace::Identity). With it a
+// job that still runs is judged for hangs as `status` does it; without it what is in the trace is all there
+// is. Errors as read_trace.
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress);
+                         reading::Progress& progress, std::optional<std::uint64_t> host_id = std::nullopt);
 
 }  // namespace ddpscope::analysis

@@ -11,6 +11,7 @@
 #include "collector/commands/terminal_progress.h"
 #include "collector/findings/catalogue.h"
 #include "collector/reports/report.h"
+#include "trace/write/identity.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -49,7 +50,7 @@ Outcome report(const ReportOptions& options) {
   std::optional<Result<analysis::Analysis>> analysis;
   {
     TerminalProgress progress;
-    analysis = analysis::analyze(options.trace, options.only, progress);
+    analysis = analysis::analyze(options.trace, options.only, progress, trace::read_identity().host_id);
   }
   if (!*analysis) return failed(analysis->error());
   analysis::Analysis& found = **analysis;

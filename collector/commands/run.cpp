@@ -19,6 +19,7 @@
 #include "collector/commands/terminal_progress.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
+#include "trace/write/identity.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -102,7 +103,7 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
 Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
   TerminalProgress progress;
   try {
-    return analysis::analyze(folder, {}, progress);
+    return analysis::analyze(folder, {}, progress, trace::read_identity().host_id);
   } catch (const std::exception& error) {  // whatever it is: the job's exit code counts
     return Error{error.what(), folder.string(), ""};
   }

@@ -341,6 +341,15 @@ Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, 
   return look;
 }
 
+bool may_run_on(const model::Job& job, std::uint64_t host_id) {
+  std::int64_t now_ns = clock_ns(CLOCK_REALTIME) - static_cast<std::int64_t>(job.start_unix_ns);
+  return std::any_of(job.processes.begin(), job.processes.end(), [&](const Process& process) {
+    if (process.role != model::Role::kRank || process.has_ended()) return false;
+    Life life = see(process.header(), host_id).life;
+    return life == Life::kNotAsked ? process.last_ns > now_ns - kRecent : life != Life::kGone;
+  });
+}
+
 Result<Look> look_twice(const std::filesystem::path& trace, std::uint64_t host_id) {
   auto first = look_at(trace, host_id, nullptr);
   if (!first || first->stalls.empty()) return first;

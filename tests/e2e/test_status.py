@@ -68,6 +68,8 @@ def test_the_missing_rank_is_named(tmp_path, number, seed):
         if way == "stopped":
             stop(draw, tmp_path)
         text = wait_until_stuck(tmp_path, job)
+        finding = ddpscope.only_finding(tmp_path / "trace", "hung-collective")  # of a report meanwhile
+    assert finding["ranks"] == [draw.rank], finding
     first = text.splitlines()[0]
     assert first.startswith("stuck for "), text
     named = re.search(rf"rank {draw.rank} (never came|is stopped)", first)

@@ -9,13 +9,15 @@
 //   daemon:          rank 0 leaves a process behind that holds all that rank 0 had, and writes now and then
 //   time-limit:      a thread of each rank ends it with code 3 when its time is up, in the middle of a round
 //   save:            rank 0 writes one large file for six seconds, the others wait for it in the next round
+//   think:           rank 0 computes for six seconds, without a call; the others wait for it
 //   slow-ranks:      the ranks need from 0 to 0.7 s for a round
-//   heartbeat:       a thread of each rank asks its communicator how it is; at the end it goes on after its
-//   rank's last round The last three go on until somebody ends them if ROUNDS is 0.
+//   heartbeat:       a thread of each rank asks its communicator how it is, longer than its rank trains
+// Those from save to heartbeat go on until somebody ends them if ROUNDS is 0.
 #include <fcntl.h>
 #include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "ranks.h"
@@ -46,10 +48,16 @@ struct Job {
     }
     close(file);
   }
+  static void think(double seconds) {
+    auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  }
   void train(int rounds) const {
     for (int round = 0; rounds == 0 || round < rounds; round++) {
       compute(way == "slow-ranks" ? 0.1 * (ranks.rank % 8) : 0.01);
       if (way == "save" && ranks.rank == 0 && round == 21) write_for(6, "weights.bin");
+      if (way == "think" && ranks.rank == 0 && round == 21) think(6);
       if (round == 20 && ranks.rank == 0) std::ofstream("begun") << "\n";
       reduce(ranks.all, 4096);
     }

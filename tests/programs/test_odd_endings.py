@@ -1,8 +1,10 @@
 """Healthy jobs that end in ways of their own, or are ended by somebody while they train: nobody is accused."""
 import signal
+import time
 
 import ddpscope
 import launch
+import live_jobs
 import pytest
 from test_recorded import expect_silence, recorded
 
@@ -35,3 +37,19 @@ def test_somebody_ends_it(tmp_path, way, ranks, seed):
                                rng.choice(SIGNALS), rng.uniform(3, 5), cpu=True)
     report = ddpscope.report(tmp_path / "trace")
     assert (report["findings"], report["job"]["ranks"]) == ([], ranks)
+
+
+@everywhere
+def test_reported_on_while_it_runs(tmp_path, ranks, seed):
+    """Rank 0 computes, without a call of its own, for longer than a hang must last: it is on its way all the same."""
+    rounds, looks = ddpscope.draw(seed, f"odd/think/{ranks}").randrange(22, 40), 0
+    with live_jobs.running(launch.trainer("odd_endings", ranks, rounds, "think"), tmp_path, "--cpu") as job:
+        while job.poll() is None:
+            if (tmp_path / "begun").exists():
+                report = ddpscope.report(tmp_path / "trace")
+                assert report["findings"] == [], report["findings"]
+                looks += any(row["what"] == "hangs of a job that still runs" and " for the all-reduce" in row["why"]
+                             for row in report["coverage"])
+            time.sleep(0.5)
+        assert job.returncode == 0, (tmp_path / "log").read_text()[-3000:]
+    assert looks > 0, "it was never looked at while ranks waited for rank 0"
