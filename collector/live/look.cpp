@@ -343,11 +343,15 @@ Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, 
 
 bool may_run_on(const model::Job& job, std::uint64_t host_id) {
   std::int64_t now_ns = clock_ns(CLOCK_REALTIME) - static_cast<std::int64_t>(job.start_unix_ns);
-  return std::any_of(job.processes.begin(), job.processes.end(), [&](const Process& process) {
-    if (process.role != model::Role::kRank || process.has_ended()) return false;
+  bool ended = false, lives = false, recent = false;
+  for (const Process& process : job.processes) {
+    if (process.role != model::Role::kRank) continue;
     Life life = see(process.header(), host_id).life;
-    return life == Life::kNotAsked ? process.last_ns > now_ns - kRecent : life != Life::kGone;
-  });
+    ended = ended || process.has_ended();
+    lives = lives || life == Life::kRuns || life == Life::kStopped;
+    recent = recent || (life == Life::kNotAsked && process.last_ns > now_ns - kRecent);
+  }
+  return lives || (recent && !ended);
 }
 
 Result<Look> look_twice(const std::filesystem::path& trace, std::uint64_t host_id) {

@@ -61,7 +61,7 @@ struct Look {
 // same job at least a tenth of a second before, tells who has moved since. Errors as reading::read_trace.
 Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, const Look* earlier);
 
-// Whether some rank may run on: it lives on this machine, or it is of another host, has no end and has
+// Whether the job may run on: a rank lives on this machine, or no rank has ended, and one of another host has
 // recorded something in the last ten seconds.
 bool may_run_on(const model::Job& job, std::uint64_t host_id);
 
