@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostFrames = 24;
 constexpr std::size_t kLongestLine = 1024;
+constexpr std::size_t kLongestPrefix = 64;
 constexpr std::uint32_t kMostTracebacks = 256;  // a job may log one in every step
 
 constexpr char kHeading[] = "Traceback (most recent call last):";
@@ -19,8 +20,11 @@ constexpr char kHeading[] = "Traceback (most recent call last):";
 // Written by the main thread alone.
 struct Printed {
   char line[kLongestLine];
-  std::size_t length;                     // beyond kLongestLine: of a line that is too long to be read
-  bool inside;                            // of a traceback
+  std::size_t length;           // beyond kLongestLine: of a line that is too long to be read
+  bool escape;                  // inside a sequence that sets a terminal's colour
+  bool inside;                  // of a traceback
+  char prefix[kLongestPrefix];  // of each of its lines: "[rank3]: " with PyTorch 2
+  std::size_t prefix_length;
   trace::StackFrame frames[kMostFrames];  // the last ones, outermost first
   int count;
   std::uint32_t epoch;  // of the file that their strings are in
@@ -33,12 +37,12 @@ struct Text {
   const char* end;
 
   std::size_t size() const { return static_cast<std::size_t>(end - begin); }
-  bool skip(const char* prefix) {
-    std::size_t bytes = strlen(prefix);
+  bool skip(const char* prefix, std::size_t bytes) {
     if (size() < bytes || memcmp(begin, prefix, bytes) != 0) return false;
     begin += bytes;
     return true;
   }
+  bool skip(const char* prefix) { return skip(prefix, strlen(prefix)); }
 };
 
 std::uint32_t intern_text(trace::FileWriter& file, Text text) {
@@ -82,14 +86,25 @@ void record_traceback(trace::FileWriter& file, Text line) {
   record_moment<Call::python_traceback>(file, {intern_text(file, line)}, stack);
 }
 
+// Ends with the heading: what stands before it stands before each line of the traceback.
+bool begins_traceback(Text line) {
+  constexpr std::size_t kBytes = sizeof(kHeading) - 1;
+  if (line.size() < kBytes || line.size() > kBytes + kLongestPrefix ||
+      memcmp(line.end - kBytes, kHeading, kBytes) != 0)
+    return false;
+  printed.prefix_length = line.size() - kBytes;
+  memcpy(printed.prefix, line.begin, printed.prefix_length);
+  return true;
+}
+
 void read_line(trace::FileWriter& file, Text line) {
-  if (line.skip(kHeading)) {
+  if (begins_traceback(line)) {
     printed.inside = true;
     printed.count = 0;
     printed.epoch = file.epoch();
     return;
   }
-  if (!printed.inside || !line.size()) return;
+  if (!printed.inside || !line.skip(printed.prefix, printed.prefix_length) || !line.size()) return;
   if (printed.epoch != file.epoch()) {  // begun by the parent, before the fork
     printed.inside = false;
     return;
@@ -100,6 +115,21 @@ void read_line(trace::FileWriter& file, Text line) {
   if (read_frame(file, line, &frame)) add_frame(frame);
 }
 
+void add_character(trace::FileWriter& file, char character) {
+  constexpr char kEscape = '\033';
+  if (printed.escape) {
+    printed.escape = character != 'm' && character != '\n';  // a colour's sequence ends with an m
+  } else if (character == kEscape) {
+    printed.escape = true;
+  } else if (character != '\n') {
+    if (printed.length < kLongestLine) printed.line[printed.length] = character;
+    ++printed.length;
+  }
+  if (character != '\n') return;
+  if (printed.length <= kLongestLine) read_line(file, {printed.line, printed.line + printed.length});
+  printed.length = 0;
+}
+
 }  // namespace
 
 void read_printed(const char* text, std::size_t bytes) {
@@ -108,13 +138,7 @@ void read_printed(const char* text, std::size_t bytes) {
   int saved = errno;
   if (OwnWork work(file); work) {
     for (const char* end = text + bytes; text < end; ++text) {
-      if (*text != '\n') {
-        if (printed.length < kLongestLine) printed.line[printed.length] = *text;
-        ++printed.length;
-        continue;
-      }
-      if (printed.length <= kLongestLine) read_line(*file, {printed.line, printed.line + printed.length});
-      printed.length = 0;
+      add_character(*file, *text);
     }
   }
   errno = saved;

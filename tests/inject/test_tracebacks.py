@@ -26,6 +26,18 @@ if HOW == "chained":
 if HOW == "fragments":
     for letter in 'Traceback (most recent call last):\\n  File "a b.py", line 7, in f\\n    x\\nmy.Error: secret\\n':
         os.write(2, letter.encode())
+if HOW == "prefixed":  # as torch.distributed.distributed_c10d does it
+    def print_with_rank(*args):
+        import io
+        whole, sys.stderr = sys.stderr, io.StringIO()
+        sys.__excepthook__(*args)
+        text, sys.stderr = sys.stderr.getvalue(), whole
+        sys.stderr.write("\\n".join(f"[rank3]: {row}" if row else "" for row in text.split("\\n")))
+    sys.excepthook = print_with_rank
+    inner(3)
+if HOW == "coloured":  # as Python 3.13 does it on a terminal
+    sys.stderr.write('Traceback (most recent call last):\\n  File \\033[35m"a.py"\\033[0m, line \\033[35m7\\033[0m, in \\033[35mf\\033[0m\\n'
+                     '    \\033[31mx\\033[0m\\n\\033[1;35mmy.Error\\033[0m: \\033[35msecret\\033[0m\\n')
 if HOW == "thread":
     thread = threading.Thread(target=fail, args=("secret",))
     thread.start()
@@ -39,6 +51,7 @@ if HOW == "forked":
     os.wait()
 if HOW == "looks alike":
     os.write(2, b'  File "a.py", line 7, in f\\nError\\n' + b"x" * 5000 + b"\\n" + b'Traceback (most recent call last):\\nError: x\\n')
+    os.write(2, b'log: it failed: Traceback (most recent call last):\\n  File "a.py", line 7, in f\\nKeyError: x\\n')
 """
 
 
@@ -72,6 +85,17 @@ def test_of_chained_exceptions_the_last_one_is_what_ended_it(tmp_path):
 def test_written_letter_by_letter(tmp_path):
     told, = tracebacks("fragments", tmp_path)
     assert 'exception="my.Error"' in told and "a b.py:7 f" in told
+
+
+def test_each_line_with_a_prefix(tmp_path):
+    told, = tracebacks("prefixed", tmp_path)
+    assert 'exception="KeyError"' in told
+    assert f"guest.py:{line('raise KeyError')} fail < " in told.split(" @ ")[1]
+
+
+def test_in_colours(tmp_path):
+    told, = tracebacks("coloured", tmp_path)
+    assert 'exception="my.Error"' in told and "a.py:7 f" in told
 
 
 def test_those_of_other_threads_end_no_process(tmp_path):
