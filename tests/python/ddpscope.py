@@ -33,10 +33,22 @@ def start(command, cwd, env=None, timeout=120):
     try:
         stdout, stderr = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        for pid in [process.pid, *descendants(process.pid)]:  # launchers give ranks sessions of their own
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         stdout, stderr = process.communicate()
         raise AssertionError(f"no end after {timeout} s: {command}\n{stdout[-2000:]}\n{stderr[-2000:]}") from None
     return Finished(process.returncode, stdout, stderr)
+
+
+def descendants(pid):
+    """Of a process that lives: its children, theirs and so on."""
+    found = []
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += [int(child), *descendants(int(child))]
+    return found
 
 
 def record(command, trace, cwd, cpu=False, env=None, timeout=120):

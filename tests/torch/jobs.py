@@ -1,9 +1,9 @@
 """The PyTorch jobs of this folder: how each is started, its data, and what of its output must not change.
 
-The jobs keep the tensors of their last collectives to the end: torch 1.13 hangs if its Gloo thread drops the last
-reference to one (for which it needs the GIL) while the main thread, which holds the GIL, joins that thread. Where they
-are main's own, the job destroys its process group behind it, which joins the threads without the GIL: a thread of Gloo
-that asks for the GIL of an interpreter that ends is aborted ("terminate called without an active exception").
+A thread of Gloo that drops the last reference to a tensor needs the GIL. Torch hangs if the main thread joins that
+thread while it holds the GIL (as it does where it ends a process group), and aborts ("terminate called without an active
+exception") if the interpreter ends meanwhile. So the jobs keep the tensors of their last collectives to the end or, where
+they are main's own, destroy the process group in main.
 """
 import dataclasses
 import pathlib

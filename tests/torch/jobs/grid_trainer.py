@@ -97,7 +97,7 @@ def main():
     if rank == 0:
         print(f"loss {mean.item() / world:.6f}")
     dist.barrier()
+    dist.destroy_process_group()
 
 
 main()
-dist.destroy_process_group()

@@ -244,8 +244,8 @@ def main():
         if rank == 0:
             print(f"epoch {epoch} loss {mean.item() / world:.6f}")
     dist.barrier()
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
-    dist.destroy_process_group()

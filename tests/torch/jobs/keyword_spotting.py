@@ -77,8 +77,8 @@ def main():
         if dist.get_rank() == 0:
             print(f"epoch {epoch} loss {mean[0].item() / dist.get_world_size():.6f}")
     dist.barrier()
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
-    dist.destroy_process_group()
