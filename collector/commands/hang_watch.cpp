@@ -1,6 +1,7 @@
 // A thread that takes no signals: they are the job's.
 #include "collector/commands/hang_watch.h"
 
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -76,17 +78,22 @@ pid_t start_shell(const std::string& command, std::vector<std::string> environme
   return error == 0 ? pid : -1;
 }
 
-// Ranks and place tell one stall from another.
+// Ranks and place tell one stall from another. One line.
 std::string name_of(const findings::Finding& finding) {
-  std::string name = finding.key;
-  for (std::int32_t rank : finding.ranks) name += fmt::format(" {}", rank);
-  return name;
+  return reports::escape(fmt::format("{} {}", finding.key, fmt::join(finding.ranks, " ")));
+}
+
+std::set<std::string> lines_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::set<std::string> found;
+  for (std::string line; std::getline(lines, line);) found.insert(line);
+  return found;
 }
 
 }  // namespace
 
-HangWatch::HangWatch(std::filesystem::path folder, std::string command)
-    : folder_(std::move(folder)), command_(std::move(command)) {
+HangWatch::HangWatch(std::filesystem::path folder, const FolderUse& use, std::string command)
+    : folder_(std::move(folder)), use_(use), command_(std::move(command)) {
   if (command_.empty()) return;
   sigset_t all, before;
   sigfillset(&all);
@@ -100,21 +107,26 @@ HangWatch::~HangWatch() = default;
 void HangWatch::watch(const std::stop_token& stop) const {
   std::uint64_t host_id = trace::read_identity().host_id;
   std::optional<live::Look> earlier;
-  std::set<std::string> known;
+  std::optional<std::set<std::string>> known;  // none as long as another run looks
   Duration pause = kLeast;
   while (sleep_for(pause, stop)) {
+    if (!use_.takes_watch()) continue;
+    if (!known) known = lines_of(use_.read_note());
     Duration before = computed();
     auto look = live::look_at(folder_, host_id, earlier ? &*earlier : nullptr);
     pause = std::clamp<Duration>((computed() - before) * kShare, kLeast, kMost);
     if (!look) continue;  // nothing is recorded yet
     std::set<std::string> now;
+    std::vector<const findings::Finding*> untold;
     for (const live::Stall& stall : look->stalls) {
       bool was_told =
-          known.contains(name_of(stall.finding));  // while it lasts: a sign of life does not end it
+          known->contains(name_of(stall.finding));  // while it lasts: a sign of life does not end it
       if (!stall.stuck && !was_told) continue;
       now.insert(name_of(stall.finding));
-      if (!was_told) run_for(stall.finding, stop);
+      if (!was_told) untold.push_back(&stall.finding);
     }
+    if (now != *known) use_.write_note(fmt::format("{}\n", fmt::join(now, "\n")));
+    for (const findings::Finding* finding : untold) run_for(*finding, stop);
     known = std::move(now);
     earlier = std::move(*look);
   }

@@ -1,10 +1,9 @@
-// Names, a probe file, a lock on the folder itself.
+// Names, and a probe file.
 #include "collector/commands/recording_folder.h"
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,21 +106,6 @@ std::optional<Error> check_room(const fs::path& folder) {
   if (error == 0) return std::nullopt;
   return Error{std::string("no room for a trace in the folder: ") + std::strerror(error), folder.string(),
                "make room there, or name another folder with -o"};
-}
-
-FolderUse::FolderUse(const fs::path& folder) : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  first_ = flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-  flock(fd_, LOCK_SH);
-}
-
-FolderUse::~FolderUse() {
-  if (fd_ >= 0) close(fd_);
-}
-
-bool FolderUse::leave() {
-  bool last = flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-  close(std::exchange(fd_, -1));
-  return last;
 }
 
 }  // namespace ddpscope::commands

@@ -1,4 +1,4 @@
-// The folder that `run` records into: chosen or named, made, checked, shared with other runs of the same job.
+// The folder that `run` records into: chosen or named, made, checked.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -22,22 +22,5 @@ Result<RecordingFolder> open_recording_folder(const std::optional<std::string>& 
 
 // What is wrong if no further process could begin a trace there.
 std::optional<Error> check_room(const std::filesystem::path& folder);
-
-// Several runs may record into one folder, one a rank; who is the last to end sums up. Where the file system
-// has no locks, every run takes itself for the only one.
-class FolderUse {
- public:
-  explicit FolderUse(const std::filesystem::path& folder);
-  ~FolderUse();
-  FolderUse(const FolderUse&) = delete;
-  FolderUse& operator=(const FolderUse&) = delete;
-
-  bool was_first() const { return first_; }  // nobody recorded there when we came
-  bool leave();                              // true: nobody else records there any more
-
- private:
-  int fd_;
-  bool first_;
-};
 
 }  // namespace ddpscope::commands

@@ -10,6 +10,7 @@
 #include "collector/analysis/analyze.h"
 #include "collector/analysis/coverage.h"
 #include "collector/commands/command.h"
+#include "collector/commands/folder_use.h"
 #include "collector/commands/hang_watch.h"
 #include "collector/commands/job_environment.h"
 #include "collector/commands/job_process.h"
@@ -168,11 +169,12 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     recorded = reading::count_traces(folder.path) > before;
     if (recorded) watch.write(run, code);
   };
-  std::optional<HangWatch> hangs;  // one of several runs is enough
-  hangs.emplace(folder.path, use.was_first() ? options.on_hang : "");
+  std::optional<HangWatch> hangs;
+  hangs.emplace(folder.path, use, options.on_hang);
   auto code = run_job(options.command, environment, watch, ended);
   hangs.reset();
   if (!code) {
+    use.leave();
     std::error_code ignored;
     if (folder.made) std::filesystem::remove(folder.path, ignored);
     return failed(code.error());

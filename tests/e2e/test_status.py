@@ -185,21 +185,50 @@ def test_a_stall_that_comes_again_is_another_one(tmp_path, seed):
     assert [finding["ranks"] for finding in told] == [[draw.rank]] * 2, told
 
 
+@contextlib.contextmanager
+def run_of_each_rank(draw, folder, first, *extra):
+    """As under srun, all into one folder; the `run` of rank `first` is the one that looks."""
+    environment = {"WORLD_SIZE": draw.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    command = [trainer.TRAINER, *draw.arguments()[2:], "--workdir", folder / "out", *extra]
+    with contextlib.ExitStack() as jobs:
+        started = {}
+        for rank in sorted(range(draw.ranks), key=lambda rank: rank != first):
+            variables = {**environment, "RANK": rank, "LOCAL_RANK": rank}
+            one = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
+            started[rank] = jobs.enter_context(live_jobs.running(one, folder, "--cpu", "--on-hang", f"echo {rank} >> told"))
+            if rank == first:
+                time.sleep(1.5)  # it looks once a second
+        yield started
+
+
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_one_of_several_runs_tells(tmp_path, seed):
-    """A `run` for each rank, as under srun, all into one folder."""
     draw = planted(1, seed)
-    environment = {"WORLD_SIZE": str(draw.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    command = [trainer.TRAINER, *draw.arguments()[2:], "--workdir", tmp_path / "out", "--fault", "hung-collective/stuck",
-               "--fault-rank", draw.rank, "--fault-at", draw.at]
-    with contextlib.ExitStack() as jobs:
-        for rank in range(draw.ranks):
-            one = ["env", *(f"{name}={value}" for name, value in environment.items()), f"RANK={rank}", f"LOCAL_RANK={rank}", *command]
-            job = jobs.enter_context(live_jobs.running(one, tmp_path, "--cpu", "--on-hang", "echo told >> told"))
-        wait_until_stuck(tmp_path, job)
-        wait_for(lambda: lines_of(tmp_path / "told"), job)
+    fault = ["--fault", "hung-collective/stuck", "--fault-rank", draw.rank, "--fault-at", draw.at]
+    with run_of_each_rank(draw, tmp_path, draw.rank, *fault) as jobs:
+        wait_until_stuck(tmp_path, jobs[draw.rank])
+        wait_for(lambda: lines_of(tmp_path / "told"), jobs[draw.rank])
         time.sleep(4)
-        assert lines_of(tmp_path / "told") == ["told"]
+        assert lines_of(tmp_path / "told") == [str(draw.rank)]
+
+
+@pytest.mark.parametrize("killed", ["before the stall", "while it lasts"])
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_the_next_run_takes_over(tmp_path, killed, seed):
+    """The `run` that looks is killed, and hands nothing on; what it has told is not told again."""
+    draw = trainer.Draw(seed, f"status-take-over-{killed}", 2)
+    draw.epochs, draw.timeout = 500, 1000
+    first, other = draw.rank, 1 - draw.rank
+    with run_of_each_rank(draw, tmp_path, first) as jobs:
+        wait_for(lambda: trains(tmp_path), jobs[other])
+        if killed == "before the stall":
+            jobs[first].kill()
+        os.kill(pid_of_rank(tmp_path, other), signal.SIGSTOP)
+        wait_for(lambda: lines_of(tmp_path / "told"), jobs[other])
+        jobs[first].kill()
+        time.sleep(4)
+        assert lines_of(tmp_path / "told") == [str(other if killed == "before the stall" else first)]
+        assert status(tmp_path).code == 1
 
 
 def follow(folder, out):

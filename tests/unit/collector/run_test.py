@@ -332,6 +332,7 @@ def test_the_last_of_several_runs_sums_up(tmp_path):
         said.append(runs[rank].communicate(timeout=60)[1])
     assert "other runs still record" in said[0] and "2 ranks" not in said[0]
     assert "2 ranks, 2 processes" in said[1]
+    assert not (tmp_path / "t" / ".lock").exists()
 
 
 def test_a_job_that_is_started_again_is_a_further_attempt(tmp_path):
