@@ -66,6 +66,7 @@ struct FileHeader {
   std::int32_t exit_code;
   std::uint64_t health[kHealthCounters];
   std::uint64_t content_bytes;  // end of the last chunk that was opened: a shorter file was cut off
+  std::uint64_t pid_namespace;  // in which pid and parent_pid hold; 0 if it is not known
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 

@@ -41,11 +41,12 @@ void run_detectors(const detectors::Facts& facts, const std::vector<std::string>
 }
 
 // Of a job that runs on, a rank that has not come may be on its way: what moves between two looks tells.
-void find_hangs_now(const std::filesystem::path& trace, std::uint64_t host_id, findings::Outcome& outcome) {
+void find_hangs_now(const std::filesystem::path& trace, const trace::Identity& here,
+                    findings::Outcome& outcome) {
   auto unjudged = [&](std::string why) {
     outcome.coverage.push_back({"hangs of a job that still runs", std::move(why), {std::string(kHung)}});
   };
-  auto look = live::look_twice(trace, host_id);
+  auto look = live::look_twice(trace, here);
   if (!look || look->condition == live::Condition::kEnded)
     return unjudged("it ended, or could not be read again, while it was looked at: report once more");
   for (live::Stall& stall : look->stalls)
@@ -97,7 +98,7 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
 }  // namespace
 
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress, std::optional<std::uint64_t> host_id) {
+                         reading::Progress& progress, const trace::Identity* here) {
   auto reading = reading::read_trace(trace, progress);
   if (!reading) return reading.error();
   Analysis analysis{
@@ -136,9 +137,9 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          reduction_habits,
                          samples,
                          uneven_steps};
-  const bool runs_on = host_id && live::may_run_on(job, *host_id);
+  const bool runs_on = here && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
-  if (runs_on && is_asked(kHung, only)) find_hangs_now(trace, *host_id, analysis.outcome);
+  if (runs_on && is_asked(kHung, only)) find_hangs_now(trace, *here, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
   tell_lost(job, analysis.errors);

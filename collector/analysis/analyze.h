@@ -5,6 +5,7 @@
 
 #include "collector/findings/finding.h"
 #include "collector/reading/read_trace.h"
+#include "trace/write/identity.h"
 
 namespace ddpscope::analysis {
 
@@ -17,10 +18,10 @@ struct Analysis {
   std::optional<Error> nothing_judged{};
 };
 
-// `only`: slugs of the detectors to run, empty for all. `host_id`: this machine's (trace::Identity). With it a
-// job that still runs is judged for hangs as `status` does it; without it what is in the trace is all there
+// `only`: slugs of the detectors to run, empty for all. `here`: who asks, and where. With it a job
+// that still runs is judged for hangs as `status` does it; without it what is in the trace is all there
 // is. Errors as read_trace.
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress, std::optional<std::uint64_t> host_id = std::nullopt);
+                         reading::Progress& progress, const trace::Identity* here = nullptr);
 
 }  // namespace ddpscope::analysis

@@ -105,7 +105,7 @@ HangWatch::HangWatch(std::filesystem::path folder, const FolderUse& use, std::st
 HangWatch::~HangWatch() = default;
 
 void HangWatch::watch(const std::stop_token& stop) const {
-  std::uint64_t host_id = trace::read_identity().host_id;
+  trace::Identity here = trace::read_identity();
   std::optional<live::Look> earlier;
   std::optional<std::set<std::string>> known;  // none as long as another run looks
   Duration pause = kLeast;
@@ -113,7 +113,7 @@ void HangWatch::watch(const std::stop_token& stop) const {
     if (!use_.takes_watch()) continue;
     if (!known) known = lines_of(use_.read_note());
     Duration before = computed();
-    auto look = live::look_at(folder_, host_id, earlier ? &*earlier : nullptr);
+    auto look = live::look_at(folder_, here, earlier ? &*earlier : nullptr);
     pause = std::clamp<Duration>((computed() - before) * kShare, kLeast, kMost);
     if (!look) continue;  // nothing is recorded yet
     std::set<std::string> now;

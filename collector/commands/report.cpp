@@ -50,7 +50,8 @@ Outcome report(const ReportOptions& options) {
   std::optional<Result<analysis::Analysis>> analysis;
   {
     TerminalProgress progress;
-    analysis = analysis::analyze(options.trace, options.only, progress, trace::read_identity().host_id);
+    trace::Identity here = trace::read_identity();
+    analysis = analysis::analyze(options.trace, options.only, progress, &here);
   }
   if (!*analysis) return failed(analysis->error());
   analysis::Analysis& found = **analysis;

@@ -104,7 +104,8 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
 Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
   TerminalProgress progress;
   try {
-    return analysis::analyze(folder, {}, progress, trace::read_identity().host_id);
+    trace::Identity here = trace::read_identity();
+    return analysis::analyze(folder, {}, progress, &here);
   } catch (const std::exception& error) {  // whatever it is: the job's exit code counts
     return Error{error.what(), folder.string(), ""};
   }

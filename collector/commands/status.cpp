@@ -30,8 +30,8 @@ Outcome outcome_of(const live::Look& look) {
   return outcome;
 }
 
-Outcome once(const StatusOptions& options, std::uint64_t host_id) {
-  auto look = live::look_twice(options.trace, host_id);
+Outcome once(const StatusOptions& options, const trace::Identity& here) {
+  auto look = live::look_twice(options.trace, here);
   if (!look) return failed(look.error());
   fmt::print("{}", status_text(*look));
   return outcome_of(*look);
@@ -44,13 +44,13 @@ void show_in_place(const std::string& text, std::size_t lines_before) {
 }
 
 // Until the job has ended; what is no terminal gets what changes.
-Outcome follow(const StatusOptions& options, std::uint64_t host_id) {
+Outcome follow(const StatusOptions& options, const trace::Identity& here) {
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   std::optional<live::Look> earlier;
   std::string shown;
   std::size_t lines = 0;
   for (;;) {
-    auto look = live::look_at(options.trace, host_id, earlier ? &*earlier : nullptr);
+    auto look = live::look_at(options.trace, here, earlier ? &*earlier : nullptr);
     if (!look) return failed(look.error());
     std::string text = status_text(*look), now = gist(*look);
     if (terminal) {
@@ -74,8 +74,8 @@ Action declare_status(CLI::App& app) {
   app.add_option("TRACE", options->trace, "the folder that `ddpscope run` records into")->required();
   app.add_flag("--follow", options->follow, "go on until the job ends, and tell what changes");
   return [options] {
-    std::uint64_t host_id = trace::read_identity().host_id;
-    return options->follow ? follow(*options, host_id) : once(*options, host_id);
+    trace::Identity here = trace::read_identity();
+    return options->follow ? follow(*options, here) : once(*options, here);
   };
 }
 

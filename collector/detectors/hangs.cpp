@@ -316,12 +316,10 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
   std::int64_t acted_ns =
       last_act_ns(facts.job, absent.process, issuing_threads(facts.collectives, absent), ended_ns);
   if (ended_ns - acted_ns < kLongWait) return true;
-  constexpr trace::OperationSet kSaving{trace::Operation::kWrite, trace::Operation::kSync,
-                                        trace::Operation::kClose, trace::Operation::kTruncate,
-                                        trace::Operation::kTransfer};
+  if (hang.longest_wait >= kPatience * hang.needed_wait) return false;
+  if (ended_ns - last_save_ns(facts.job, absent.process, ended_ns) < kLongWait) return true;
   Whereabouts found = find_whereabouts(facts.job, facts.collectives, absent, hang.call(facts).begin_ns);
-  return found.inside && kSaving.has(trace::operation_of(facts.job.record(*found.event).call)) &&
-         hang.longest_wait < kPatience * hang.needed_wait;
+  return found.inside && kAwaitsOwn.has(trace::operation_of(facts.job.record(*found.event).call));
 }
 
 // All came to the first call of its kind, and nothing is known of a failure: it makes connections, for which

@@ -38,8 +38,9 @@ struct Hang {
 };
 
 constexpr std::int64_t kLongWait = 2'000'000'000;
-// Who computes, or is inside a call that writes to a file, gets this many times as long as other ranks; so do
-// all in the first call of its kind, once everybody came.
+// Who computes or writes files, itself or by its threads and the processes that it has made, or waits for one
+// of these, gets this many times as long as other ranks; so does a rank that cannot be asked, and so do all
+// in the first call of its kind, once everybody came.
 constexpr std::int64_t kPatience = 10;
 
 // How long a wait must last to count, by what such waits took before (design, section 2).

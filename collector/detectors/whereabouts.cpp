@@ -26,6 +26,9 @@ constexpr trace::OperationSet kNoProgress{
     Operation::kAccess,      Operation::kHandOver,   Operation::kRelease,           Operation::kSetDevice,
     Operation::kSetting,     Operation::kSharedWait, Operation::kSharedPost};
 
+constexpr trace::OperationSet kSaving{Operation::kWrite, Operation::kSync, Operation::kClose,
+                                      Operation::kTruncate, Operation::kTransfer};
+
 struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
   std::optional<EventRef> last;
@@ -106,6 +109,27 @@ std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<s
     last_ns = std::max({last_ns, begin_ns, end_ns <= until_ns ? end_ns : writes ? until_ns : begin_ns});
   });
   return last_ns;
+}
+
+std::int64_t last_save_ns(const Job& job, std::uint32_t process, std::int64_t until_ns) {
+  std::int64_t last_ns = 0;
+  model::for_each(job.processes[process].file, kSaving, [&](model::EventPlace, const Record& record) {
+    std::int64_t begin_ns = job.time_ns(process, record.begin);
+    if (begin_ns > until_ns) return;
+    last_ns = std::max(last_ns, std::min(record.end ? job.time_ns(process, record.end) : until_ns, until_ns));
+  });
+  for (std::uint32_t child = 0; child < job.processes.size(); ++child)
+    if (job.processes[child].parent == static_cast<std::int32_t>(process) && child != process)
+      last_ns = std::max(last_ns, last_save_ns(job, child, until_ns));
+  return last_ns;
+}
+
+bool awaits_own(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
+  bool found = false;
+  model::for_each(job.processes[process].file, kAwaitsOwn, [&](model::EventPlace, const Record& record) {
+    found = found || (record.end == 0 && threads.contains(record.thread));
+  });
+  return found;
 }
 
 Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collectives, const Member& member,

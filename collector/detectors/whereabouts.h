@@ -41,6 +41,17 @@ std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives
 std::int64_t last_act_ns(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
                          std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
 
+// When any thread of the process, or of those that it has made, last was at writing files until that moment.
+// 0 if none was.
+std::int64_t last_save_ns(const model::Job& job, std::uint32_t process,
+                          std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
+
+// Waits for a thread or a child of its own, which may be at work in ways that are not recorded.
+constexpr trace::OperationSet kAwaitsOwn{trace::Operation::kWaitChild, trace::Operation::kThreadJoin};
+
+// One of these threads does now.
+bool awaits_own(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads);
+
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its
 // main thread (the one that issues its collectives) is inside of comes first: a rank that is stuck is ended
 // by a watchdog in the end, which tells less. Then its exit, or the signal that its parent was told of, else

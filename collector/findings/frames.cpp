@@ -16,8 +16,9 @@ bool is_made_up(std::string_view frame) {
 
 bool is_library_frame(std::string_view frame) {
   if (is_made_up(frame)) return true;
-  constexpr std::string_view kLibraries[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
-                                             " std::", ".so"};
+  constexpr std::string_view kLibraries[] = {
+      "/site-packages/", "/dist-packages/", "/lib/python3", " std::", ".so",
+      " __libc_start_",  " start_thread",   " clone3"};
   return std::any_of(std::begin(kLibraries), std::end(kLibraries),
                      [&](std::string_view part) { return frame.find(part) != std::string_view::npos; });
 }

@@ -28,8 +28,7 @@ using matching::Member;
 using model::Life;
 using model::Process;
 
-// Without an end of its own and not to be found here: it may be in another PID namespace while its job's
-// calls are as recent as this.
+// A job of another host, none of whose ranks has ended, may run on while its calls are as recent as this.
 constexpr std::int64_t kRecent = 10'000'000'000;
 
 // The same moment, read again, may differ by this: the clock's rate is known better from look to look.
@@ -43,9 +42,9 @@ std::int64_t clock_ns(clockid_t clock) {
 
 class Looker {
  public:
-  Looker(model::Job& job, std::uint64_t host_id, const Look* earlier, std::int64_t monotonic_ns,
+  Looker(model::Job& job, const trace::Identity& here, const Look* earlier, std::int64_t monotonic_ns,
          std::int64_t realtime_ns)
-      : job_(job), host_id_(host_id), earlier_(earlier), monotonic_ns_(monotonic_ns) {
+      : job_(job), here_(here), earlier_(earlier), monotonic_ns_(monotonic_ns) {
     look_.at_ns = monotonic_ns;
     look_.now_ns = realtime_ns - static_cast<std::int64_t>(job.start_unix_ns);
     look_.world_size = job.world_size;
@@ -66,6 +65,7 @@ class Looker {
   std::vector<const Member*> culprits(const detectors::CallFacts& facts, const Hang& hang,
                                       const std::vector<std::uint32_t>& victims) const;
   bool lingers(std::uint32_t process, std::int64_t waited_ns, std::int64_t needed_ns) const;
+  bool may_be_at_work(std::uint32_t process, const Sign& before) const;
   bool stands_still(const detectors::CallFacts& facts, const Hang& hang,
                     const std::vector<std::int32_t>& ranks) const;
   bool is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
@@ -74,29 +74,23 @@ class Looker {
   Condition condition() const;
 
   model::Job& job_;
-  std::uint64_t host_id_;
+  const trace::Identity& here_;
   const Look* earlier_;
   std::int64_t monotonic_ns_;
   std::vector<std::set<std::uint16_t>> threads_;  // by process: those that issue collectives
   std::vector<Sign> signs_;                       // by process
-  std::vector<std::int64_t> cpu_ns_;              // by process
+  std::vector<Activity> activities_;              // by process
   std::vector<Inside> inside_;  // by process: of its main thread, or that issues collectives
   Waits waits_;
   Look look_;
 };
 
-// The machine's answer counts for the processes that it can see at all.
 void Looker::ask_machine() {
-  bool any_here = false, recent = false;
   for (Process& process : job_.processes) {
-    Seen seen = see(process.header(), host_id_);
-    process.life = seen.life;
-    cpu_ns_.push_back(seen.cpu_ns);
-    any_here = any_here || seen.life == Life::kRuns || seen.life == Life::kStopped;
-    recent = recent || process.last_ns > look_.now_ns - kRecent;
+    process.life = see(process.header(), here_);
+    bool asked = process.life == Life::kRuns && process.role == model::Role::kRank;
+    activities_.push_back(asked ? activity_of(process.header().pid) : Activity{});
   }
-  for (Process& process : job_.processes)
-    if (!any_here && recent && process.life == Life::kGone) process.life = Life::kNotAsked;
 }
 
 // A process that lives is in its open calls until now; now is before any file was read.
@@ -104,7 +98,7 @@ void Looker::extend_lives() {
   for (Process& process : job_.processes)
     if (!process.has_ended()) {
       const model::Host& host = job_.hosts[process.host];
-      process.last_ns = host.id == host_id_ ? monotonic_ns_ - host.origin_ns : look_.now_ns;
+      process.last_ns = host.id == here_.host_id ? monotonic_ns_ - host.origin_ns : look_.now_ns;
       job_.duration_ns = std::max(job_.duration_ns, process.last_ns);
     }
 }
@@ -118,7 +112,7 @@ void Looker::find_signs(const matching::Collectives& collectives) {
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     if (threads_[i].empty()) threads_[i].insert(1);
     const trace::FileHeader& h = job_.processes[i].header();
-    signs_.push_back({detectors::last_act_ns(job_, i, threads_[i]), cpu_ns_[i]});
+    signs_.push_back({detectors::last_act_ns(job_, i, threads_[i]), activities_[i]});
     look_.signs[{h.host_id, h.pid, h.start_time}] = signs_.back();
   }
 }
@@ -156,10 +150,17 @@ bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t n
   if (now.acted_ns - before->second.acted_ns > kReadAgain ||
       process.last_ns - now.acted_ns < detectors::kLongWait)
     return false;
-  // On a crowded machine it gets less of a processor than it asks for.
-  bool computes = inside_[index].doing == Doing::kRuns ||
-                  (now.cpu_ns - before->second.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
-  return !computes || waited_ns >= detectors::kPatience * needed_ns;
+  return !may_be_at_work(index, before->second) || waited_ns >= detectors::kPatience * needed_ns;
+}
+
+// On a crowded machine it gets less of a processor than it asks for. Of other hosts nobody knows.
+bool Looker::may_be_at_work(std::uint32_t index, const Sign& before) const {
+  const Process& process = job_.processes[index];
+  const Activity& now = activities_[index];
+  bool computes = now.runs || (now.cpu_ns - before.activity.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
+  return process.life == Life::kNotAsked || computes ||
+         process.last_ns - detectors::last_save_ns(job_, index, process.last_ns) < detectors::kLongWait ||
+         detectors::awaits_own(job_, index, threads_[index]);
 }
 
 // Of the ranks whose thread only seems to wait for another one.
@@ -330,23 +331,23 @@ const char* name_of(Condition condition) {
   return kNames[static_cast<std::size_t>(condition)];
 }
 
-Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, const Look* earlier) {
+Result<Look> look_at(const std::filesystem::path& trace, const trace::Identity& here, const Look* earlier) {
   std::int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC), realtime_ns = clock_ns(CLOCK_REALTIME);
   reading::Silent silent;
   auto reading = reading::read_trace(trace, silent, -1, trace::Extent::kLatest);
   if (!reading) return reading.error();
   alignment::align(reading->job);
-  Look look = Looker(reading->job, host_id, earlier, monotonic_ns, realtime_ns).take();
+  Look look = Looker(reading->job, here, earlier, monotonic_ns, realtime_ns).take();
   look.errors = std::move(reading->errors);
   return look;
 }
 
-bool may_run_on(const model::Job& job, std::uint64_t host_id) {
+bool may_run_on(const model::Job& job, const trace::Identity& here) {
   std::int64_t now_ns = clock_ns(CLOCK_REALTIME) - static_cast<std::int64_t>(job.start_unix_ns);
   bool ended = false, lives = false, recent = false;
   for (const Process& process : job.processes) {
     if (process.role != model::Role::kRank) continue;
-    Life life = see(process.header(), host_id).life;
+    Life life = see(process.header(), here);
     ended = ended || process.has_ended();
     lives = lives || life == Life::kRuns || life == Life::kStopped;
     recent = recent || (life == Life::kNotAsked && process.last_ns > now_ns - kRecent);
@@ -354,14 +355,14 @@ bool may_run_on(const model::Job& job, std::uint64_t host_id) {
   return lives || (recent && !ended);
 }
 
-Result<Look> look_twice(const std::filesystem::path& trace, std::uint64_t host_id) {
-  auto first = look_at(trace, host_id, nullptr);
+Result<Look> look_twice(const std::filesystem::path& trace, const trace::Identity& here) {
+  auto first = look_at(trace, here, nullptr);
   if (!first || first->stalls.empty()) return first;
   auto may_be_stuck = [](const Stall& stall) { return stall.waited_ns >= detectors::kLongWait; };
   if (std::none_of(first->stalls.begin(), first->stalls.end(), may_be_stuck)) return first;
   constexpr auto kBetween = std::chrono::milliseconds(250);
   std::this_thread::sleep_for(kBetween);
-  return look_at(trace, host_id, &*first);
+  return look_at(trace, here, &*first);
 }
 
 }  // namespace ddpscope::live

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "collector/findings/finding.h"
+#include "collector/live/machine.h"
 #include "collector/model/job.h"
 #include "trace/result.h"
+#include "trace/write/identity.h"
 
 namespace ddpscope::live {
 
@@ -40,7 +42,7 @@ struct RankNow {
 // What moves while a process does something. By host, pid and start time.
 struct Sign {
   std::int64_t acted_ns = 0;  // begin or end of the last call of the thread that issues collectives
-  std::int64_t cpu_ns = 0;
+  Activity activity;          // of a rank that runs here
 };
 using Signs = std::map<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>, Sign>;
 
@@ -57,15 +59,15 @@ struct Look {
   std::int64_t at_ns = 0;  // of this machine's monotonic clock
 };
 
-// `host_id` is this machine's (trace::Identity). Nothing is stuck at the first look: `earlier`, a look at the
+// `here`: who looks, and where. Nothing is stuck at the first look: `earlier`, a look at the
 // same job at least a tenth of a second before, tells who has moved since. Errors as reading::read_trace.
-Result<Look> look_at(const std::filesystem::path& trace, std::uint64_t host_id, const Look* earlier);
+Result<Look> look_at(const std::filesystem::path& trace, const trace::Identity& here, const Look* earlier);
 
 // Whether the job may run on: a rank lives on this machine, or no rank has ended, and one of another host has
 // recorded something in the last ten seconds.
-bool may_run_on(const model::Job& job, std::uint64_t host_id);
+bool may_run_on(const model::Job& job, const trace::Identity& here);
 
 // Two looks if the first one finds what may be stuck.
-Result<Look> look_twice(const std::filesystem::path& trace, std::uint64_t host_id);
+Result<Look> look_twice(const std::filesystem::path& trace, const trace::Identity& here);
 
 }  // namespace ddpscope::live

@@ -10,11 +10,14 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "trace/write/process_stat.h"
 
 namespace ddpscope::live {
 namespace {
+
+using trace::ProcessStat;
 
 // Those in which a thread may stay for long. `on_file`: the first argument is a descriptor.
 struct SystemCall {
@@ -91,19 +94,42 @@ Inside inside(const std::string& folder, long number, std::string_view arguments
   return found;
 }
 
+std::int64_t cpu_ns_of(std::int32_t pid) {
+  ProcessStat stat(pid);
+  long hertz = ::sysconf(_SC_CLK_TCK);
+  auto ticks = stat.field(ProcessStat::kUserTime) + stat.field(ProcessStat::kSystemTime);
+  return static_cast<std::int64_t>(ticks) * (1'000'000'000 / (hertz > 0 ? hertz : 100));
+}
+
 }  // namespace
 
-Seen see(const trace::FileHeader& header, std::uint64_t host_id) {
-  using trace::ProcessStat;
-  if (header.host_id != host_id) return {};
+model::Life see(const trace::FileHeader& header, const trace::Identity& here) {
+  bool same_pids = !header.pid_namespace || header.pid_namespace == here.pid_namespace;
+  if (header.host_id != here.host_id || !same_pids) return model::Life::kNotAsked;
   ProcessStat stat(header.pid);
   char state = stat.state();
   bool another = header.start_time && stat.field(ProcessStat::kStartTime) != header.start_time;
-  if (!state || another || state == 'Z' || state == 'X') return {model::Life::kGone};
-  long hertz = ::sysconf(_SC_CLK_TCK);
-  auto ticks = stat.field(ProcessStat::kUserTime) + stat.field(ProcessStat::kSystemTime);
-  auto cpu = static_cast<std::int64_t>(ticks) * (1'000'000'000 / (hertz > 0 ? hertz : 100));
-  return {state == 'T' || state == 't' ? model::Life::kStopped : model::Life::kRuns, cpu};
+  if (!state || another || state == 'Z' || state == 'X') return model::Life::kGone;
+  return state == 'T' || state == 't' ? model::Life::kStopped : model::Life::kRuns;
+}
+
+Activity activity_of(std::int32_t pid) {
+  Activity found{cpu_ns_of(pid)};
+  std::error_code none;
+  std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid), none), end;
+  for (; !none && tasks != end; tasks.increment(none)) {
+    std::int32_t tid = 0;
+    std::string name = tasks->path().filename();
+    std::from_chars(name.data(), name.data() + name.size(), tid);
+    found.runs = found.runs || ProcessStat(tid).state() == 'R';
+    std::istringstream children(first_line(tasks->path() / "children"));
+    for (std::int32_t child = 0; children >> child;) {
+      Activity own = activity_of(child);
+      found.cpu_ns += own.cpu_ns;
+      found.runs = found.runs || own.runs;
+    }
+  }
+  return found;
 }
 
 // "running", or the number, six arguments, stack pointer and address; -1: blocked outside of any call.

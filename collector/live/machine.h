@@ -4,16 +4,20 @@
 #include <string>
 
 #include "collector/model/job.h"
+#include "trace/write/identity.h"
 
 namespace ddpscope::live {
 
-struct Seen {
-  model::Life life = model::Life::kNotAsked;
-  std::int64_t cpu_ns = 0;  // that all its threads have used
+// Of a process that lives, and of those that it has made, theirs and so on.
+struct Activity {
+  std::int64_t cpu_ns = 0;  // that all their threads have used
+  bool runs = false;        // one of these threads at least has a processor, or waits for one
 };
 
-// kNotAsked if it is of another host, kGone if none with this pid and start time is here.
-Seen see(const trace::FileHeader& header, std::uint64_t host_id);
+// kNotAsked if it is of another host, or of a namespace of pids other than ours; kGone if none with this pid
+// and start time is here.
+model::Life see(const trace::FileHeader& header, const trace::Identity& here);
+Activity activity_of(std::int32_t pid);
 
 // What a thread is inside of in the kernel, at this moment.
 enum class Doing : std::uint8_t {

@@ -65,7 +65,15 @@ bool FatalFailures::ended(const ordering::Span& failed) {
   auto [process, thread] = failed.thread;
   const trace::FileHeader& header = job_.processes[process].header();
   bool by_itself = header.ended && header.exit_code != 0 && failed.end_ns < job_.told_ns(process);
-  return by_itself && last_progress_ns(process, thread) < failed.begin_ns;
+  return by_itself && !agreed(header.exit_code) && last_progress_ns(process, thread) < failed.begin_ns;
+}
+
+bool FatalFailures::agreed(std::int32_t exit_code) const {
+  if (exit_code <= 1) return false;  // 1 is what failures end with
+  return std::all_of(job_.processes.begin(), job_.processes.end(), [&](const model::Process& process) {
+    if (process.role != model::Role::kRank) return true;
+    return process.header().ended && process.header().exit_code == exit_code;
+  });
 }
 
 std::int64_t FatalFailures::last_progress_ns(std::uint32_t process, std::uint16_t thread) {

@@ -25,18 +25,13 @@ std::optional<RankClaim> claim_of(const model::Process& process, std::int32_t si
   return std::nullopt;
 }
 
-// Who has a number from the same hand.
-auto hand_of(const model::Process& process, const RankClaim& claim) {
-  const trace::FileHeader& h = process.header();
-  return claim.sized ? std::tuple(h.host_id, h.parent_pid, h.parent_start_time)
-                     : std::tuple(h.host_id, decltype(h.parent_pid){}, decltype(h.parent_start_time){});
-}
-
-void drop_inherited(const model::Job& job, std::vector<JoinedRank>& members) {
-  using Hand = decltype(hand_of(job.processes.front(), RankClaim{}));
-  std::map<Hand, std::vector<JoinedRank*>> by_hand;
+// One number in all processes of a host was there before they were told apart: it is that of the pod, of the
+// node or of the shell in which wrappers start them. So is one in all children of a parent.
+template <class HandOf>
+void drop_inherited(std::vector<JoinedRank>& members, HandOf hand_of) {
+  std::map<decltype(hand_of(members.front())), std::vector<JoinedRank*>> by_hand;
   for (JoinedRank& member : members)
-    if (member.claim) by_hand[hand_of(job.processes[member.process], *member.claim)].push_back(&member);
+    if (member.claim) by_hand[hand_of(member)].push_back(&member);
   for (auto& [hand, own] : by_hand) {
     std::int32_t first = own.front()->claim->rank;
     bool same = std::all_of(own.begin(), own.end(),
@@ -48,7 +43,12 @@ void drop_inherited(const model::Job& job, std::vector<JoinedRank>& members) {
 
 void add_claims(const model::Job& job, WorldGroup& group) {
   for (JoinedRank& member : group.members) member.claim = claim_of(job.processes[member.process], group.size);
-  drop_inherited(job, group.members);
+  auto header = [&](const JoinedRank& member) { return job.processes[member.process].header(); };
+  drop_inherited(group.members, [&](const JoinedRank& member) {
+    trace::FileHeader h = header(member);
+    return std::tuple(h.host_id, h.parent_pid, h.parent_start_time);
+  });
+  drop_inherited(group.members, [&](const JoinedRank& member) { return header(member).host_id; });
 }
 
 WorldGroup find_announced(const model::Job& job) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "collector/model/makers.h"
@@ -59,6 +60,21 @@ bool rank_by_store(Process& process) {
   process.rank_source = kByStore;
   process.role = Role::kRank;
   return true;
+}
+
+// A number that the environment gives to several processes which announce different ones was that of their
+// node or pod, and each has inherited it.
+void prefer_store_to_inherited(std::vector<Process>& processes) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Process*>> announcing;  // by attempt and rank
+  for (Process& process : processes)
+    if (process.rank >= 0 && process.memberships.empty() && find_announced_rank(process))
+      announcing[{process.attempt, process.rank}].push_back(&process);
+  for (auto& [number, sharing] : announcing) {
+    std::set<std::int32_t> announced;
+    for (const Process* process : sharing) announced.insert(find_announced_rank(*process)->rank);
+    if (announced.size() > 1)
+      for (Process* process : sharing) rank_by_store(*process);
+  }
 }
 
 bool descends_from(const std::vector<Process>& processes, std::size_t child, std::size_t ancestor) {
@@ -312,6 +328,7 @@ void identify(Job& job) {
     for (Process& process : job.processes) named = rank_by_store(process) || named;
     job.world_size = find_world_size(job.processes);
   }
+  prefer_store_to_inherited(job.processes);
   number_attempts_of_runs(job.processes);
   if (!named) rank_by_start(job.processes);
   settle_claims(job.processes);

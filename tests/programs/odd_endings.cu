@@ -10,11 +10,14 @@
 //   time-limit:      a thread of each rank ends it with code 3 when its time is up, in the middle of a round
 //   save:            rank 0 writes one large file for six seconds, the others wait for it in the next round
 //   think:           rank 0 computes for six seconds, without a call; the others wait for it
+//   think-in-child:  a child of rank 0 does, for which rank 0 waits
+//   save-in-thread:  as save, by a thread for which rank 0's first one waits
 //   slow-ranks:      the ranks need from 0 to 0.7 s for a round
 //   heartbeat:       a thread of each rank asks its communicator how it is, longer than its rank trains
 // Those from save to heartbeat go on until somebody ends them if ROUNDS is 0.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <chrono>
@@ -53,11 +56,23 @@ struct Job {
     while (std::chrono::steady_clock::now() < until) {
     }
   }
+  void be_busy() const {
+    if (way == "save") write_for(6, "weights.bin");
+    if (way == "think") think(6);
+    if (way == "save-in-thread") std::thread([&] { write_for(6, "weights.bin"); }).join();
+    if (way == "think-in-child") {
+      pid_t child = fork();
+      if (child == 0) {
+        think(6);
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+    }
+  }
   void train(int rounds) const {
     for (int round = 0; rounds == 0 || round < rounds; round++) {
       compute(way == "slow-ranks" ? 0.1 * (ranks.rank % 8) : 0.01);
-      if (way == "save" && ranks.rank == 0 && round == 21) write_for(6, "weights.bin");
-      if (way == "think" && ranks.rank == 0 && round == 21) think(6);
+      if (ranks.rank == 0 && round == 21) be_busy();
       if (round == 20 && ranks.rank == 0) std::ofstream("begun") << "\n";
       reduce(ranks.all, 4096);
     }

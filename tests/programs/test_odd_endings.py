@@ -29,9 +29,10 @@ def test_each_rank_has_a_time_limit(tmp_path, ranks, seed):
 
 
 @everywhere
-@pytest.mark.parametrize("way", ["save", "slow-ranks"])
+@pytest.mark.parametrize("way", ["save", "save-in-thread", "think-in-child", "slow-ranks"])
 def test_somebody_ends_it(tmp_path, way, ranks, seed):
-    """While rank 0 has been writing its first checkpoint for some seconds; while the ranks' rounds take from 0 to 0.7 s."""
+    """While rank 0 has been writing its first checkpoint for some seconds, or its child computes; while the ranks' rounds take
+    from 0 to 0.7 s."""
     rng = ddpscope.draw(seed, f"odd/{way}/{ranks}")
     ddpscope.record_and_signal(launch.trainer("odd_endings", ranks, 0, way), tmp_path / "trace", tmp_path,
                                rng.choice(SIGNALS), rng.uniform(3, 5), cpu=True)
@@ -40,16 +41,20 @@ def test_somebody_ends_it(tmp_path, way, ranks, seed):
 
 
 @everywhere
-def test_reported_on_while_it_runs(tmp_path, ranks, seed):
-    """Rank 0 computes, without a call of its own, for longer than a hang must last: it is on its way all the same."""
-    rounds, looks = ddpscope.draw(seed, f"odd/think/{ranks}").randrange(22, 40), 0
-    with live_jobs.running(launch.trainer("odd_endings", ranks, rounds, "think"), tmp_path, "--cpu") as job:
+@pytest.mark.parametrize("way", ["think", "think-in-child", "save-in-thread"])
+def test_looked_at_while_it_runs(tmp_path, way, ranks, seed):
+    """Rank 0 is busy, without a call of its main thread, for longer than a hang must last: it is on its way all the same."""
+    rounds, looks = ddpscope.draw(seed, f"odd/{way}/{ranks}").randrange(22, 40), 0
+    with live_jobs.running(launch.trainer("odd_endings", ranks, rounds, way), tmp_path, "--cpu", "--on-hang", "touch told") as job:
         while job.poll() is None:
             if (tmp_path / "begun").exists():
                 report = ddpscope.report(tmp_path / "trace")
                 assert report["findings"] == [], report["findings"]
                 looks += any(row["what"] == "hangs of a job that still runs" and " for the all-reduce" in row["why"]
                              for row in report["coverage"])
+                told = live_jobs.status(tmp_path)
+                assert told.code == 0, told.stdout
             time.sleep(0.5)
         assert job.returncode == 0, (tmp_path / "log").read_text()[-3000:]
+    assert not (tmp_path / "told").exists()
     assert looks > 0, "it was never looked at while ranks waited for rank 0"

@@ -134,6 +134,7 @@ void FileWriter::write_header(const Identity& identity, std::uint64_t ring_bytes
   h.parent_pid = identity.parent_pid;
   h.start_time = identity.start_time;
   h.parent_start_time = identity.parent_start_time;
+  h.pid_namespace = identity.pid_namespace;
   h.opened = h.latest = clock_.now();
   h.ring_bytes = ring_bytes;
   h.file_bytes = h.content_bytes = kHeaderBytes;

@@ -1,7 +1,9 @@
 // Reads the boot id and the name of the host.
 #include "trace/write/identity.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -28,6 +30,10 @@ Identity read_identity() {
   identity.start_time = own.field(ProcessStat::kStartTime);
   identity.parent_pid = static_cast<std::int32_t>(own.field(ProcessStat::kParentPid));
   if (identity.parent_pid > 0) identity.parent_start_time = start_time_of(identity.parent_pid);
+  struct stat space {};
+  constexpr char kSpace[] = "/proc/self/ns/pid";
+  if (raw_syscall(SYS_newfstatat, AT_FDCWD, as_argument(kSpace), as_argument(&space), 0) == 0)
+    identity.pid_namespace = space.st_ino;
   return identity;
 }
 

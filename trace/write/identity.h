@@ -12,6 +12,7 @@ struct Identity {
   std::int32_t parent_pid;
   std::uint64_t start_time;         // clock ticks since boot
   std::uint64_t parent_start_time;  // 0 if unknown
+  std::uint64_t pid_namespace;      // inode of /proc/self/ns/pid; 0 if unknown
 };
 
 // Of this process, from /proc and uname, by raw system calls.
