@@ -12,6 +12,7 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/whereabouts.h"
 #include "collector/model/process_name.h"
 
 namespace ddpscope::detectors {
@@ -32,6 +33,7 @@ struct End {
   bool unknown = false;       // how it ended, or whether
   std::int64_t began_ns = 0;  // to end; its last record, if it was killed or nothing is known
   std::int64_t gone_ns = 0;
+  std::int64_t left_ns = ordering::kNever;  // began to end by itself, with 0
 };
 
 bool is_for_ending_jobs(int signal) {
@@ -43,20 +45,29 @@ bool aborted(const Job& job, const ProcessEnding& ending) {
   return ending.event && job.record(*ending.event).call == static_cast<std::uint16_t>(trace::Call::abort);
 }
 
-// The first connection that was given up and after which nothing was sent to anybody; the exit without one.
+// Only what goes on after it shows that the job goes on: whoever ends gives up connections, but so does a
+// library that needed them to begin.
+bool goes_on(const Record& record) {
+  constexpr trace::OperationSet kGoesOn{Operation::kLaunch, Operation::kGraphLaunch, Operation::kCopy};
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (info && info->payload == trace::PayloadKind::kCollective) return true;
+  if (trace::operation_of(record.call) != Operation::kStreamSend) return info && kGoesOn.has(info->operation);
+  auto io = trace::payload_of<trace::payload::StreamIo>(record);
+  return io.fd > STDERR_FILENO && io.bytes > 1;  // a byte wakes a thread of its own
+}
+
+// The first connection that was given up and after which the job did not go on; the exit without one.
 std::int64_t gives_up_ns(const Job& job, std::uint32_t process) {
   const std::int64_t exit_ns = job.processes[process].last_ns;
   std::int64_t closed_ns = exit_ns;
-  model::for_each_in_time(
-      job.processes[process].file, {Operation::kStreamSend, Operation::kStreamClose},
-      [&](model::EventPlace place, const Record& record) {
-        auto io = trace::payload_of<trace::payload::StreamIo>(record);
-        if (trace::operation_of(record.call) == Operation::kStreamClose) {
-          if (io.fd > STDERR_FILENO) closed_ns = std::min(closed_ns, job.begin_ns({process, place}));
-        } else if (io.fd > STDERR_FILENO && io.bytes > 1) {  // a byte wakes a thread of its own
-          closed_ns = exit_ns;
-        }
-      });
+  model::for_each_in_time(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
+    if (trace::operation_of(record.call) == Operation::kStreamClose) {
+      auto io = trace::payload_of<trace::payload::StreamIo>(record);
+      if (io.fd > STDERR_FILENO) closed_ns = std::min(closed_ns, job.begin_ns({process, place}));
+    } else if (goes_on(record)) {
+      closed_ns = exit_ns;
+    }
+  });
   return closed_ns;
 }
 
@@ -73,8 +84,11 @@ End find_end(const Job& job, std::int32_t rank, std::uint32_t index) {
   End end{rank, index, find_ending(job, index)};
   end.gone_ns = process.last_ns;
   end.told = job.told_ns(index) <= process.last_ns;
-  if (process.header().ended) {
+  if (!process.file.damage().empty()) {  // the calls that would tell are lost
+    end.unknown = true;
+  } else if (process.header().ended) {
     std::int32_t code = process.header().exit_code;
+    if (!end.told && code == 0) end.left_ns = gives_up_ns(job, index);
     end.failed = !end.told && code != 0 && (code <= kEndedBySignal || aborted(job, end.ending));
     if (end.failed)
       end.began_ns = end.ending.traceback ? job.begin_ns(*end.ending.event) : gives_up_ns(job, index);
@@ -107,11 +121,20 @@ bool agreed(const Job& job, const std::vector<End>& ends, const End& first) {
   });
 }
 
-std::string how(const Job& job, const End& end) {
+// Beside the first one: who had left before, or done nothing for long, may be what that one failed of.
+std::string how(const Job& job, const End& end, const End& first) {
+  constexpr std::int64_t kLong = 2'000'000'000;
   std::string told = end.told ? "was sent a signal to end" : "";
+  if (end.left_ns != ordering::kNever &&
+      end.left_ns + job.clock_error_between(end.process, first.process) < first.began_ns)
+    return fmt::format("{}, {} before that", end.ending.sentence, seconds(first.began_ns - end.left_ns));
   if (!end.ending.sentence.empty()) return told + (end.told ? ", and " : "") + end.ending.sentence;
-  if (end.told) return told;
-  return job.processes[end.process].ended_ticks ? "ended without an exit of its own" : "was not seen to end";
+  if (!end.told)
+    return job.processes[end.process].ended_ticks ? "ended without an exit of its own"
+                                                  : "was not seen to end";
+  told += after_last_call(job, end.process);
+  std::int64_t idle_ns = first.began_ns - last_act_ns(job, end.process, {model::kMainThread}, first.began_ns);
+  return idle_ns < kLong ? told : fmt::format("{}, and had done nothing for {} then", told, seconds(idle_ns));
 }
 
 // "was sent a signal to end, and was ended by signal 15", told of several ranks.
@@ -128,7 +151,7 @@ std::string tell_others(const Job& job, const std::vector<End>& ends, const End&
   std::vector<std::pair<std::string, std::vector<std::int32_t>>> groups;
   for (const End& end : ends) {
     if (&end == &first) continue;
-    std::string text = how(job, end);
+    std::string text = how(job, end, first);
     auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == text; });
     if (known == groups.end()) known = groups.insert(groups.end(), {std::move(text), {}});
     known->second.push_back(end.rank);

@@ -133,6 +133,10 @@ ProcessEnding find_ending(const Job& job, std::uint32_t process) {
       last.event};
 }
 
+std::string after_last_call(const Job& job, std::uint32_t process) {
+  return after(find_last_call(job, process));
+}
+
 std::optional<int> find_signal(const Job& job, const Process& gone) {
   if (gone.ended_status > 128) return gone.ended_status - 128;
   std::optional<int> signal;

@@ -29,6 +29,10 @@ struct ProcessEnding {
 // main thread that stands in the program, told as what it ended after.
 ProcessEnding find_ending(const model::Job& job, std::uint32_t process);
 
+// ", after train.py:80 step": the last recorded call of the main thread that stands in the program; empty
+// without one.
+std::string after_last_call(const model::Job& job, std::uint32_t process);
+
 // The signal that ended the process, if `ddpscope run` saw it, or whoever awaited it recorded that.
 std::optional<int> find_signal(const model::Job& job, const model::Process& gone);
 // "signal 9 (SIGKILL)"

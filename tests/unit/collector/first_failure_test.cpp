@@ -111,6 +111,47 @@ run 5 +0 process_ended pid=10 start_time=100000 status=137
   EXPECT_EQ(failure->evidence.rank, 1);
 }
 
+// NCCL's bootstrap: what follows goes another way.
+TEST(FirstFailure, AConnectionThatWasOnlyNeededToBeginSaysNothingOfTheEnd) {
+  auto failure = first_failure_of(R"(
+r0 0.3 +0.001 stream_close inode=7 fd=9
+r0 1.6 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32
+run 2.2 +0 process_ended pid=12 start_time=100000 status=137
+r0 2.6 +0.001 exit status=1
+r1 2.7 +0.001 exit status=1
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 2);
+}
+
+TEST(FirstFailure, WhoLeftBeforeIsToldBesideIt) {
+  auto failure = first_failure_of(R"(
+r1 2 +0.001 exit status=0
+r0 2.1 +0 python_traceback exception="OSError" stack="train.py:90 main"
+r0 2.2 +0.001 exit status=1
+r2 2.3 +0.001 exit status=1
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 0);
+  EXPECT_THAT(failure->others, HasSubstr("rank 1 exited with 0, 0.099 s before that"));
+}
+
+TEST(FirstFailure, WhoDidNothingForLongIsToldBesideIt) {
+  auto failure = first_failure_of(R"(
+r1 1 +0.1 ncclAllReduce communicator=1 count=1000 datatype=f32 stack="train.py:90 main"
+r0 8.1 +0 python_traceback exception="RuntimeError" stack="train.py:90 main"
+r0 8.2 +0.001 exit status=1
+r2 8.3 +0.001 exit status=1
+run 8.4 +0 job_told pid=1 status=15
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 0);
+  EXPECT_THAT(
+      failure->others,
+      HasSubstr(
+          "rank 1 was sent a signal to end, after train.py:90 main, and had done nothing for 7.000 s then"));
+}
+
 TEST(FirstFailure, NobodyWhereAllEndWell) {
   EXPECT_FALSE(first_failure_of("r0 2 +0.001 exit status=0\nr1 3 +0.001 exit status=0\n"));
 }
