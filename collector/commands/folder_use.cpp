@@ -13,15 +13,22 @@
 namespace ddpscope::commands {
 namespace {
 
+constexpr const char* kName = ".lock";
+
 enum Byte : off_t { kRecording, kWatching };  // the first ones of the file
 
-// True if the lock is held now; else errno tells: EAGAIN or EACCES if somebody else holds it.
-bool set_lock(int fd, int command, short type, Byte byte) {
+struct flock lock_of(short type, Byte byte) {
   struct flock lock {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = byte;
   lock.l_len = 1;
+  return lock;
+}
+
+// True if the lock is held now; else errno tells: EAGAIN or EACCES if somebody else holds it.
+bool set_lock(int fd, int command, short type, Byte byte) {
+  struct flock lock = lock_of(type, byte);
   int done = -1;
   do done = ::fcntl(fd, command, &lock);
   while (done != 0 && errno == EINTR);
@@ -40,7 +47,7 @@ bool is_removed(int fd) {
 
 }  // namespace
 
-FolderUse::FolderUse(const std::filesystem::path& folder) : path_(folder / ".lock") {
+FolderUse::FolderUse(const std::filesystem::path& folder) : path_(folder / kName) {
   do {
     if (fd_ >= 0) ::close(fd_);
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -49,6 +56,15 @@ FolderUse::FolderUse(const std::filesystem::path& folder) : path_(folder / ".loc
     if (first_) write_note("");  // a run that was killed leaves its own
     set_lock(fd_, F_OFD_SETLKW, F_RDLCK, kRecording);
   } while (is_removed(fd_));
+}
+
+bool FolderUse::is_in_use(const std::filesystem::path& folder) {
+  int fd = ::open((folder / kName).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock lock = lock_of(F_WRLCK, kRecording);
+  bool taken = ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  ::close(fd);
+  return taken;
 }
 
 FolderUse::~FolderUse() { give_up(); }

@@ -15,6 +15,8 @@ class FolderUse {
   FolderUse(const FolderUse&) = delete;
   FolderUse& operator=(const FolderUse&) = delete;
 
+  static bool is_in_use(const std::filesystem::path& folder);  // some run records there now
+
   bool was_first() const { return first_; }  // nobody recorded there when we came
   bool leave();                              // true: nobody else records there any more
 

@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "collector/commands/command.h"
+#include "collector/commands/folder_use.h"
+#include "collector/commands/say.h"
 #include "collector/commands/status_text.h"
 #include "collector/live/look.h"
+#include "collector/reading/read_trace.h"
 #include "collector/reports/escape.h"
 #include "trace/write/identity.h"
 
@@ -43,14 +48,28 @@ void show_in_place(const std::string& text, std::size_t lines_before) {
   std::fflush(stdout);
 }
 
+// The folder is there, and `run` has made it for a job whose first process makes its trace at its first
+// recorded call. Says so once, and sleeps for a while.
+bool is_yet_to_begin(const std::string& trace, bool& told) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(trace, none) || reading::count_traces(trace) > 0) return false;
+  if (!std::exchange(told, true))
+    say("ddpscope: {}: no trace yet; waiting for one\n", reports::escape(trace));
+  constexpr auto kBetween = std::chrono::milliseconds(200);
+  std::this_thread::sleep_for(kBetween);
+  return true;
+}
+
 // Until the job has ended; what is no terminal gets what changes.
 Outcome follow(const StatusOptions& options, const trace::Identity& here) {
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   std::optional<live::Look> earlier;
   std::string shown;
   std::size_t lines = 0;
+  bool waiting = false;
   for (;;) {
     auto look = live::look_at(options.trace, here, earlier ? &*earlier : nullptr);
+    if (!look && !earlier && is_yet_to_begin(options.trace, waiting)) continue;
     if (!look) return failed(look.error());
     std::string text = status_text(*look), now = gist(*look);
     if (terminal) {
@@ -61,7 +80,9 @@ Outcome follow(const StatusOptions& options, const trace::Identity& here) {
       if (std::fflush(stdout) != 0) return failed({"cannot write to standard output", "", ""});
     }
     shown = std::move(now);
-    if (look->condition == live::Condition::kEnded) return outcome_of(*look);
+    // A launcher may start the ranks anew.
+    if (look->condition == live::Condition::kEnded && !FolderUse::is_in_use(options.trace))
+      return outcome_of(*look);
     earlier = std::move(*look);
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }

@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "collector/detectors/hangs.h"
+#include "collector/detectors/story.h"
 #include "collector/reports/escape.h"
 
 namespace ddpscope::commands {
@@ -19,6 +24,28 @@ std::string size_of(const Look& look) {
   auto world = static_cast<std::size_t>(std::max(look.world_size, 0));
   if (world > ranks) return fmt::format("{} of {} ranks have begun to record", ranks, world);
   return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
+}
+
+// ": 1 and 3", as long as they are few.
+std::string missing_of(const Look& look) {
+  constexpr std::size_t kFew = 8;
+  std::set<std::int32_t> known;
+  for (const live::RankNow& rank : look.ranks) known.insert(rank.rank);
+  std::vector<std::int32_t> missing;
+  for (std::int32_t rank = 0; rank < look.world_size && missing.size() <= kFew; ++rank)
+    if (!known.contains(rank)) missing.push_back(rank);
+  return missing.empty() || missing.size() > kFew ? "" : ": " + detectors::list_numbers(missing);
+}
+
+// "; 2 of them have ended, not all with exit code 0", of a job of which others run on.
+std::string losses_of(const Look& look) {
+  std::vector<std::int32_t> lost;
+  for (const live::RankNow& rank : look.ranks)
+    if (rank.condition == Condition::kEnded && rank.doing != "ended with exit code 0")
+      lost.push_back(rank.rank);
+  if (lost.empty()) return "";
+  return fmt::format("; {} {} ended, and not with exit code 0", detectors::list_ranks(lost),
+                     detectors::verb(lost, "has", "have"));
 }
 
 std::string ends_of(const Look& look) {
@@ -51,7 +78,8 @@ std::string headline(const Look& look) {
     return fmt::format("ended: {}, {}; `ddpscope report` tells what went wrong, if anything did",
                        size_of(look), ends_of(look));
   if (look.stalls.empty())
-    return fmt::format("running: {}, {:.1f} s; {}", size_of(look), seconds(look.now_ns), judgement_of(look));
+    return fmt::format("running: {}, {:.1f} s{}; {}", size_of(look), seconds(look.now_ns), losses_of(look),
+                       judgement_of(look));
   const live::Stall& worst = look.stalls.front();
   std::string text = fmt::format("{} for {:.1f} s: {}", live::name_of(look.condition),
                                  seconds(worst.waited_ns), escape(worst.finding.title));
@@ -65,16 +93,26 @@ std::string status_text(const Look& look) {
     text += fmt::format("  {} for {:.1f} s: {}\n", look.stalls[i].stuck ? "stuck" : "slow",
                         seconds(look.stalls[i].waited_ns), escape(look.stalls[i].finding.title));
   if (!look.stalls.empty() && !look.stalls.front().stuck)
-    text += fmt::format("  a wait there counts as stuck from {:.1f} s on, if the missing rank does nothing\n",
-                        seconds(look.stalls.front().needed_ns));
+    text += fmt::format(
+        "  a wait there counts as stuck from {:.1f} s on if the missing rank does nothing, from {:.1f} s on "
+        "else\n",
+        seconds(look.stalls.front().needed_ns),
+        seconds(look.stalls.front().needed_ns * detectors::kPatience));
   for (const live::RankNow& rank : look.ranks) {
-    text += fmt::format("  rank {:<3} {:8} {}{}{}\n", rank.rank, live::name_of(rank.condition),
-                        escape(rank.doing), rank.place.empty() ? "" : " at " + escape(rank.place),
+    text += fmt::format("  rank {:<3} {:8} {}: {}{}{}\n", rank.rank, live::name_of(rank.condition),
+                        escape(rank.process), escape(rank.doing),
+                        rank.place.empty() ? "" : " at " + escape(rank.place),
                         rank.now.empty() ? "" : "; now it " + escape(rank.now));
     for (const std::string& worker : rank.workers) text += fmt::format("           {}\n", escape(worker));
   }
   if (auto world = static_cast<std::size_t>(std::max(look.world_size, 0)); world > look.ranks.size())
-    text += fmt::format("  {} of {} ranks have not begun to record\n", world - look.ranks.size(), world);
+    text += fmt::format("  {} of {} ranks {} not begun to record{}\n", world - look.ranks.size(), world,
+                        world - look.ranks.size() == 1 ? "has" : "have", missing_of(look));
+  if (!look.unseen.empty())
+    text += fmt::format(
+        "  {} cannot be asked from here what {}: `ddpscope status` on {} machine, or in {} container, can\n",
+        detectors::list_ranks(look.unseen), detectors::verb(look.unseen, "it does now", "they do now"),
+        detectors::verb(look.unseen, "its", "their"), detectors::verb(look.unseen, "its", "their"));
   for (const std::string& what : look.unjudged) text += fmt::format("  not judged: {}\n", escape(what));
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
+#include "collector/files/called_file.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -52,7 +53,17 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
 
 std::string name_of(const Job& job, EventRef event) {
   const trace::CallInfo* info = trace::find_call(job.record(event).call);
-  return info ? info->symbol : "a call";
+  std::string file = files::called_file(job, event);
+  return (info ? info->symbol : "a call") + (file.empty() ? "" : " of " + file);
+}
+
+// A record of many calls began long before the last of them.
+std::string name_and_time(const Job& job, EventRef event) {
+  const Record& record = job.record(event);
+  const trace::CallInfo* info = trace::find_call(record.call);
+  bool many = info && record.end && model::folded_calls(record, *info) > 1;
+  return fmt::format("{} at {}", name_of(job, event),
+                     seconds(many ? job.end_ns(event) : job.begin_ns(event)));
 }
 
 // Neither a question, nor one for a child that had not ended.
@@ -158,19 +169,18 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
             signs.last, signs.traced};
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
   if (!process.doing.empty())
-    return {fmt::format("it {}, its last recorded call is {} at {}", process.doing, name_of(job, *signs.last),
-                        seconds(job.begin_ns(*signs.last))),
-            signs.last, signs.traced};
+    return {
+        fmt::format("it {}, its last recorded call is {}", process.doing, name_and_time(job, *signs.last)),
+        signs.last, signs.traced};
   if (process.life == model::Life::kRuns)
-    return {fmt::format("it runs, its last call is {} at {}; what it does since is not recorded",
-                        name_of(job, *signs.last), seconds(job.begin_ns(*signs.last))),
+    return {fmt::format("it runs, its last call is {}; what it does since is not recorded",
+                        name_and_time(job, *signs.last)),
             signs.last, signs.traced};
   if (process.ended_ticks || process.life == model::Life::kGone)
-    return {
-        fmt::format(
-            "its last call is {} at {}; what it did then is not recorded, and it ended without an exit at {}",
-            name_of(job, *signs.last), seconds(job.begin_ns(*signs.last)), seconds(process.last_ns)),
-        signs.last, signs.traced};
+    return {fmt::format(
+                "its last call is {}; what it did then is not recorded, and it ended without an exit at {}",
+                name_and_time(job, *signs.last), seconds(process.last_ns)),
+            signs.last, signs.traced};
   return {
       fmt::format("its trace stops at {}, its last call is {}: it was killed, or does what is not recorded",
                   seconds(process.last_ns), name_of(job, *signs.last)),

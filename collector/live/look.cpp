@@ -153,11 +153,13 @@ bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t n
   return !may_be_at_work(index, before->second) || waited_ns >= detectors::kPatience * needed_ns;
 }
 
-// On a crowded machine it gets less of a processor than it asks for. Of other hosts nobody knows.
+// On a crowded machine it gets less of a processor than it asks for. One of many threads may just have looked
+// whether something came. Of other hosts nobody knows.
 bool Looker::may_be_at_work(std::uint32_t index, const Sign& before) const {
   const Process& process = job_.processes[index];
   const Activity& now = activities_[index];
-  bool computes = now.runs || (now.cpu_ns - before.activity.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
+  bool computes = inside_[index].doing == Doing::kRuns || (now.runs && before.activity.runs) ||
+                  (now.cpu_ns - before.activity.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
   return process.life == Life::kNotAsked || computes ||
          process.last_ns - detectors::last_save_ns(job_, index, process.last_ns) < detectors::kLongWait ||
          detectors::awaits_own(job_, index, threads_[index]);
@@ -320,6 +322,10 @@ Look Looker::take() {
     });
   }
   look_.condition = condition();
+  for (const Process& process : job_.processes)
+    if (process.role == model::Role::kRank && process.life == Life::kNotAsked && !process.has_ended())
+      look_.unseen.push_back(process.rank);
+  std::sort(look_.unseen.begin(), look_.unseen.end());
   look_.ranks = find_ranks_now(job_, threads_, waits_, collectives, places);
   return std::move(look_);
 }

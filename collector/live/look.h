@@ -32,6 +32,7 @@ struct Stall {
 
 struct RankNow {
   std::int32_t rank = -1;
+  std::string process;  // HOST:PID
   Condition condition = Condition::kRunning;
   std::string doing;  // "inside cudaStreamSynchronize for 3.2 s"
   std::string place;  // in the program; empty if not known
@@ -54,6 +55,7 @@ struct Look {
   std::int64_t now_ns = 0;  // since the job's start
   Judged judged = Judged::kNothing;
   std::vector<std::string> unjudged;
+  std::vector<std::int32_t> unseen;  // ranks that this machine cannot ask: of other hosts or containers
   std::vector<Error> errors;  // files that could not be read, or only in part
   Signs signs;
   std::int64_t at_ns = 0;  // of this machine's monotonic clock

@@ -45,7 +45,7 @@ def test_the_thread_that_issues_the_calls_is_another_one(tmp_path):
     done = status(ranks(2, calls, thread=2), tmp_path)
     assert done.returncode == 1, done.stdout
     assert "rank 1 never came: it has been inside recv since 1.300 s" in done.stdout.splitlines()[0]
-    assert re.search(r"^  rank 1 +stuck +inside recv for", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^  rank 1 +stuck +a:1001: inside recv for", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_a_communicator_that_the_main_thread_never_used(tmp_path):
