@@ -11,6 +11,7 @@
 
 #include "collector/detectors/colliding_numbers.h"
 #include "collector/detectors/detector.h"
+#include "collector/detectors/joined_twice.h"
 #include "collector/detectors/other_disks.h"
 #include "collector/detectors/story.h"
 #include "collector/patterns/joined_ranks.h"
@@ -169,6 +170,7 @@ void compare_with_environment(const Facts& facts, findings::Outcome& outcome) {
 
 void detect_rank_mismatch(const Facts& facts, findings::Outcome& outcome) {
   compare_with_environment(facts, outcome);
+  tell_joined_twice(facts, outcome);
   tell_colliding_numbers(facts, outcome);
   tell_other_disks(facts, outcome);
 }
