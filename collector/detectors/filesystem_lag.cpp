@@ -18,6 +18,7 @@ namespace {
 
 using files::FileEvent;
 using files::kNoEvent;
+using patterns::Late;
 using patterns::LateLook;
 using trace::Operation;
 
@@ -31,8 +32,6 @@ struct Lag {
 };
 
 const FileEvent& event_of(const Facts& facts, std::uint32_t index) { return facts.names.events[index]; }
-
-bool is_missing(const LateLook& late) { return late.written == 0; }
 
 const std::string& path_of(const Facts& facts, const LateLook& late) {
   return facts.names.paths[event_of(facts, late.look).name];
@@ -100,16 +99,20 @@ std::vector<findings::Evidence> tell_order(const Facts& facts, patterns::PeerNew
 
 std::string tell_change(const Facts& facts, const LateLook& late) {
   const FileEvent& change = event_of(facts, late.change);
-  if (!is_missing(late))
+  if (late.kind == Late::kSize)
     return fmt::format("writes {} and closes the file at {}", bytes_text(late.written),
                        seconds(event_of(facts, late.closed).end_ns));
+  std::string inode = late.kind == Late::kVersion ? fmt::format(": inode {}", change.inode) : std::string();
   if (change.operation == Operation::kRename && change.name != files::kNoName)
-    return fmt::format("renames {} to it", facts.names.paths[change.name]);
-  return change.operation == Operation::kMakeDirectory ? "makes the folder" : "makes the file";
+    return fmt::format("renames {} to it{}", facts.names.paths[change.name], inode);
+  return (change.operation == Operation::kMakeDirectory ? "makes the folder" : "makes the file") + inode;
 }
 
-std::string tell_look(const LateLook& late, std::uint32_t attempts) {
-  if (!is_missing(late)) return fmt::format("finds {}", bytes_text(late.seen));
+std::string tell_look(const Facts& facts, const LateLook& late) {
+  std::uint32_t attempts = event_of(facts, late.look).attempts;
+  if (late.kind == Late::kSize) return fmt::format("finds {}", bytes_text(late.seen));
+  if (late.kind == Late::kVersion)
+    return fmt::format("finds inode {}: the older version", event_of(facts, late.look).inode);
   return attempts > 1 ? fmt::format("does not find it, {} times", attempts) : "does not find it";
 }
 
@@ -128,20 +131,44 @@ std::string delay_of(const Facts& facts, const LateLook& late) {
                      seconds(most));
 }
 
+std::string tell_shown(Late kind) { return kind == Late::kVersion ? "shows the new one, " : "shows it, "; }
+
 void tell_looks(const Facts& facts, const Lag& lag, findings::Finding& finding) {
   patterns::PeerNews news(facts.job, facts.order);
   const LateLook& first = *lag.looks.front();
+  if (first.older != kNoEvent)
+    add(facts, first.older, fmt::format("the name means inode {}", event_of(facts, first.older).inode), first,
+        finding);
   add(facts, first.change, tell_change(facts, first), first, finding);
   for (findings::Evidence& ordered : tell_order(facts, news, first))
     finding.evidence.push_back(std::move(ordered));
   finding.shown = 0;
   for (const LateLook* late : lag.looks) {
     if (finding.shown == kMaxLooks) break;
-    add(facts, late->look, tell_look(*late, event_of(facts, late->look).attempts), *late, finding);
+    add(facts, late->look, tell_look(facts, *late), *late, finding);
     if (late->shown != kNoEvent)
-      add(facts, late->shown, "shows it, " + delay_of(facts, *late), *late, finding);
+      add(facts, late->shown, tell_shown(late->kind) + delay_of(facts, *late), *late, finding);
     ++finding.shown;
   }
+}
+
+const char* tell_done(Late kind) {
+  if (kind == Late::kName) return "made";
+  return kind == Late::kSize ? "written and closed" : "replaced";
+}
+
+std::string tell_lag(const Facts& facts, const LateLook& late, const std::vector<std::int32_t>& lookers) {
+  const std::string &ranks = list_ranks(lookers), &path = path_of(facts, late);
+  switch (late.kind) {
+    case Late::kName:
+      return fmt::format("{} {} in vain for {}", ranks, verb(lookers, "looks", "look"), path);
+    case Late::kSize:
+      return fmt::format("{} {} {} of {} in {}", ranks, verb(lookers, "finds", "find"), late.seen,
+                         bytes_text(late.written), path);
+    case Late::kVersion:
+      return fmt::format("{} {} an older version of {}", ranks, verb(lookers, "finds", "find"), path);
+  }
+  return {};
 }
 
 std::string title_of(const Facts& facts, const Lag& lag, const std::vector<std::int32_t>& lookers) {
@@ -149,15 +176,9 @@ std::string title_of(const Facts& facts, const Lag& lag, const std::vector<std::
   const FileEvent& change = event_of(facts, first.closed);
   const std::string &here = host_of(facts, event_of(facts, first.look)), &there = host_of(facts, change);
   std::string where = here == there ? std::string("through another mount") : fmt::format("from {}", here);
-  std::string what = is_missing(first) ? fmt::format("{} {} in vain for {}", list_ranks(lookers),
-                                                     verb(lookers, "looks", "look"), path_of(facts, first))
-                                       : fmt::format("{} {} {} of {} in {}", list_ranks(lookers),
-                                                     verb(lookers, "finds", "find"), first.seen,
-                                                     bytes_text(first.written), path_of(facts, first));
   return fmt::format("{}{} {}, after rank {} has {} it{}{}: the order is right, the file system is late",
-                     what, at(lag.look_place), where, change.rank,
-                     is_missing(first) ? "made" : "written and closed", at(lag.change_place),
-                     here == there ? "" : " on " + there);
+                     tell_lag(facts, first, lookers), at(lag.look_place), where, change.rank,
+                     tell_done(first.kind), at(lag.change_place), here == there ? "" : " on " + there);
 }
 
 // It was not there, or the job itself shows that it had not gone.
@@ -165,6 +186,17 @@ findings::Confidence confidence_of(const Lag& lag) {
   bool shown = std::any_of(lag.looks.begin(), lag.looks.end(),
                            [](const LateLook* late) { return late->shown != kNoEvent && !late->made_again; });
   return shown ? findings::Confidence::kCertain : findings::Confidence::kLikely;
+}
+
+const char* advice_of(Late kind) {
+  if (kind == Late::kVersion)
+    return "Do not put a new version in the place of one that other hosts know: give each version a name of "
+           "its own, and tell the others which with a message. Else let rank 0 read it and broadcast the "
+           "content, or mount with noac, actimeo=0 or lookupcache=none.";
+  return "Do not let other hosts look for what one has just made: let rank 0 read it and broadcast the "
+         "content, or let one rank of each host make its own. Else look again until it is there, up to the "
+         "time for which the mount keeps what it knows (opening the folder asks the server anew), or mount "
+         "with noac, actimeo=0 or lookupcache=none.";
 }
 
 findings::Finding finding_of(const Facts& facts, const Lag& lag) {
@@ -185,11 +217,7 @@ findings::Finding finding_of(const Facts& facts, const Lag& lag) {
   finding.ranks = {ranks.begin(), ranks.end()};
   finding.count = lag.looks.size();
   finding.title = title_of(facts, lag, {lookers.begin(), lookers.end()});
-  finding.advice =
-      "Do not let other hosts look for what one has just made: let rank 0 read it and broadcast the "
-      "content, or let one rank of each host make its own. Else look again until it is there, up to the "
-      "time for which the mount keeps what it knows (opening the folder asks the server anew), or mount "
-      "with noac, actimeo=0 or lookupcache=none.";
+  finding.advice = advice_of(lag.looks.front()->kind);
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
   finding.key = fmt::format("{} behind {}", lag.look_place, lag.change_place);
   if (lag.look_place.empty() && lag.change_place.empty()) finding.key = *finding.files.begin();
@@ -207,6 +235,12 @@ void detect_filesystem_lag(const Facts& facts, findings::Outcome& outcome) {
         {fmt::format("{} listing{} of folders in which another host, or mount, had made something",
                      late.listings, late.listings == 1 ? "" : "s"),
          "which entries a listing told is not recorded",
+         {kSlug}});
+  if (late.versions)
+    outcome.coverage.push_back(
+        {fmt::format("{} look{} at files that another host, or mount, had replaced before", late.versions,
+                     late.versions == 1 ? "" : "s"),
+         "which version was found is not known: clients of FUSE may make inode numbers up",
          {kSlug}});
 }
 

@@ -9,9 +9,11 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
-#include "collector/files/places.h"
+#include "collector/files/aliases.h"
+#include "collector/files/event_views.h"
 #include "collector/files/record_kinds.h"
 #include "collector/ordering/file_edges.h"
 
@@ -25,34 +27,6 @@ using files::Name;
 using files::View;
 using ordering::span_of;
 using trace::Operation;
-
-// By the path as its own process names it.
-class Views {
- public:
-  explicit Views(const model::Job& job) : job_(job), places_(job) {}
-
-  View of(const FileEvent& event, bool target = false) {
-    std::uint32_t path = path_in(event, target);
-    auto [known, fresh] = known_.try_emplace({event.event.process, path});
-    if (fresh)
-      known->second =
-          places_.view(event.event.process, job_.processes[event.event.process].file.string(path));
-    return known->second;
-  }
-
- private:
-  std::uint32_t path_in(const FileEvent& event, bool target) const {
-    const trace::Record& record = job_.record(event.event);
-    if (trace::find_call(record.call)->payload == trace::PayloadKind::kFileOpen)
-      return trace::payload_of<trace::payload::FileOpen>(record).path;
-    auto call = trace::payload_of<trace::payload::FileName>(record);
-    return target ? call.target : call.path;
-  }
-
-  const model::Job& job_;
-  files::Places places_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, View> known_;  // by process and string
-};
 
 bool names_path(const FileEvent& event) {
   return event.operation == Operation::kOpen ||
@@ -99,10 +73,11 @@ class LateFiles {
     for (const auto& [name, history] : histories_) {
       for (auto [listing, view] : history.listings) add(listing);
       for (auto [maker, view] : history.makers) add(maker);
-      if (history.looks.empty() && history.writings.empty()) continue;
+      bool replaced = std::ranges::any_of(history.makers, [&](auto maker) { return puts_file(maker.first); });
+      if (history.looks.empty() && history.writings.empty() && !replaced) continue;
       for (auto [look, view] : history.looks) add(look);
       for (std::uint32_t removal : removals_of(name)) add(removal);
-      if (history.writings.empty()) continue;
+      if (history.writings.empty() && !replaced) continue;
       for (const Writing& writing : history.writings) add(writing.opening);
       for (auto [sight, view] : history.sights) add(sight);
       for (auto [end, view] : history.ends) add(end);
@@ -118,23 +93,23 @@ class LateFiles {
     for (const auto& [name, history] : histories_) {
       for (auto [listing, view] : history.listings) listings += listed_late(name, listing, view);
       std::set<std::int32_t> told;
-      for (auto [look, view] : history.looks)
-        if (!told.contains(event(look).rank))
-          if (auto late = judge_miss(name, history, look, view)) {
-            told.insert(event(look).rank);
-            found.push_back(*late);
-          }
-      for (const auto* kind : {&history.sights, &history.ends})
-        for (auto [look, view] : *kind)
-          if (!told.contains(event(look).rank))
-            if (auto late = judge_size(name, history, look, view)) {
-              told.insert(event(look).rank);
-              found.push_back(*late);
-            }
+      auto judge = [&](const auto& looks, auto rule) {
+        for (auto [look, view] : looks) {
+          if (told.contains(event(look).rank)) continue;
+          auto late = (this->*rule)(name, history, look, view);
+          if (!late) continue;
+          told.insert(event(look).rank);
+          found.push_back(*late);
+        }
+      };
+      judge(history.looks, &LateFiles::judge_miss);
+      judge(history.sights, &LateFiles::judge_size);
+      judge(history.ends, &LateFiles::judge_size);
+      judge(history.sights, &LateFiles::judge_version);
     }
     std::sort(found.begin(), found.end(),
               [](const LateLook& a, const LateLook& b) { return a.look < b.look; });
-    return {std::move(found), listings};
+    return {std::move(found), listings, unknown_versions_};
   }
 
  private:
@@ -158,6 +133,7 @@ class LateFiles {
       histories_[at.made].makers.emplace_back(index, view);
     }
     if (makes_link(at) && at.target != kNoName) links_.insert(at.target);
+    if (at.operation == Operation::kRename && at.made != kNoName) replacings_[at.made].push_back(index);
     if (at.name == kNoName) return;
     if (files::removes(at)) removals_[at.name].push_back(index);
     if (!names_.judged[at.name]) return;
@@ -221,15 +197,19 @@ class LateFiles {
     return order_->before(span_of(event(first)), span_of(event(second)), ordering::Trust::kSeen);
   }
 
-  // The name's own, and those of the folders above it.
+  // The name's own, and those of the folders above it, of which another one may take the place, too.
   std::vector<std::uint32_t> removals_of(Name name) const {
     std::vector<std::uint32_t> removals;
     std::string_view place = names_.places[name];
     for (std::size_t end = place.size(); end != std::string_view::npos; end = place.rfind('/')) {
       place = place.substr(0, end);
       auto known = by_place_.find(place);
-      auto own = known == by_place_.end() ? removals_.end() : removals_.find(known->second);
-      if (own != removals_.end()) removals.insert(removals.end(), own->second.begin(), own->second.end());
+      if (known == by_place_.end()) continue;
+      for (const auto* kind : {&removals_, &replacings_}) {
+        auto own = kind->find(known->second);
+        if (own == kind->end() || (kind == &replacings_ && known->second == name)) continue;
+        removals.insert(removals.end(), own->second.begin(), own->second.end());
+      }
     }
     return removals;
   }
@@ -265,7 +245,7 @@ class LateFiles {
       auto [change, from] = *maker;
       if (!of_others(change, from, look, view) || !before(change, look)) continue;
       if (may_undo(removals_of(name), change, look)) return std::nullopt;
-      LateLook late{change, change, look, look, kNoEvent, 0, 0, false};
+      LateLook late{Late::kName, change, change, look, look};
       for (auto [sight, through] : history.sights)
         if (through == view && event(sight).begin_ns > event(look).begin_ns) {
           late.shown = sight;
@@ -304,7 +284,9 @@ class LateFiles {
       if (may_undo(removals_of(name), writing.opening, look) ||
           may_undo(history.truncations, writing.opening, look))
         continue;
-      LateLook late{writing.opening, writing.closed, look, look, kNoEvent, *seen, writing.end, false};
+      LateLook late{Late::kSize, writing.opening, writing.closed, look, look};
+      late.seen = *seen;
+      late.written = writing.end;
       find_shown(history, view, event(writing.opening).inode, late);
       return late;
     }
@@ -328,17 +310,75 @@ class LateFiles {
     }
   }
 
+  // Whether from this call on the name means the file whose inode it tells, and no link.
+  bool puts_file(std::uint32_t maker) const {
+    const FileEvent& at = event(maker);
+    if (!at.inode) return false;
+    if (at.operation == Operation::kOpen) return at.flags & O_EXCL;
+    if (at.operation != Operation::kRename || at.name == kNoName) return false;
+    auto source = histories_.find(at.name);
+    return source != histories_.end() && std::ranges::any_of(source->second.writings, [&](const Writing& by) {
+             return by.opening < maker && event(by.opening).inode == at.inode;
+           });
+  }
+
+  // What told, before the change and through another mount, that the name meant this file: it is an older
+  // version, and its number is not made up. kNoEvent if nothing did. Inode 0: any file.
+  std::uint32_t older_version(const History& history, std::uint32_t change, const View& view,
+                              std::uint64_t inode) const {
+    for (const auto* kind : {&history.makers, &history.sights})
+      for (auto [at, from] : *kind)
+        if (from != view && event(at).inode && (!inode || event(at).inode == inode) && before(at, change))
+          return at;
+    return kNoEvent;
+  }
+
+  std::optional<LateLook> judge_version(Name name, const History& history, std::uint32_t look,
+                                        const View& view) {
+    std::uint64_t seen = event(look).inode;
+    if (links_.contains(name) || !seen) return std::nullopt;
+    auto last = std::ranges::find_if(history.makers.rbegin(), history.makers.rend(), [&](const auto& maker) {
+      return puts_file(maker.first) && before(maker.first, look);
+    });
+    if (last == history.makers.rend()) return std::nullopt;
+    auto [change, from] = *last;
+    std::uint64_t put = event(change).inode;
+    if (put == seen || !of_others(change, from, look, view)) return std::nullopt;
+    std::vector<std::uint32_t> undoing = removals_of(name);
+    for (auto [maker, through] : history.makers)  // an opening of that file again changes nothing
+      if (event(maker).operation != Operation::kOpen || event(maker).inode != put) undoing.push_back(maker);
+    if (may_undo(undoing, change, look)) return std::nullopt;
+    bool known = std::get<2>(files::inode_at(names_.places[name], 0, seen));
+    std::uint32_t older = older_version(history, change, view, known ? seen : 0);
+    if (older == kNoEvent) return std::nullopt;
+    if (!known) {
+      ++unknown_versions_;
+      return std::nullopt;
+    }
+    LateLook late{Late::kVersion, change, change, look, look};
+    late.older = older;
+    for (auto [sight, through] : history.sights) {
+      if (through != view || sight <= look) continue;
+      if (event(sight).inode == seen) late.last = sight;
+      if (event(sight).inode != put) continue;
+      late.shown = sight;
+      break;
+    }
+    return late;
+  }
+
   const model::Job& job_;
   const files::SharedNames& names_;
   const ordering::HappensBefore* order_ = nullptr;
-  Views views_;
+  files::EventViews views_;
   std::map<std::string_view, Name> by_place_;
   std::map<Name, History> histories_;
-  std::map<Name, std::vector<std::uint32_t>> removals_;
+  std::map<Name, std::vector<std::uint32_t>> removals_, replacings_;
   std::set<Name> links_;                                       // symbolic ones that the job made
   std::map<OpeningId, std::pair<Name, std::size_t>> writing_;  // into History::writings
   std::map<OpeningId, std::uint32_t> reading_;
   std::map<std::uint32_t, std::uint32_t> opened_;  // by read: its opening
+  std::size_t unknown_versions_ = 0;
 };
 
 }  // namespace
