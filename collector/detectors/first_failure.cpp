@@ -165,6 +165,21 @@ std::string tell_others(const Job& job, const std::vector<End>& ends, const End&
   return told + (groups.size() > kMostTold ? "; ..." : "");
 }
 
+// "; its worker 4242 had been ended by signal 9 (SIGKILL), 0.027 s before": the kernel, for want of memory,
+// ends the one that holds the most, and the rank fails of what it finds.
+std::string tell_killed_worker(const Job& job, const End& first) {
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    const Process& worker = job.processes[i];
+    if (worker.role != model::Role::kWorker || worker.rank != first.rank || worker.header().ended) continue;
+    auto signal = find_signal(job, worker);
+    if (!signal || is_for_ending_jobs(*signal) || worker.last_ns >= first.began_ns) continue;
+    return fmt::format("; its worker {} had been ended by {} {} before{}", worker.header().pid,
+                       text_of_signal(*signal), seconds(first.began_ns - worker.last_ns),
+                       text_of_memory(worker, *signal));
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<findings::FirstFailure> find_first_failure(const Job& job) {
@@ -186,7 +201,7 @@ std::optional<findings::FirstFailure> find_first_failure(const Job& job) {
   failure.evidence.rank = first->rank;
   failure.evidence.process = model::process_name(job, process);
   failure.evidence.t_ns = first->killed ? first->gone_ns : first->began_ns;
-  failure.evidence.detail = first->ending.sentence;
+  failure.evidence.detail = first->ending.sentence + tell_killed_worker(job, *first);
   failure.others = tell_others(job, ends, *first);
   return failure;
 }

@@ -152,6 +152,23 @@ run 8.4 +0 job_told pid=1 status=15
           "rank 1 was sent a signal to end, after train.py:90 main, and had done nothing for 7.000 s then"));
 }
 
+TEST(FirstFailure, AWorkerThatWasKilledBeforeIsTold) {
+  auto failure = first_failure_of(R"(
+process w pid=20 parent=r1 rank=1 world=3 DDPSCOPE_RUN=x
+w 1 +0.1 open path="/data/a.bin" file=1
+run 2 +0 process_ended pid=20 start_time=100000 status=137
+r1 2.1 +0 python_traceback exception="RuntimeError" stack="train.py:90 main"
+r1 2.2 +0.001 exit status=1
+r0 2.3 +0.001 exit status=1
+r2 2.3 +0.001 exit status=1
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 1);
+  EXPECT_EQ(failure->evidence.detail,
+            "exited with 1 at train.py:90 main (RuntimeError); its worker 20 had been ended by signal 9 "
+            "(SIGKILL) 0.100 s before");
+}
+
 TEST(FirstFailure, NobodyWhereAllEndWell) {
   EXPECT_FALSE(first_failure_of("r0 2 +0.001 exit status=0\nr1 3 +0.001 exit status=0\n"));
 }
