@@ -71,8 +71,10 @@ bool overlap(const WrittenFile& a, const WrittenFile& b) {
 
 // The two took turns, on purpose: a database, or a record that is read, changed and written under a lock.
 bool share_a_lock(const WrittenFile& a, const WrittenFile& b) {
-  return std::any_of(a.locks.begin(), a.locks.end(),
-                     [&](const files::FileId& lock) { return b.locks.contains(lock); });
+  auto made_by_both = [&](std::string_view name) { return b.lock_names.contains(name); };
+  if (std::any_of(a.lock_names.begin(), a.lock_names.end(), made_by_both)) return true;
+  return a.host == b.host && std::any_of(a.locks.begin(), a.locks.end(),
+                                         [&](const files::FileId& lock) { return b.locks.contains(lock); });
 }
 
 // Ranks that fill different parts of one file share it as intended; so do those that append, and those that
@@ -82,7 +84,7 @@ bool collide(const WrittenFile& a, const WrittenFile& b) {
   if (a.rank == b.rank || (a.append && b.append) || (a.inherited && b.inherited)) return false;
   if (a.host == b.host && a.device != b.device) return false;  // containers: one path, two file systems
   if (a.exclusive && b.exclusive && a.opened_as == b.opened_as) return false;
-  if (a.host == b.host && share_a_lock(a, b)) return false;
+  if (share_a_lock(a, b)) return false;
   return (a.truncate && b.truncate) || overlap(a, b);
 }
 

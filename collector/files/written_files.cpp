@@ -70,6 +70,8 @@ class ProcessWrites {
     const model::Process& process = job_.processes[process_];
     bool writes = (opening.flags & O_ACCMODE) != O_RDONLY;
     std::string_view path = process.file.string(opening.path);
+    constexpr std::uint32_t kMakes = O_CREAT | O_EXCL;
+    if (!opening.error && (opening.flags & kMakes) == kMakes) made_.insert(path);
     if (opening.error || !opening.file || !writes || is_ignored(path)) return;
     WrittenFile file{};
     file.rank = process.rank;
@@ -101,6 +103,8 @@ class ProcessWrites {
     if (!file || !bytes) return;
     file->bytes += bytes;
     for (const auto& [lock, held_by] : locks_) file->locks.insert(lock);
+    for (std::string_view name : made_)
+      if (name != file->opened_as) file->lock_names.insert(name);
     file->last_write_ns = std::max(file->last_write_ns, job_.begin_ns({process_, place}));
     if (std::int64_t end = job_.end_ns({process_, place}); end >= file->end_ns) {
       file->end_ns = end;
@@ -128,9 +132,10 @@ class ProcessWrites {
 
   void change_name(model::EventPlace place, const trace::payload::FileName& name) {
     const trace::TraceFile& file = job_.processes[process_].file;
-    if (!name.error)
-      changes_.push_back(
-          {job_.end_ns({process_, place}), process_, file.string(name.path), file.string(name.target)});
+    if (name.error) return;
+    made_.erase(file.string(name.path));
+    changes_.push_back(
+        {job_.end_ns({process_, place}), process_, file.string(name.path), file.string(name.target)});
   }
 
   const model::Job& job_;
@@ -138,6 +143,7 @@ class ProcessWrites {
   std::vector<WrittenFile>& files_;
   std::vector<NameChange>& changes_;
   std::unordered_map<std::uint32_t, std::size_t> by_number_;
+  std::set<std::string_view> made_;        // names that it made exclusively, and that are still there
   std::map<FileId, std::uint32_t> locks_;  // that the process holds, and the opening that it took each with
 };
 

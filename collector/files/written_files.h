@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,11 +42,14 @@ struct WrittenFile {
   std::int64_t end_ns;         // of the last write
   std::uint16_t open_thread, last_thread;  // that opened it, that wrote last
   std::uint64_t bytes = 0;
-  bool append = false;          // opened with O_APPEND
-  bool truncate = false;        // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content
-  bool exclusive = false;       // opened with O_CREAT|O_EXCL: nothing had the name `opened_as`
-  bool inherited = false;       // the descriptor came from the parent: it shares its position with others
-  std::set<FileId> locks;       // files on which the process held a lock of its own while it wrote
+  bool append = false;     // opened with O_APPEND
+  bool truncate = false;   // opened with O_TRUNC or O_CREAT|O_EXCL: it had no other content
+  bool exclusive = false;  // opened with O_CREAT|O_EXCL: nothing had the name `opened_as`
+  bool inherited = false;  // the descriptor came from the parent: it shares its position with others
+  std::set<FileId> locks;  // files on which the process held a lock of its own while it wrote
+  // Names that the process had made exclusively and not removed while it wrote: locks on network file
+  // systems.
+  std::set<std::string_view> lock_names;
   std::vector<Extent> extents;  // where it is known
   std::vector<Digest> digests;
 };
