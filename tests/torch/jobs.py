@@ -2,8 +2,8 @@
 
 A thread of Gloo that drops the last reference to a tensor needs the GIL. Torch hangs if the main thread joins that
 thread while it holds the GIL (as it does where it ends a process group), and aborts ("terminate called without an active
-exception") if the interpreter ends meanwhile. So the jobs keep the tensors of their last collectives to the end or, where
-they are main's own, destroy the process group in main.
+exception") if the interpreter ends meanwhile. So the jobs keep the tensors of their last collectives until their process
+group is destroyed, which needs the models that use it to be gone: `kept = main()` before it.
 """
 import dataclasses
 import pathlib

@@ -97,7 +97,8 @@ def main():
     if rank == 0:
         print(f"loss {mean.item() / world:.6f}")
     dist.barrier()
-    dist.destroy_process_group()
+    return mean
 
 
-main()
+kept = main()
+dist.destroy_process_group()

@@ -69,7 +69,8 @@ def main():
     if dist.get_rank() == 0:
         print(f"loss {total.item() / dist.get_world_size():.6f}")
     dist.barrier()
-    dist.destroy_process_group()
+    return total
 
 
-main()
+kept = main()
+dist.destroy_process_group()

@@ -77,8 +77,9 @@ def main():
         if dist.get_rank() == 0:
             print(f"epoch {epoch} loss {mean[0].item() / dist.get_world_size():.6f}")
     dist.barrier()
-    dist.destroy_process_group()
+    return mean
 
 
 if __name__ == "__main__":
-    main()
+    kept = main()
+    dist.destroy_process_group()

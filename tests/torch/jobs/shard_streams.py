@@ -121,8 +121,9 @@ def main():
         if rank == 0:
             print(f"epoch {epoch} loss {mean.item() / world:.6f}")
     dist.barrier()
-    dist.destroy_process_group()
+    return mean
 
 
 if __name__ == "__main__":
-    main()
+    kept = main()
+    dist.destroy_process_group()

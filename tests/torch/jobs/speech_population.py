@@ -69,7 +69,7 @@ def main():
     if dist.get_rank() == 0:
         print(f"loss {loss.item():.6f}")
     dist.barrier()
-    dist.destroy_process_group()
 
 
 main()
+dist.destroy_process_group()

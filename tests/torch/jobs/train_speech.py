@@ -58,7 +58,7 @@ def main():
         if dist.get_rank() == 0:
             print(f"epoch={epoch} steps={len(loader)} loss={running / len(loader):.9f}")
     dist.barrier()
-    dist.destroy_process_group()
 
 
 main()
+dist.destroy_process_group()

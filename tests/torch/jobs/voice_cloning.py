@@ -60,7 +60,8 @@ def main():
     if dist.get_rank() == 0:
         print(f"loss {mean.item() / dist.get_world_size():.6f}")
     dist.barrier()
-    dist.destroy_process_group()
+    return mean
 
 
-main()
+kept = main()
+dist.destroy_process_group()

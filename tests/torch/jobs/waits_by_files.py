@@ -82,8 +82,9 @@ def main(folder, late):
     if rank == 0:
         print(f"loss {total.item() / len(values):.3f}", flush=True)
     dist.barrier()
-    dist.destroy_process_group()
+    return total
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    kept = main(sys.argv[1], float(sys.argv[2]))
+    dist.destroy_process_group()
