@@ -93,7 +93,7 @@ class LateFiles {
     for (const auto& [name, history] : histories_) {
       for (auto [listing, view] : history.listings) listings += listed_late(name, listing, view);
       std::set<std::int32_t> told;
-      auto judge = [&](const auto& looks, auto rule) {
+      auto judge = [&, name = name, &history = history](const auto& looks, auto rule) {
         for (auto [look, view] : looks) {
           if (told.contains(event(look).rank)) continue;
           auto late = (this->*rule)(name, history, look, view);
