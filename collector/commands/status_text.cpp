@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "collector/detectors/hangs.h"
@@ -37,12 +36,13 @@ std::string missing_of(const Look& look) {
   return missing.empty() || missing.size() > kFew ? "" : ": " + detectors::list_numbers(missing);
 }
 
-// "; 2 of them have ended, not all with exit code 0", of a job of which others run on.
+bool ended_well(const live::RankNow& rank) { return rank.doing == "ended with exit code 0"; }
+
+// "; ranks 0 and 2 have ended, and not with exit code 0", of a job of which others run on.
 std::string losses_of(const Look& look) {
   std::vector<std::int32_t> lost;
   for (const live::RankNow& rank : look.ranks)
-    if (rank.condition == Condition::kEnded && rank.doing != "ended with exit code 0")
-      lost.push_back(rank.rank);
+    if (rank.condition == Condition::kEnded && !ended_well(rank)) lost.push_back(rank.rank);
   if (lost.empty()) return "";
   return fmt::format("; {} {} ended, and not with exit code 0", detectors::list_ranks(lost),
                      detectors::verb(lost, "has", "have"));
@@ -50,7 +50,7 @@ std::string losses_of(const Look& look) {
 
 std::string ends_of(const Look& look) {
   std::size_t well = 0;
-  for (const live::RankNow& rank : look.ranks) well += rank.doing == "ended with exit code 0";
+  for (const live::RankNow& rank : look.ranks) well += ended_well(rank);
   return well == look.ranks.size()
              ? "all ended with exit code 0"
              : fmt::format("{} of them did not end with exit code 0", look.ranks.size() - well);

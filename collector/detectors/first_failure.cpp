@@ -33,7 +33,7 @@ struct End {
   bool unknown = false;       // how it ended, or whether
   std::int64_t began_ns = 0;  // to end; its last record, if it was killed or nothing is known
   std::int64_t gone_ns = 0;
-  std::int64_t left_ns = ordering::kNever;  // began to end by itself, with 0
+  bool left = false;  // ended by itself, with 0
 };
 
 bool is_for_ending_jobs(int signal) {
@@ -88,7 +88,7 @@ End find_end(const Job& job, std::int32_t rank, std::uint32_t index) {
     end.unknown = true;
   } else if (process.header().ended) {
     std::int32_t code = process.header().exit_code;
-    if (!end.told && code == 0) end.left_ns = gives_up_ns(job, index);
+    end.left = !end.told && code == 0;
     end.failed = !end.told && code != 0 && (code <= kEndedBySignal || aborted(job, end.ending));
     if (end.failed)
       end.began_ns = end.ending.traceback ? job.begin_ns(*end.ending.event) : gives_up_ns(job, index);
@@ -125,9 +125,11 @@ bool agreed(const Job& job, const std::vector<End>& ends, const End& first) {
 std::string how(const Job& job, const End& end, const End& first) {
   constexpr std::int64_t kLong = 2'000'000'000;
   std::string told = end.told ? "was sent a signal to end" : "";
-  if (end.left_ns != ordering::kNever &&
-      end.left_ns + job.clock_error_between(end.process, first.process) < first.began_ns)
-    return fmt::format("{}, {} before that", end.ending.sentence, seconds(first.began_ns - end.left_ns));
+  if (end.left) {
+    std::int64_t before_ns = first.began_ns - gives_up_ns(job, end.process);
+    if (before_ns > job.clock_error_between(end.process, first.process))
+      return fmt::format("{}, {} before that", end.ending.sentence, seconds(before_ns));
+  }
   if (!end.ending.sentence.empty()) return told + (end.told ? ", and " : "") + end.ending.sentence;
   if (!end.told)
     return job.processes[end.process].ended_ticks ? "ended without an exit of its own"

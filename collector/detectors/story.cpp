@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "collector/files/called_file.h"
 #include "collector/files/read_items.h"
 #include "collector/model/process_name.h"
 #include "collector/ordering/explanation.h"
@@ -86,6 +87,12 @@ std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order
   for (ordering::Search& search : ordering::explain(order, first, second))
     searches.push_back({std::move(search.edge), std::move(search.found)});
   return searches;
+}
+
+std::string call_and_file(const model::Job& job, model::EventRef event) {
+  const trace::CallInfo* info = trace::find_call(job.record(event).call);
+  std::string file = files::called_file(job, event);
+  return (info ? info->symbol : "a call") + (file.empty() ? "" : " of " + file);
 }
 
 std::string list_numbers(const std::vector<std::int32_t>& numbers) {

@@ -37,6 +37,9 @@ std::string program_place(const model::Job& job, model::EventRef event);
 std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order, const ordering::Span& first,
                                             const ordering::Span& second);
 
+// "read of /data/a.bin": the call, and the file that it is about, if that is known.
+std::string call_and_file(const model::Job& job, model::EventRef event);
+
 std::string list_numbers(const std::vector<std::int32_t>& numbers);  // "0, 2 and 3"
 std::string list_ranks(const std::vector<std::int32_t>& ranks);      // "rank 1", "ranks 0, 2 and 3"
 // "ranks 0 and 2, and likewise ranks 1 and 3"; the first four sets.

@@ -7,7 +7,6 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
-#include "collector/files/called_file.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -51,18 +50,12 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
   return signs;
 }
 
-std::string name_of(const Job& job, EventRef event) {
-  const trace::CallInfo* info = trace::find_call(job.record(event).call);
-  std::string file = files::called_file(job, event);
-  return (info ? info->symbol : "a call") + (file.empty() ? "" : " of " + file);
-}
-
 // A record of many calls began long before the last of them.
 std::string name_and_time(const Job& job, EventRef event) {
   const Record& record = job.record(event);
   const trace::CallInfo* info = trace::find_call(record.call);
   bool many = info && record.end && model::folded_calls(record, *info) > 1;
-  return fmt::format("{} at {}", name_of(job, event),
+  return fmt::format("{} at {}", call_and_file(job, event),
                      seconds(many ? job.end_ns(event) : job.begin_ns(event)));
 }
 
@@ -151,7 +144,7 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
   if (process.life == model::Life::kStopped)
     return {"it is stopped by a signal", signs.last, signs.traced, true};
   if (signs.inside && until_ns - std::max(job.begin_ns(*signs.inside), waited_from_ns) > kStuck)
-    return {fmt::format("it has been inside {} since {}", name_of(job, *signs.inside),
+    return {fmt::format("it has been inside {} since {}", call_and_file(job, *signs.inside),
                         seconds(job.begin_ns(*signs.inside))),
             signs.inside, signs.traced, true};
   if (process.header().ended) {
@@ -183,7 +176,7 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
             signs.last, signs.traced};
   return {
       fmt::format("its trace stops at {}, its last call is {}: it was killed, or does what is not recorded",
-                  seconds(process.last_ns), name_of(job, *signs.last)),
+                  seconds(process.last_ns), call_and_file(job, *signs.last)),
       signs.last, signs.traced};
 }
 

@@ -56,7 +56,7 @@ struct Look {
   Judged judged = Judged::kNothing;
   std::vector<std::string> unjudged;
   std::vector<std::int32_t> unseen;  // ranks that this machine cannot ask: of other hosts or containers
-  std::vector<Error> errors;  // files that could not be read, or only in part
+  std::vector<Error> errors;         // files that could not be read, or only in part
   Signs signs;
   std::int64_t at_ns = 0;  // of this machine's monotonic clock
 };

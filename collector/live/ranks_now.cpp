@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "collector/detectors/story.h"
-#include "collector/files/called_file.h"
 #include "collector/model/process_name.h"
 
 namespace ddpscope::live {
@@ -51,12 +50,6 @@ LastCalls find_last_calls(const Job& job, std::uint32_t process, const std::set<
   return found;
 }
 
-// "read of /data/a.bin"
-std::string name_and_file(const Job& job, EventRef event) {
-  std::string file = files::called_file(job, event);
-  return name_of(job.record(event)) + (file.empty() ? "" : " of " + file);
-}
-
 std::string ago(std::int64_t ns) { return detectors::seconds(std::max<std::int64_t>(ns, 0)); }
 
 std::string how_it_ended(const Process& process) {
@@ -68,10 +61,10 @@ void tell_calls(const Job& job, std::uint32_t process, const LastCalls& calls, R
   std::int64_t at = job.processes[process].last_ns;
   if (job.processes[process].life == Life::kStopped) now.doing = "is stopped by a signal; ";
   if (calls.inside)
-    now.doing += fmt::format("inside {} for {}", name_and_file(job, *calls.inside),
+    now.doing += fmt::format("inside {} for {}", detectors::call_and_file(job, *calls.inside),
                              ago(at - job.begin_ns(process, calls.open)));
   else if (calls.last)
-    now.doing += fmt::format("last call {}, {} ago", name_and_file(job, *calls.last),
+    now.doing += fmt::format("last call {}, {} ago", detectors::call_and_file(job, *calls.last),
                              ago(at - job.end_ns(process, calls.latest)));
   else
     now.doing += "no call recorded yet";
