@@ -15,6 +15,7 @@ debian_packages=(
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
   iproute2 bindfs openmpi-bin fuse3 libfuse3-dev
+  libhwloc15 libnuma1 liblz4-1 libpam0g libjson-c5 libdbus-1-3
   # fuzz preset
   clang libclang-rt-dev
 )
@@ -38,6 +39,10 @@ nvidia_wheels=(
 
 # What the tests' PyTorch jobs use beside Debian's packages; where it cannot be had, those jobs are skipped.
 python_wheels=(safetensors==0.4.5)
+
+# Unpacked into .venv/slurm and not installed: their installation would make users and enable services. The libraries
+# that they need are among the packages above. Where they cannot be had, the tests with Slurm are skipped.
+slurm_packages=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 
 fail() {
   printf 'error: %s\n' "$1" >&2
@@ -136,8 +141,26 @@ install_python_wheels() {
   fi
 }
 
+download_packages() { apt-get download -qq "$@" 2>/dev/null || { as_root apt-get update -qq && apt-get download -qq "$@"; }; }
+
+unpack_slurm() {
+  local folder=.venv/slurm package
+  [ "$(cat $folder/unpacked 2>/dev/null)" != "${slurm_packages[*]}" ] || return 0
+  echo "unpacking into $folder: ${slurm_packages[*]}"
+  rm -rf $folder
+  mkdir -p $folder/packages
+  if (cd $folder/packages && download_packages "${slurm_packages[@]}") >/dev/null 2>&1; then
+    for package in $folder/packages/*.deb; do dpkg-deb -x "$package" $folder; done
+    echo "${slurm_packages[*]}" > $folder/unpacked
+  else
+    echo "warning: apt-get could not download ${slurm_packages[*]}: the tests with Slurm will be skipped" >&2
+  fi
+  rm -rf $folder/packages
+}
+
 install_debian_packages "${debian_packages[@]}"
 if [ "${DDPSCOPE_FORCE_WHEELS:-0}" = 1 ] || [ -z "$(installed_toolkit)" ]; then
   install_nvidia_wheels
 fi
 install_python_wheels
+unpack_slurm

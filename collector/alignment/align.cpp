@@ -39,6 +39,8 @@ Ticks life_of(const Process& process) {
   std::uint64_t first = process.header().opened.ticks;
   std::uint64_t last =
       std::max({process.header().opened.ticks, process.header().latest.ticks, process.ended_ticks});
+  if (!process.header().ended && !process.sightings.empty())
+    last = std::max(last, process.sightings.back().last_ticks);
   for (const trace::RecordSpan& span : process.file.records())
     for (const trace::Record& record : span.records) {
       if (!record.call) continue;  // an unused slot

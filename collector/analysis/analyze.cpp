@@ -15,6 +15,7 @@
 #include "collector/detectors/sample_groups.h"
 #include "collector/detectors/story.h"
 #include "collector/live/look.h"
+#include "collector/live/past_stalls.h"
 #include "collector/patterns/barriers.h"
 #include "collector/patterns/existence_checks.h"
 #include "collector/patterns/late_files.h"
@@ -58,6 +59,16 @@ void find_hangs_now(const std::filesystem::path& trace, const trace::Identity& h
   for (std::string& why : look->unjudged) unjudged(std::move(why));
 }
 
+// Of a job that is over, without NCCL.
+void find_past_hangs(const model::Job& job, const matching::Collectives& collectives,
+                     findings::Outcome& outcome) {
+  if (collectives.calls.size() > 0) return;
+  live::PastStalls stalls = live::find_past_stalls(job);
+  for (findings::Finding& finding : stalls.findings) outcome.findings.push_back(std::move(finding));
+  for (std::string& why : stalls.unjudged)
+    outcome.coverage.push_back({"how the job came to its end", std::move(why), {std::string(kHung)}});
+}
+
 // Those that the engine will be asked about: they use files of several ranks, ask for them, or write where
 // others write.
 std::vector<ordering::ThreadId> threads_of_files(const model::Job& job, const files::SharedNames& names,
@@ -98,8 +109,8 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
 }  // namespace
 
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress, const trace::Identity* here) {
-  auto reading = reading::read_trace(trace, progress);
+                         reading::Progress& progress, const trace::Identity* here, std::int32_t attempt) {
+  auto reading = reading::read_trace(trace, progress, attempt);
   if (!reading) return reading.error();
   Analysis analysis{
       std::move(reading->job), {{}, {}, only}, std::move(reading->errors), std::move(reading->warnings)};
@@ -137,9 +148,10 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          reduction_habits,
                          samples,
                          uneven_steps};
-  const bool runs_on = here && live::may_run_on(job, *here);
+  const bool runs_on = here && attempt < 0 && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
   if (runs_on && is_asked(kHung, only)) find_hangs_now(trace, *here, analysis.outcome);
+  if (!runs_on && is_asked(kHung, only)) find_past_hangs(job, collectives, analysis.outcome);
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
   tell_lost(job, analysis.errors);

@@ -20,8 +20,9 @@ struct Analysis {
 
 // `only`: slugs of the detectors to run, empty for all. `here`: who asks, and where. With it a job
 // that still runs is judged for hangs as `status` does it; without it what is in the trace is all there
-// is. Errors as read_trace.
+// is. `attempt`, and errors: as read_trace.
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress, const trace::Identity* here = nullptr);
+                         reading::Progress& progress, const trace::Identity* here = nullptr,
+                         std::int32_t attempt = -1);
 
 }  // namespace ddpscope::analysis

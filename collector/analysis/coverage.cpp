@@ -8,6 +8,8 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/findings/catalogue.h"
+#include "collector/model/process_name.h"
+#include "collector/model/rank_variables.h"
 
 namespace ddpscope::analysis {
 namespace {
@@ -27,6 +29,23 @@ std::vector<std::string> collective_slugs() {
   return {"skipped-barrier", "mismatched-collective", "hung-collective"};
 }
 
+// The same program started twice with one RANK, at one time: another number was meant.
+std::string tell_number_given_twice(const Job& job) {
+  for (const Process& rank : job.processes)
+    for (const Process& other : job.processes) {
+      bool alike = rank.role == model::Role::kRank && other.role == model::Role::kOther &&
+                   rank.arguments == other.arguments && !rank.arguments.empty() &&
+                   (rank.host != other.host || rank.header().parent_pid != other.header().parent_pid);
+      bool together = rank.first_ns < other.last_ns && other.first_ns < rank.last_ns;
+      if (!alike || !together) continue;
+      auto number = model::environment_number(rank, "RANK");
+      if (number && number == model::environment_number(other, "RANK"))
+        return fmt::format("; {} and {} both have RANK {}", model::process_name(job, rank),
+                           model::process_name(job, other), *number);
+    }
+  return {};
+}
+
 void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
   std::vector<std::int32_t> present = job.ranks();
   auto in_world = std::upper_bound(present.begin(), present.end(), job.world_size - 1) - present.begin();
@@ -42,7 +61,8 @@ void add_missing_ranks(const Job& job, std::vector<Coverage>& coverage) {
   if (count > kNamed) missing += ", ...";
   coverage.push_back(
       {fmt::format("{} of {} ranks: {}", count, job.world_size, missing),
-       "the folder holds no trace of them: not copied, not recorded, or they made no recorded call",
+       "the folder holds no trace of them: not copied, not recorded, or they made no recorded call" +
+           tell_number_given_twice(job),
        all_slugs(), present.size() < 2});
 }
 
@@ -50,7 +70,8 @@ void add_attempts(const Job& job, std::vector<Coverage>& coverage) {
   if (!job.other_attempts) return;
   coverage.push_back(
       {fmt::format("{} other attempt{} of the job", job.other_attempts, job.other_attempts == 1 ? "" : "s"),
-       fmt::format("the folder has more than one; attempt {} is analysed", job.attempt),
+       fmt::format("the folder has more than one; attempt {} is analysed, `--attempt` names another",
+                   job.attempt),
        {}});
 }
 

@@ -4,8 +4,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "trace/result.h"
@@ -27,6 +29,13 @@ struct Outcome {
 };
 Outcome failed(Error error);
 Outcome not_in_this_version(const std::string& what);
+
+// What of a trace a command is about.
+struct TraceOptions {
+  std::string trace;
+  std::int32_t attempt = -1;  // the last
+};
+void declare_trace(CLI::App& app, TraceOptions& options);
 
 using Action = std::function<Outcome()>;
 

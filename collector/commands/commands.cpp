@@ -20,6 +20,13 @@ constexpr Command kCommands[] = {
 
 std::span<const Command> all_commands() { return kCommands; }
 
+void declare_trace(CLI::App& app, TraceOptions& options) {
+  app.add_option("TRACE", options.trace, "folder that `ddpscope run -o` filled, or one file of it")
+      ->required();
+  app.add_option("--attempt", options.attempt, "which attempt of a job that was started again; else the last")
+      ->check(CLI::NonNegativeNumber);
+}
+
 Outcome failed(Error error) { return {kCannotRun, {std::move(error)}}; }
 
 Outcome not_in_this_version(const std::string& what) {

@@ -39,8 +39,8 @@ void dump_items(const Process& process, const std::string& name) {
                  item.bytes);
 }
 
-Outcome dump(const std::string& trace) {
-  auto reading = read_with_progress(trace);
+Outcome dump(const TraceOptions& options) {
+  auto reading = read_with_progress(options);
   if (!reading) return failed(reading.error());
   Job& job = reading->job;
   alignment::align(job);
@@ -60,9 +60,9 @@ Outcome dump(const std::string& trace) {
 }  // namespace
 
 Action declare_dump(CLI::App& app) {
-  auto trace = std::make_shared<std::string>();
-  app.add_option("TRACE", *trace, "folder that `ddpscope run -o` filled, or one file of it")->required();
-  return [trace] { return dump(*trace); };
+  auto options = std::make_shared<TraceOptions>();
+  declare_trace(app, *options);
+  return [options] { return dump(*options); };
 }
 
 }  // namespace ddpscope::commands

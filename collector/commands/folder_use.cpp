@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kName = ".lock";
 
-enum Byte : off_t { kRecording, kWatching };  // the first ones of the file
+enum Byte : off_t { kRecording, kWatching, kLooking };  // the first ones of the file
 
 struct flock lock_of(short type, Byte byte) {
   struct flock lock {};
@@ -32,6 +32,12 @@ bool set_lock(int fd, int command, short type, Byte byte) {
   do done = ::fcntl(fd, command, &lock);
   while (done != 0 && errno == EINTR);
   return done == 0;
+}
+
+// Whether somebody else holds it.
+bool is_taken(int fd, Byte byte) {
+  struct flock lock = lock_of(F_WRLCK, byte);
+  return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool is_alone(int fd, Byte byte) {
@@ -60,8 +66,7 @@ FolderUse::FolderUse(const std::filesystem::path& folder) : path_(folder / kName
 bool FolderUse::is_in_use(const std::filesystem::path& folder) {
   int fd = ::open((folder / kName).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  struct flock lock = lock_of(F_WRLCK, kRecording);
-  bool taken = ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  bool taken = is_taken(fd, kRecording);
   ::close(fd);
   return taken;
 }
@@ -83,6 +88,8 @@ bool FolderUse::leave() {
 
 bool FolderUse::takes_watch() const { return is_alone(fd_, kWatching); }
 
+bool FolderUse::is_looked_at() const { return fd_ >= 0 && is_taken(fd_, kLooking); }
+
 std::string FolderUse::read_note() const {
   constexpr std::size_t kMost = 1 << 16;
   std::string note(kMost, '\0');
@@ -94,6 +101,19 @@ std::string FolderUse::read_note() const {
 void FolderUse::write_note(const std::string& note) const {
   // Cut off first: half a note is one that the next one does not know, and tells again.
   if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, note.data(), note.size(), 0) < 0) return;
+}
+
+FolderLook::FolderLook(const std::filesystem::path& folder) : path_(folder / kName) {}
+
+void FolderLook::ask() {
+  if (fd_ >= 0 && !is_removed(fd_)) return;
+  stop();
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ >= 0) set_lock(fd_, F_OFD_SETLK, F_RDLCK, kLooking);
+}
+
+void FolderLook::stop() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 }  // namespace ddpscope::commands

@@ -22,6 +22,7 @@ class FolderUse {
 
   // Whether it is this run that looks for hangs: once it is, until it leaves. Any thread.
   bool takes_watch() const;
+  bool is_looked_at() const;  // there is a FolderLook. Any thread.
   // What the one that looks leaves to the next one; empty at first.
   std::string read_note() const;
   void write_note(const std::string& note) const;
@@ -32,6 +33,23 @@ class FolderUse {
   std::filesystem::path path_;
   int fd_ = -1;
   bool first_ = true;
+};
+
+// Who looks at a job, maybe from another host: as long as it asks, runs on shared storage write back what
+// they have recorded (WriteBack).
+class FolderLook {
+ public:
+  explicit FolderLook(const std::filesystem::path& folder);
+  ~FolderLook() { stop(); }
+  FolderLook(const FolderLook&) = delete;
+  FolderLook& operator=(const FolderLook&) = delete;
+
+  void ask();   // again where nobody recorded yet, or others do now; without a run, or its lock, nothing
+  void stop();  // asking
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
 };
 
 }  // namespace ddpscope::commands

@@ -1,19 +1,16 @@
-// A thread that takes no signals: they are the job's.
+// Compares what each look finds with what the look before it told.
 #include "collector/commands/hang_watch.h"
 
 #include <fmt/ranges.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -21,6 +18,8 @@
 #include <vector>
 
 #include "collector/commands/say.h"
+#include "collector/commands/watch_thread.h"
+#include "collector/reading/read_trace.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 #include "trace/write/identity.h"
@@ -28,26 +27,10 @@
 namespace ddpscope::commands {
 namespace {
 
-using std::chrono::steady_clock;
-using Duration = steady_clock::duration;
+using Duration = std::chrono::nanoseconds;
 
-constexpr Duration kLeast = std::chrono::seconds(1);
 constexpr Duration kMost = std::chrono::seconds(2);
 constexpr int kShare = 50;  // of the time between two looks one may compute
-
-Duration computed() {  // by this thread
-  timespec t{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
-}
-
-bool sleep_for(Duration time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  stopped.wait_for(lock, stop, time, [] { return false; });
-  return !stop.stop_requested();
-}
 
 std::vector<std::string> environment_with(const std::string& trace, const std::string& finding) {
   std::vector<std::string> words{"DDPSCOPE_TRACE=" + trace, "DDPSCOPE_FINDING=" + finding};
@@ -95,11 +78,7 @@ std::set<std::string> lines_of(const std::string& text) {
 HangWatch::HangWatch(std::filesystem::path folder, const FolderUse& use, std::string command)
     : folder_(std::move(folder)), use_(use), command_(std::move(command)) {
   if (command_.empty()) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_watch_thread([this](const std::stop_token& stop) { watch(stop); });
 }
 
 HangWatch::~HangWatch() = default;
@@ -108,14 +87,21 @@ void HangWatch::watch(const std::stop_token& stop) const {
   trace::Identity here = trace::read_identity();
   std::optional<live::Look> earlier;
   std::optional<std::set<std::string>> known;  // none as long as another run looks
-  Duration pause = kLeast;
+  FolderLook others(folder_);  // of other hosts may be late: asked for as long as some rank waits
+  bool told_why_not = false;
+  Duration pause = pause_after({}, kShare, kMost);
   while (sleep_for(pause, stop)) {
     if (!use_.takes_watch()) continue;
     if (!known) known = lines_of(use_.read_note());
     Duration before = computed();
     auto look = live::look_at(folder_, here, earlier ? &*earlier : nullptr);
-    pause = std::clamp<Duration>((computed() - before) * kShare, kLeast, kMost);
-    if (!look) continue;  // nothing is recorded yet
+    pause = pause_after(computed() - before, kShare, kMost);
+    if (!look) {
+      if (reading::count_traces(folder_) > 0 && !std::exchange(told_why_not, true))
+        say("ddpscope: nobody looks for hangs: {}\n", reports::escape(look.error().what));
+      continue;
+    }
+    look->stalls.empty() || look->unseen.empty() ? others.stop() : others.ask();
     std::set<std::string> now;
     std::vector<const findings::Finding*> untold;
     for (const live::Stall& stall : look->stalls) {

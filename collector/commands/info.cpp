@@ -132,8 +132,8 @@ void print_process(const Job& job, const Process& process) {
   for (const std::string& sentence : process.file.damage()) fmt::print("  damage    {}\n", escape(sentence));
 }
 
-Outcome info(const std::string& trace) {
-  auto reading = read_with_progress(trace);
+Outcome info(const TraceOptions& options) {
+  auto reading = read_with_progress(options);
   if (!reading) return failed(reading.error());
   alignment::align(reading->job);
   const Job& job = reading->job;
@@ -150,9 +150,9 @@ Outcome info(const std::string& trace) {
 }  // namespace
 
 Action declare_info(CLI::App& app) {
-  auto trace = std::make_shared<std::string>();
-  app.add_option("TRACE", *trace, "folder that `ddpscope run -o` filled, or one file of it")->required();
-  return [trace] { return info(*trace); };
+  auto options = std::make_shared<TraceOptions>();
+  declare_trace(app, *options);
+  return [options] { return info(*options); };
 }
 
 }  // namespace ddpscope::commands

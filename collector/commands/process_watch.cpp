@@ -1,6 +1,7 @@
 // inotify tells of new trace files, whose names say which process writes them; pidfds tell of their ends.
 #include "collector/commands/process_watch.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
@@ -8,14 +9,15 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "collector/commands/exit_status.h"
-#include "trace/write/thread_writer.h"
+#include "collector/commands/own_trace.h"
+#include "trace/calls.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -62,14 +64,16 @@ std::size_t half_of_the_descriptors() {
 
 }  // namespace
 
-ProcessWatch::ProcessWatch(const std::filesystem::path& folder)
+ProcessWatch::ProcessWatch(const std::filesystem::path& folder, std::string run)
     : folder_(folder),
+      run_(std::move(run)),
       clock_(trace::host_clock()),
       own_(trace::read_identity()),
       began_(trace::read_ticks(clock_.kind)),
       most_(half_of_the_descriptors()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+      inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
+      threads_(folder) {
   inotify_add_watch(inotify_, folder.c_str(), IN_MOVED_TO | IN_CREATE);
   add(epoll_, inotify_);
 }
@@ -102,6 +106,7 @@ void ProcessWatch::look() {
     alive_.erase(found);
     close(fd);
   }
+  if (!ended_.empty()) write_news();
 }
 
 // A status of 0 may mean that none is known here, and that another process was told of SIGKILL.
@@ -126,7 +131,8 @@ void ProcessWatch::meet_new_files() {
 // One that is over by now has ended in between; a pid that is somebody else's again was.
 void ProcessWatch::meet(const std::string& file) {
   auto name = parse(file, own_.host);
-  if (!name) return;
+  bool our_own = name && name->pid == own_.pid && name->start_time == own_.start_time;
+  if (!name || our_own) return;
   for (const auto& [pidfd, seen] : alive_)
     if (seen.pid == name->pid && seen.start_time == name->start_time)
       return;  // it has become another program
@@ -136,6 +142,7 @@ void ProcessWatch::meet(const std::string& file) {
   if (there && pidfd >= 0 && add(epoll_, pidfd)) {
     alive_.emplace(pidfd, seen);
     memory_kills_.meet(seen.pid, seen.start_time);
+    threads_.meet(seen.pid, seen.start_time);
     return;
   }
   if (pidfd >= 0) close(pidfd);
@@ -145,35 +152,67 @@ void ProcessWatch::meet(const std::string& file) {
 }
 
 void ProcessWatch::note_signal(int signal, std::int32_t sender) {
-  constexpr std::size_t kMost = 256;  // somebody may send the same without end
-  if (told_.size() < kMost) told_.push_back({signal, sender, trace::read_ticks(clock_.kind)});
+  constexpr int kMost = 256;  // somebody may send the same without end
+  if (told_count_++ < kMost) told_.push_back({signal, sender, trace::read_ticks(clock_.kind)});
+  if (file_) write_news();
 }
 
-void ProcessWatch::write(const std::string& run, int exit_code) {
-  look();
-  close_all();
-  auto file = std::make_unique<trace::FileWriter>();
-  trace::ThreadWriter writer{};
-  if (!file->open(folder_.c_str(), own_, clock_, trace::kPageBytes, false)) return;
-  writer.write_schema(*file, trace::kSchemaText, trace::kSchemaBytes);
-  std::uint64_t now = trace::read_ticks(clock_.kind);
-  auto record = [&]<trace::Call call>(const trace::PayloadOf<call>& payload, std::uint64_t from,
-                                      std::uint64_t to) {
-    trace::ThreadWriter::close(*file, writer.open<call>(*file, payload, from), to);
-  };
-  trace::payload::Setting setting{writer.intern(*file, "DDPSCOPE_RUN"), writer.intern(*file, run.c_str())};
-  record.operator()<trace::Call::environment>(setting, now, now);
-  record.operator()<trace::Call::job_watched>({own_.start_time, own_.pid, exit_code}, began_, now);
-  for (const Told& told : told_)
-    record.operator()<trace::Call::job_told>({0, told.sender, told.signal}, told.at, told.at);
-  for (const Seen& seen : ended_) {
-    record.operator()<trace::Call::process_ended>({seen.start_time, seen.pid, seen.status}, seen.ended,
-                                                  seen.ended);
+// Not before there is news: where nothing is recorded no file is wanted.
+bool ProcessWatch::open_file() {
+  if (file_) return true;
+  file_ = open_own_trace(folder_, clock_, writer_);
+  if (!file_) return false;
+  trace::payload::Setting setting{writer_.intern(*file_, "DDPSCOPE_RUN"),
+                                  writer_.intern(*file_, run_.c_str())};
+  write<trace::Call::environment>(setting, began_, began_);
+  return true;
+}
+
+template <trace::Call call>
+void ProcessWatch::write(const trace::PayloadOf<call>& payload, std::uint64_t from, std::uint64_t to) {
+  trace::ThreadWriter::close(*file_, writer_.open<call>(*file_, payload, from), to);
+}
+
+void ProcessWatch::write_news() {
+  if (!open_file()) return;
+  for (const Told& told : std::exchange(told_, {}))
+    write<trace::Call::job_told>({0, told.sender, told.signal}, told.at, told.at);
+  for (const Seen& seen : std::exchange(ended_, {})) {
+    write<trace::Call::process_ended>({seen.start_time, seen.pid, seen.status}, seen.ended, seen.ended);
     if (seen.memory_kills)
-      record.operator()<trace::Call::memory_ran_out>({seen.start_time, seen.pid, seen.memory_kills},
-                                                     seen.ended, seen.ended);
+      write<trace::Call::memory_ran_out>({seen.start_time, seen.pid, seen.memory_kills}, seen.ended,
+                                         seen.ended);
   }
-  file->mark_clock();
+  file_->mark_clock();
+}
+
+// A launcher does not wait for all that it has made.
+void ProcessWatch::await_the_last() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kLonger = std::chrono::milliseconds(500);
+  const Clock::time_point until = Clock::now() + kLonger;
+  for (look(); !alive_.empty(); look()) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    pollfd ready{epoll_, POLLIN, 0};
+    if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) <= 0) return;
+  }
+}
+
+std::size_t ProcessWatch::finish(int exit_code) {
+  std::uint64_t over = trace::read_ticks(clock_.kind);
+  await_the_last();
+  threads_.stop();
+  write_news();
+  if (file_) {
+    std::uint64_t now = trace::read_ticks(clock_.kind);
+    for (const auto& [pidfd, seen] : alive_)
+      write<trace::Call::process_outlived>({seen.start_time, seen.pid, 0}, now, now);
+    write<trace::Call::job_watched>({own_.start_time, own_.pid, exit_code}, began_, over);
+    file_->mark_clock();
+  }
+  std::size_t outlived = alive_.size();
+  close_all();
+  return outlived;
 }
 
 }  // namespace ddpscope::commands

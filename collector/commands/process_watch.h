@@ -3,21 +3,27 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "collector/commands/memory_cgroups.h"
+#include "collector/commands/thread_watch.h"
 #include "trace/write/clock.h"
+#include "trace/write/file_writer.h"
 #include "trace/write/identity.h"
+#include "trace/write/thread_writer.h"
 
 namespace ddpscope::commands {
 
-// Watches the processes of this host that begin a trace in `folder` from now on. Costs the job nothing. Where
-// the kernel lacks inotify or pidfd_open (Linux 5.3), or beyond half of the descriptors that we may have, it
-// sees less.
+// Watches the processes of this host that begin a trace in `folder` from now on, and writes what it sees into
+// a trace file of its own there: from the first end on, at once, so that who looks from another host knows it
+// and it outlives us. Costs the job nothing. Where the kernel lacks inotify or pidfd_open (Linux 5.3), or
+// beyond half of the descriptors that we may have, it sees less; where there is no room, it writes nothing.
 class ProcessWatch {
  public:
-  explicit ProcessWatch(const std::filesystem::path& folder);
+  // `run` names the job, as DDPSCOPE_RUN does.
+  ProcessWatch(const std::filesystem::path& folder, std::string run);
   ~ProcessWatch();
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
@@ -28,10 +34,9 @@ class ProcessWatch {
   // A signal came for the job from `sender` (0: unknown) and is handed on.
   void note_signal(int signal, std::int32_t sender);
 
-  // Leaves a trace file of this process in the folder: what look() and note_signal() saw, and that the job,
-  // named by `run` (as DDPSCOPE_RUN is), lasted until now and ended with `exit_code`. Without room for it,
-  // nothing is left. Ends the watch.
-  void write(const std::string& run, int exit_code);
+  // The job lasted until now and ended with `exit_code`. Ends the watch, and tells how many processes that it
+  // had made go on without it: those that take more than half a second longer.
+  std::size_t finish(int exit_code);
 
  private:
   struct Seen {
@@ -44,9 +49,15 @@ class ProcessWatch {
   void close_all();
   void meet_new_files();
   void meet(const std::string& file);
+  bool open_file();
+  template <trace::Call call>
+  void write(const trace::PayloadOf<call>& payload, std::uint64_t from, std::uint64_t to);
+  void write_news();
+  void await_the_last();
   std::uint32_t count_memory_kills(const Seen& seen);
 
   std::filesystem::path folder_;
+  std::string run_;
   trace::Clock clock_;
   trace::Identity own_;
   std::uint64_t began_;
@@ -54,14 +65,18 @@ class ProcessWatch {
   int epoll_;
   int inotify_;
   std::map<int, Seen> alive_;  // by pidfd
-  std::vector<Seen> ended_;
+  std::vector<Seen> ended_;    // not yet written
   MemoryKills memory_kills_;
+  ThreadWatch threads_;  // of those that are alive
   struct Told {
     int signal;
     std::int32_t sender;
     std::uint64_t at;  // ticks
   };
-  std::vector<Told> told_;
+  std::vector<Told> told_;  // not yet written
+  int told_count_ = 0;
+  std::unique_ptr<trace::FileWriter> file_;
+  trace::ThreadWriter writer_{};
 };
 
 }  // namespace ddpscope::commands

@@ -17,7 +17,7 @@ namespace ddpscope::commands {
 namespace {
 
 struct ReportOptions {
-  std::string trace;
+  TraceOptions of;
   std::string format = "text";
   std::optional<std::string> output;  // a file; none: standard output
   std::string fail_on = "error";
@@ -51,7 +51,7 @@ Outcome report(const ReportOptions& options) {
   {
     TerminalProgress progress;
     trace::Identity here = trace::read_identity();
-    analysis = analysis::analyze(options.trace, options.only, progress, &here);
+    analysis = analysis::analyze(options.of.trace, options.only, progress, &here, options.of.attempt);
   }
   if (!*analysis) return failed(analysis->error());
   analysis::Analysis& found = **analysis;
@@ -65,7 +65,7 @@ Outcome report(const ReportOptions& options) {
   else if (auto problem = write_output(*options.output, text))
     outcome.errors.push_back(*problem);
   if (found.nothing_judged && outcome.errors.empty())  // else it follows from them, and one is enough
-    outcome.errors.push_back({found.nothing_judged->what, options.trace, found.nothing_judged->hint});
+    outcome.errors.push_back({found.nothing_judged->what, options.of.trace, found.nothing_judged->hint});
   if (!outcome.errors.empty()) outcome.code = kCannotRun;
   return outcome;
 }
@@ -74,8 +74,7 @@ Outcome report(const ReportOptions& options) {
 
 Action declare_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
-  app.add_option("TRACE", options->trace, "folder that `ddpscope run -o` filled, or one file of it")
-      ->required();
+  declare_trace(app, options->of);
   app.add_option("--format", options->format, "text or json; the others are not in this version")
       ->check(CLI::IsMember({"text", "json", "markdown", "html", "sarif", "junit"}));
   app.add_option("-o", options->output, "file to write to, instead of standard output");

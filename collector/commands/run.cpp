@@ -10,6 +10,7 @@
 #include "collector/analysis/analyze.h"
 #include "collector/analysis/coverage.h"
 #include "collector/commands/command.h"
+#include "collector/commands/command_name.h"
 #include "collector/commands/folder_use.h"
 #include "collector/commands/hang_watch.h"
 #include "collector/commands/job_environment.h"
@@ -18,6 +19,7 @@
 #include "collector/commands/say.h"
 #include "collector/commands/shell_word.h"
 #include "collector/commands/terminal_progress.h"
+#include "collector/commands/write_back.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 #include "trace/write/identity.h"
@@ -91,6 +93,9 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
   const model::Job& job = analysis.job;
   say("ddpscope: {}, {} events, {} dropped, {:.1f} s; {}\n", reports::size_text(job), job.calls(), job.lost(),
       static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis));
+  if (job.other_attempts)
+    say("ddpscope: this is attempt {}, the last; the folder holds {} more, see `report --attempt`\n",
+        job.attempt, job.other_attempts);
   if (const auto& failure = analysis.outcome.first_failure)
     say("ddpscope: {}\n", reports::first_failure_text(*failure));
   say_what_was_lost(job);
@@ -119,11 +124,22 @@ void say_that_nothing_was_recorded(const std::filesystem::path& folder) {
     say("ddpscope: the traces in {} are those of an earlier job\n", escape(folder.string()));
 }
 
-void sum_up(const RunOptions& options, const std::filesystem::path& folder, int code, bool recorded) {
-  if (code > 128)
-    say("ddpscope: the job was ended by signal {}\n", code - 128);
-  else if (code != 0)
-    say("ddpscope: the job ended with exit code {}\n", code);
+struct HowItEnded {
+  int code;
+  bool recorded;         // anything of it
+  std::size_t outlived;  // processes that go on without it
+};
+
+void sum_up(const RunOptions& options, const std::filesystem::path& folder, const HowItEnded& ended) {
+  if (ended.code > 128)
+    say("ddpscope: the job was ended by signal {}\n", ended.code - 128);
+  else if (ended.code != 0)
+    say("ddpscope: the job ended with exit code {}\n", ended.code);
+  if (ended.outlived > 0)
+    say("ddpscope: {} of its processes still run{}, and nobody waits for {}: `ddpscope status {}` tells what "
+        "{}\n",
+        ended.outlived, ended.outlived == 1 ? "s" : "", ended.outlived == 1 ? "it" : "them",
+        shell_word(folder.string()), ended.outlived == 1 ? "it does" : "they do");
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored))
     return say(
@@ -132,7 +148,7 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, int 
         escape(folder.string()));
   if (auto problem = check_room(folder))
     say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
-  if (!recorded) return say_that_nothing_was_recorded(folder);
+  if (!ended.recorded) return say_that_nothing_was_recorded(folder);
   auto analysis = analyze(folder);
   if (analysis)
     say_what_was_found(options, *analysis);
@@ -157,6 +173,8 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   environment["DDPSCOPE_TRACE"] = folder.path.string();
   std::string run = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
   environment["DDPSCOPE_RUN"] = run;
+  std::error_code unknown;
+  environment["DDPSCOPE_COMMAND"] = name_of_command(std::filesystem::current_path(unknown), options.command);
   say_if_inside_another(folder.path);
   FolderUse use(folder.path);
   // Those of an earlier job; while others record, nobody knows whose they are.
@@ -164,16 +182,20 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   if (before > 0)
     say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
         escape(folder.path.string()));
-  ProcessWatch watch(folder.path);
+  ProcessWatch watch(folder.path, run);
   bool recorded = false;
+  std::size_t outlived = 0;
   auto ended = [&](int code) {
     recorded = reading::count_traces(folder.path) > before;
-    if (recorded) watch.write(run, code);
+    if (recorded) outlived = watch.finish(code);
   };
   std::optional<HangWatch> hangs;
   hangs.emplace(folder.path, use, options.on_hang);
+  std::optional<WriteBack> write_back;
+  write_back.emplace(folder.path, use);
   auto code = run_job(options.command, environment, watch, ended);
   hangs.reset();
+  write_back.reset();
   if (!code) {
     use.leave();
     std::error_code ignored;
@@ -181,7 +203,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     return failed(code.error());
   }
   if (use.leave())
-    sum_up(options, folder.path, *code, recorded);
+    sum_up(options, folder.path, {*code, recorded, outlived});
   else
     say("ddpscope: other runs still record into {}; the last one sums up\n", escape(folder.path.string()));
   return {*code, {}};

@@ -15,6 +15,7 @@
 #include "collector/commands/folder_use.h"
 #include "collector/commands/say.h"
 #include "collector/commands/status_text.h"
+#include "collector/commands/write_back.h"
 #include "collector/live/look.h"
 #include "collector/reading/read_trace.h"
 #include "collector/reports/escape.h"
@@ -36,6 +37,9 @@ Outcome outcome_of(const live::Look& look) {
 }
 
 Outcome once(const StatusOptions& options, const trace::Identity& here) {
+  FolderLook question(options.trace);
+  question.ask();
+  if (may_be_late(options.trace)) std::this_thread::sleep_for(2 * kAskedEach);  // seen, and written back
   auto look = live::look_twice(options.trace, here);
   if (!look) return failed(look.error());
   fmt::print("{}", status_text(*look));
@@ -67,7 +71,9 @@ Outcome follow(const StatusOptions& options, const trace::Identity& here) {
   std::string shown;
   std::size_t lines = 0;
   bool waiting = false;
+  FolderLook question(options.trace);
   for (;;) {
+    question.ask();
     auto look = live::look_at(options.trace, here, earlier ? &*earlier : nullptr);
     if (!look && !earlier && is_yet_to_begin(options.trace, waiting)) continue;
     if (!look) return failed(look.error());

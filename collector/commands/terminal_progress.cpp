@@ -37,9 +37,9 @@ void TerminalProgress::show(std::stop_token stop) {
   say("\r\x1b[K");
 }
 
-Result<reading::Reading> read_with_progress(const std::filesystem::path& trace) {
+Result<reading::Reading> read_with_progress(const TraceOptions& options) {
   TerminalProgress progress;
-  return reading::read_trace(trace, progress);
+  return reading::read_trace(options.trace, progress, options.attempt);
 }
 
 }  // namespace ddpscope::commands

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "collector/commands/command.h"
 #include "collector/reading/progress.h"
 #include "collector/reading/read_trace.h"
 
@@ -27,6 +28,6 @@ class TerminalProgress : public reading::Progress {
 };
 
 // The line is gone when it returns: what is printed then may go to the same terminal.
-Result<reading::Reading> read_with_progress(const std::filesystem::path& trace);
+Result<reading::Reading> read_with_progress(const TraceOptions& options);
 
 }  // namespace ddpscope::commands

@@ -128,10 +128,12 @@ std::int64_t last_save_ns(const Job& job, std::uint32_t process, std::int64_t un
   return last_ns;
 }
 
-bool awaits_own(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
+bool awaits_own(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
+                std::int64_t at_ns) {
   bool found = false;
   model::for_each(job.processes[process].file, kAwaitsOwn, [&](model::EventPlace, const Record& record) {
-    found = found || (record.end == 0 && threads.contains(record.thread));
+    if (!threads.contains(record.thread) || job.time_ns(process, record.begin) > at_ns) return;
+    found = found || record.end == 0 || job.time_ns(process, record.end) > at_ns;
   });
   return found;
 }

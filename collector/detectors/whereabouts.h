@@ -49,8 +49,9 @@ std::int64_t last_save_ns(const model::Job& job, std::uint32_t process,
 // Waits for a thread or a child of its own, which may be at work in ways that are not recorded.
 constexpr trace::OperationSet kAwaitsOwn{trace::Operation::kWaitChild, trace::Operation::kThreadJoin};
 
-// One of these threads does now.
-bool awaits_own(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads);
+// One of these threads does at that moment; without one, at the end of the trace.
+bool awaits_own(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
+                std::int64_t at_ns = std::numeric_limits<std::int64_t>::max());
 
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its
 // main thread (the one that issues its collectives) is inside of comes first: a rank that is stuck is ended

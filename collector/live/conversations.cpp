@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "collector/detectors/hangs.h"
@@ -95,8 +96,12 @@ void judge_pauses(std::vector<std::int64_t> pauses, Conversation& conversation) 
 
 }  // namespace
 
-std::vector<Conversation> find_conversations(const Job& job) {
-  const std::vector<Message> messages = find_messages(job);
+std::vector<Conversation> find_conversations(const Job& job, std::int64_t until_ns) {
+  std::vector<Message> messages = find_messages(job);
+  std::set<std::int32_t> went_on;
+  for (const Message& message : messages)
+    if (message.begin_ns >= until_ns) went_on.insert(message.from);
+  std::erase_if(messages, [&](const Message& message) { return message.begin_ns >= until_ns; });
   const std::map<std::int32_t, std::int32_t> groups = find_groups(messages);
   std::map<std::int32_t, std::pair<Conversation, std::vector<std::int64_t>>> by_group;
   for (const Message& message : messages) {
@@ -106,8 +111,10 @@ std::vector<Conversation> find_conversations(const Job& job) {
   std::vector<Conversation> found;
   for (auto& [group, of] : by_group) {
     auto& [conversation, pauses] = of;
-    for (auto& [rank, speaker] : conversation.speakers)
+    for (auto& [rank, speaker] : conversation.speakers) {
       if (!speaker.sent_ns) speaker.process = static_cast<std::uint32_t>(job.process_of_rank(rank));
+      speaker.went_on = went_on.contains(rank);
+    }
     for (const Message& message : messages) {
       auto asked = conversation.speakers.find(message.to);
       if (asked == conversation.speakers.end()) continue;

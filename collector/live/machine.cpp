@@ -19,6 +19,8 @@ namespace {
 
 using trace::ProcessStat;
 
+constexpr const char* kFutex = "futex";
+
 // Those in which a thread may stay for long. `on_file`: the first argument is a descriptor.
 struct SystemCall {
   long number;
@@ -141,6 +143,16 @@ Inside look_inside(std::int32_t pid, std::int32_t tid) {
   auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
   if (error != std::errc{} || number < 0) return {};
   return inside(folder, number, {end, line.data() + line.size()});
+}
+
+std::string to_place(const Inside& inside) {
+  return inside.doing == Doing::kAwaitsThread ? kFutex : inside.what;
+}
+
+Inside from_place(const std::string& place) {
+  if (place.empty()) return {Doing::kRuns, ""};
+  if (place == kFutex) return {Doing::kAwaitsThread, ""};
+  return {Doing::kInside, place};
 }
 
 std::string to_text(const Inside& inside) {

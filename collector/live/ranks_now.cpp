@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
 #include "collector/model/process_name.h"
 
@@ -52,8 +53,10 @@ LastCalls find_last_calls(const Job& job, std::uint32_t process, const std::set<
 
 std::string ago(std::int64_t ns) { return detectors::seconds(std::max<std::int64_t>(ns, 0)); }
 
-std::string how_it_ended(const Process& process) {
+std::string how_it_ended(const Job& job, const Process& process) {
   if (process.header().ended) return fmt::format("ended with exit code {}", process.header().exit_code);
+  if (auto signal = detectors::find_signal(job, process))
+    return fmt::format("was ended by {}", detectors::text_of_signal(*signal));
   return "is gone, without an exit of its own";
 }
 
@@ -145,7 +148,7 @@ std::vector<RankNow> find_ranks_now(const Job& job, const std::vector<std::set<s
     if (wait != waits.end()) now.condition = wait->second.condition;
     if (process.header().ended || process.ended_ticks || process.life == Life::kGone) {
       now.condition = Condition::kEnded;
-      now.doing = how_it_ended(process);
+      now.doing = how_it_ended(job, process);
     } else if (wait != waits.end() && wait->second.event && process.life != Life::kStopped) {
       tell_wait(job, wait->second, collectives, places, now);
     } else {

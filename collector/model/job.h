@@ -84,6 +84,14 @@ struct Membership {
   EventPlace place;  // of the call that made it
 };
 
+// Where `ddpscope run` saw the main thread of a process at several looks.
+struct Sighting {
+  std::uint64_t first_ticks, last_ticks;  // of the looks
+  std::string inside;                     // as trace::payload::Sighting has it; empty: it ran code of its own
+  std::uint64_t cpu_ns;                   // that the process and all that it has made used meanwhile
+  std::uint32_t looks, running;           // and those at which one of their threads ran
+};
+
 struct Process {
   trace::TraceFile file;
   std::uint32_t host = 0;
@@ -92,13 +100,15 @@ struct Process {
   std::int32_t rank = -1;  // that it is, or works for; the lowest where it holds several
   const char* rank_source = "";
   std::int32_t attempt = 0;
-  std::uint64_t ended_ticks = 0;   // when the `ddpscope run` above it saw it end or, if it lived on, ended
-                                   // itself; 0: its own records tell, or nobody saw
-  std::int32_t ended_status = 0;   // how that run saw it end: exit code, or 128 + signal; 0 also: not known
+  std::uint64_t last_ticks = 0;   // of its last record
+  std::uint64_t ended_ticks = 0;  // when the `ddpscope run` above it saw it end or, if that did not watch it,
+                                  // ended itself; 0: its own records tell, or nobody saw
+  std::int32_t ended_status = 0;  // how that run saw it end: exit code, or 128 + signal; 0 also: not known
   std::uint32_t memory_kills = 0;  // if SIGKILL ended it: how many processes of its memory cgroup the
                                    // kernel's out-of-memory killer had ended by then, as that run saw it
   std::uint64_t told_ticks = 0;    // when another process first sent it, or its whole job, a signal to end;
                                    // 0: none was seen
+  std::vector<Sighting> sightings{};  // in order of time, as far as that run kept them
   Life life = Life::kNotAsked;
   std::string doing{};  // what the machine says its main thread, or the one that issues its collectives, is
                         // inside of: "is inside clock_nanosleep"; empty: not asked

@@ -1,7 +1,9 @@
 // Under which rank a process tells torch.distributed's default group of itself, by the store, without a
-// launcher.
+// launcher; and under which node rank an agent of torchrun tells the others.
 #pragma once
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "collector/model/job.h"
 
@@ -14,5 +16,15 @@ struct AnnouncedRank {
 
 // Of Gloo's default group; empty if the process has told the store of none.
 std::optional<AnnouncedRank> find_announced_rank(const model::Process& process);
+
+struct AnnouncedNode {
+  std::string_view rendezvous;  // what its agents' keys begin with: another one in each round
+  std::int32_t node_rank;
+  model::EventPlace place;             // of the request that sets the key
+  std::optional<std::int32_t> awaits;  // whose key it asked for last of all, and waits for
+};
+
+// Of an agent of torchrun, in the order of its rendezvous; empty for what is none.
+std::vector<AnnouncedNode> find_announced_nodes(const model::Process& process);
 
 }  // namespace ddpscope::reading

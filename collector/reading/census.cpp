@@ -1,6 +1,8 @@
 // Counts calls and keeps what identity is made from.
 #include "collector/reading/census.h"
 
+#include <algorithm>
+
 namespace ddpscope::reading {
 namespace {
 
@@ -11,10 +13,11 @@ using trace::Record;
 
 // What is told beside the guest's calls, and what the program itself puts on its time line.
 constexpr trace::OperationSet kNoCalls =
-    trace::OperationSet{Operation::kThread,    Operation::kDigest,       Operation::kCopyDigest,
-                        Operation::kValueRead, Operation::kStoreKey,     Operation::kJobWatched,
-                        Operation::kJobTold,   Operation::kProcessEnded, Operation::kMark,
-                        Operation::kTraceback, Operation::kMemoryRanOut} |
+    trace::OperationSet{Operation::kThread,         Operation::kDigest,       Operation::kCopyDigest,
+                        Operation::kValueRead,      Operation::kStoreKey,     Operation::kJobWatched,
+                        Operation::kJobTold,        Operation::kProcessEnded, Operation::kMark,
+                        Operation::kTraceback,      Operation::kMemoryRanOut, Operation::kThreadSeen,
+                        Operation::kProcessOutlived} |
     trace::OperationSet::range(Operation::kRangePush, Operation::kRangeEnd);
 
 void take_setting(Process& process, const Record& record) {
@@ -42,6 +45,7 @@ void take_census(Process& process) {
     if (!info) return;
     if (info->operation == Operation::kSetting) return take_setting(process, record);
     process.cut_short = false;
+    process.last_ticks = std::max({process.last_ticks, record.begin, record.end});
     if (kNoCalls.has(info->operation)) return;
     process.calls[static_cast<std::size_t>(model::class_of(info->payload))] +=
         model::folded_calls(record, *info);

@@ -42,11 +42,6 @@ std::string parent_key(const Process& process) {
                      process.header().parent_start_time);
 }
 
-std::string_view setting(const Process& process, std::string_view name) {
-  auto found = process.environment.find(name);
-  return found == process.environment.end() ? std::string_view{} : found->second;
-}
-
 // What names a job. torchrun without --rdzv-id calls every job "none": there only the agent tells them apart.
 std::vector<std::string> job_keys(const Process& process) {
   std::vector<std::string> keys;
@@ -95,6 +90,7 @@ class Families {
     join_connected();
   }
   std::uint32_t of(std::uint32_t process) { return sets_.find(process); }
+  bool has_name(std::uint32_t process) const { return named_[process]; }
 
  private:
   void join_by(const std::string& key, std::uint32_t i) {
@@ -111,6 +107,7 @@ class Families {
   const std::vector<Process>& processes_;
   Sets sets_;
   std::vector<bool> named_;
+  std::set<std::uint32_t> adopted_;             // by the job of a child
   std::map<std::string, std::uint32_t> first_;  // of each key
 };
 
@@ -139,17 +136,18 @@ void Families::join_children() {
 void Families::adopt_parents() {
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     auto parent = static_cast<std::uint32_t>(processes_[i].parent);
-    bool adopt = processes_[i].parent >= 0 && named_[i] && !named_[parent] && sets_.find(parent) == parent;
+    bool adopt = processes_[i].parent >= 0 && (named_[i] || adopted_.contains(i)) && !named_[parent] &&
+                 !adopted_.contains(parent) && sets_.find(parent) == parent;
     if (!adopt) continue;
     sets_.join(parent, i);
-    named_[parent] = true;
+    adopted_.insert(parent);
   }
 }
 
 std::set<std::uint32_t> Families::named_sets() {
   std::set<std::uint32_t> sets;
   for (std::uint32_t i = 0; i < processes_.size(); ++i)
-    if (named_[i]) sets.insert(sets_.find(i));
+    if (named_[i] || adopted_.contains(i)) sets.insert(sets_.find(i));
   return sets;
 }
 
@@ -187,6 +185,11 @@ void Families::join_connected() {
 }
 
 }  // namespace
+
+std::string_view setting(const Process& process, std::string_view name) {
+  auto found = process.environment.find(name);
+  return found == process.environment.end() ? std::string_view{} : found->second;
+}
 
 void link_parents(std::vector<Process>& processes) {
   std::map<std::string, std::vector<std::int32_t>> by_key;  // several: exec keeps pid and start time
@@ -234,6 +237,7 @@ Components find_components(const std::vector<Process>& processes) {
   std::set<std::uint32_t> jobs;
   for (std::uint32_t i = 0; i < processes.size(); ++i) {
     result.of_process.push_back(families.of(i));
+    result.named.push_back(families.has_name(i));
     bool ranked = !processes[i].memberships.empty() || setting(processes[i], "RANK").size();
     if (ranked || !run_of(processes[i]).empty()) jobs.insert(families.of(i));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "collector/model/makers.h"
@@ -38,17 +39,20 @@ struct Endings {
   std::map<ProcessId, std::uint32_t> memory_kills;
   std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> of_run;  // by host, too
   std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> told_by_run;
+  std::set<ProcessId> outlived;  // the run that watched them
+  std::map<ProcessId, std::vector<model::Sighting>> sightings;
 
   // False: the file is not that of a run.
   bool take(const Process& process) {
     bool watched = false;
     std::uint64_t host = process.header().host_id;
-    constexpr trace::OperationSet kTold{Operation::kJobWatched, Operation::kJobTold, Operation::kProcessEnded,
-                                        Operation::kMemoryRanOut};
+    constexpr trace::OperationSet kTold{Operation::kJobWatched,   Operation::kJobTold,
+                                        Operation::kProcessEnded, Operation::kMemoryRanOut,
+                                        Operation::kThreadSeen,   Operation::kProcessOutlived};
     model::for_each(process.file, kTold, [&](model::EventPlace, const trace::Record& record) {
       Operation operation = trace::operation_of(record.call);
+      watched = true;
       if (operation == Operation::kJobWatched) {
-        watched = true;
         of_run[{host, run_of(process)}] = record.end;
       } else if (operation == Operation::kJobTold) {
         if (ends_a_program(trace::payload_of<trace::payload::Ending>(record).status))
@@ -56,9 +60,17 @@ struct Endings {
       } else if (operation == Operation::kProcessEnded) {
         auto ending = trace::payload_of<trace::payload::Ending>(record);
         of_process[{host, ending.pid, ending.start_time}] = {record.begin, ending.status};
+      } else if (operation == Operation::kProcessOutlived) {
+        auto ending = trace::payload_of<trace::payload::Ending>(record);
+        outlived.insert({host, ending.pid, ending.start_time});
       } else if (operation == Operation::kMemoryRanOut) {
         auto ending = trace::payload_of<trace::payload::OutOfMemory>(record);
         memory_kills[{host, ending.pid, ending.start_time}] = ending.killed;
+      } else if (operation == Operation::kThreadSeen) {
+        auto seen = trace::payload_of<trace::payload::Sighting>(record);
+        sightings[{host, seen.pid, seen.start_time}].push_back(
+            {record.begin, std::max(record.begin, record.end), std::string(process.file.string(seen.inside)),
+             seen.cpu_ns, seen.looks, seen.running});
       }
     });
     return watched;
@@ -68,8 +80,19 @@ struct Endings {
     const trace::FileHeader& h = process.header();
     if (auto seen = of_process.find({h.host_id, h.pid, h.start_time}); seen != of_process.end())
       return seen->second;
+    if (outlived.contains({h.host_id, h.pid, h.start_time})) return {};
     auto run = of_run.find({h.host_id, run_of(process)});
     return {run == of_run.end() ? 0 : run->second};
+  }
+
+  void tell_sightings(Process& process) const {
+    const trace::FileHeader& h = process.header();
+    auto seen = sightings.find({h.host_id, h.pid, h.start_time});
+    if (seen == sightings.end()) return;
+    process.sightings = seen->second;  // one by exec has those of the program before it, too
+    std::sort(
+        process.sightings.begin(), process.sightings.end(),
+        [](const model::Sighting& a, const model::Sighting& b) { return a.first_ticks < b.first_ticks; });
   }
 };
 
@@ -117,17 +140,17 @@ Watched take_endings(std::vector<Process>& processes) {
   Kills kills;
   for (const Process& process : processes) kills.take(process);
   for (Process& process : processes) {
-    if (!process.header().ended) {
+    const trace::FileHeader& h = process.header();
+    if (!h.ended) {
       Seen seen = endings.find(process);
       process.ended_ticks = seen.ticks;
       process.ended_status = seen.status;
-      const trace::FileHeader& h = process.header();
       if (auto killed = endings.memory_kills.find({h.host_id, h.pid, h.start_time});
           killed != endings.memory_kills.end())
         process.memory_kills = killed->second;
     }
-    if (auto told = endings.told_by_run.find({process.header().host_id, run_of(process)});
-        told != endings.told_by_run.end())
+    endings.tell_sightings(process);
+    if (auto told = endings.told_by_run.find({h.host_id, run_of(process)}); told != endings.told_by_run.end())
       process.told_ticks = told->second;
     kills.tell(process);
   }

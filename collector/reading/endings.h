@@ -10,8 +10,9 @@
 namespace ddpscope::reading {
 
 // Takes the files that `ddpscope run` wrote out of `processes`, and tells every process that left no exit of
-// its own when it ended: as it was seen, else when the run that started it did. And every process when it was
-// told to end, by the run (which hands on what came for the job) or by another process of the job.
+// its own when it ended: as it was seen, else when the run that started it did, unless that saw it live on.
+// And every process when it was told to end, by the run (which hands on what came for the job) or by another
+// process of the job.
 //
 // What they tell besides is the result: which processes were recorded, as far as they ended before the run.
 struct Watched {

@@ -12,12 +12,12 @@ namespace {
 
 using model::Process;
 
-constexpr std::int32_t kMostAttempts = 1'000'000'000;  // room for more runs than a folder can hold
+constexpr std::int64_t kNotSeen = std::numeric_limits<std::int64_t>::max();  // the end
 
 struct Run {
   std::set<std::int32_t> ranks;
-  std::uint64_t first_ns = std::numeric_limits<std::uint64_t>::max(), last_ns = 0;  // wall clock
-  std::int32_t last_attempt = 0;                                                    // counted within the run
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max(), last_ns = 0;  // wall clock
+  std::int32_t last_attempt = 0;                                                  // counted within the run
   std::int32_t attempts_before = 0;
 };
 
@@ -27,14 +27,56 @@ bool repeats(const Run& later, const Run& earlier) {
                      [&](std::int32_t rank) { return earlier.ranks.count(rank) > 0; });
 }
 
+struct Launch {
+  std::uint32_t component;
+  Lifetime life{std::numeric_limits<std::int64_t>::max(), 0, 0};
+  std::set<std::string_view> runs{}, commands{};  // those of several ranks or hosts may differ
+};
+
+std::vector<Launch> find_launches(const std::vector<Process>& processes, const Components& components) {
+  std::vector<Launch> launches;
+  for (std::uint32_t component : components.jobs) {
+    Launch launch{component};
+    // What has no name may serve several jobs, as a shell that starts them.
+    bool named = false;
+    for (std::size_t i = 0; i < processes.size(); ++i)
+      named = named || (components.of_process[i] == component && components.named[i]);
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (components.of_process[i] != component) continue;
+      launch.runs.insert(run_of(processes[i]));
+      launch.commands.insert(setting(processes[i], "DDPSCOPE_COMMAND"));
+      if (named && !components.named[i]) continue;
+      Lifetime life = lifetime_of(processes[i]);
+      launch.life.from_ns = std::min(launch.life.from_ns, life.from_ns);
+      launch.life.to_ns = std::max(launch.life.to_ns, life.to_ns);
+      launch.life.seen_ns = std::max(launch.life.seen_ns, life.seen_ns);
+    }
+    launch.runs.erase("");
+    launch.commands.erase("");
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+bool launches_again(const Launch& later, const Launch& earlier) {
+  auto share = [](const std::set<std::string_view>& a, const std::set<std::string_view>& b) {
+    return std::any_of(a.begin(), a.end(), [&](std::string_view name) { return b.contains(name); });
+  };
+  if (share(earlier.runs, later.runs)) return earlier.life.to_ns <= later.life.from_ns;
+  bool over = earlier.life.to_ns <= later.life.from_ns || earlier.life.to_ns == kNotSeen;
+  return over && earlier.life.seen_ns <= later.life.from_ns && share(earlier.commands, later.commands);
+}
+
 std::map<std::string_view, Run> find_runs(const std::vector<Process>& processes) {
   std::map<std::string_view, Run> runs;
   for (const Process& process : processes) {
     if (run_of(process).empty()) continue;
     Run& run = runs[run_of(process)];
     if (process.rank >= 0) run.ranks.insert(process.rank);
-    run.first_ns = std::min(run.first_ns, process.header().opened.realtime_ns);
-    run.last_ns = std::max(run.last_ns, process.header().latest.realtime_ns);
+    Lifetime life = lifetime_of(process);
+    run.first_ns = std::min(run.first_ns, life.from_ns);
+    // Whose `run` was killed, too, and is met again with the same rank, has been started anew.
+    run.last_ns = std::max(run.last_ns, life.to_ns == kNotSeen ? life.seen_ns : life.to_ns);
     run.last_attempt = std::max(run.last_attempt, process.attempt);
   }
   return runs;
@@ -42,9 +84,30 @@ std::map<std::string_view, Run> find_runs(const std::vector<Process>& processes)
 
 }  // namespace
 
-std::string_view run_of(const Process& process) {
-  auto found = process.environment.find("DDPSCOPE_RUN");
-  return found == process.environment.end() ? std::string_view{} : found->second;
+std::string_view run_of(const Process& process) { return setting(process, "DDPSCOPE_RUN"); }
+
+Lifetime lifetime_of(const Process& process) {
+  const trace::FileHeader& h = process.header();
+  trace::ClockLine clock(h.clock, h.tick_hz, process.file.clock_tuples());
+  auto from = static_cast<std::int64_t>(h.opened.realtime_ns);
+  auto seen = static_cast<std::int64_t>(h.latest.realtime_ns);
+  if (process.last_ticks) seen = std::max(seen, clock.realtime_ns(process.last_ticks));
+  if (h.ended) return {from, static_cast<std::int64_t>(h.latest.realtime_ns), seen};
+  if (process.ended_ticks) return {from, clock.realtime_ns(process.ended_ticks), seen};
+  return {from, kNotSeen, seen};
+}
+
+std::optional<std::pair<std::uint32_t, std::uint32_t>> sort_attempts(const std::vector<Process>& processes,
+                                                                     Components& components) {
+  std::vector<Launch> launches = find_launches(processes, components);
+  std::stable_sort(launches.begin(), launches.end(),
+                   [](const Launch& a, const Launch& b) { return a.life.from_ns < b.life.from_ns; });
+  components.jobs.clear();
+  for (const Launch& launch : launches) components.jobs.push_back(launch.component);
+  for (std::size_t i = 1; i < launches.size(); ++i)
+    if (!launches_again(launches[i], launches[i - 1]))
+      return std::pair{launches[i - 1].component, launches[i].component};
+  return std::nullopt;
 }
 
 void number_attempts_of_runs(std::vector<Process>& processes) {

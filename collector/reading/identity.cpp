@@ -2,7 +2,6 @@
 #include "collector/reading/identity.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -138,20 +137,6 @@ void drop_descendants(const std::vector<Process>& processes, std::vector<std::si
     return std::any_of(all.begin(), all.end(),
                        [&](std::size_t other) { return descends_from(processes, candidate, other); });
   });
-}
-
-struct Lifetime {
-  std::int64_t from_ns, to_ns;  // wall clock
-};
-
-// Whose end nobody saw may have lived on.
-Lifetime lifetime_of(const Process& process) {
-  const trace::FileHeader& h = process.header();
-  auto from = static_cast<std::int64_t>(h.opened.realtime_ns);
-  if (h.ended) return {from, static_cast<std::int64_t>(h.latest.realtime_ns)};
-  if (!process.ended_ticks) return {from, std::numeric_limits<std::int64_t>::max()};
-  return {from,
-          trace::ClockLine(h.clock, h.tick_hz, process.file.clock_tuples()).realtime_ns(process.ended_ticks)};
 }
 
 // Ranks run at the same time; what a script starts one after the other are jobs of one process each.

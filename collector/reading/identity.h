@@ -5,6 +5,9 @@
 
 namespace ddpscope::reading {
 
+// What an environment variable of the process says; empty if it is absent.
+std::string_view setting(const model::Process& process, std::string_view name);
+
 // Links each process to the one that made it, by host, pid and start time.
 void link_parents(std::vector<model::Process>& processes);
 
@@ -18,6 +21,7 @@ void complete_environments(std::vector<model::Process>& processes);
 // one means that unrelated jobs lie in one folder.
 struct Components {
   std::vector<std::uint32_t> of_process;
+  std::vector<bool> named;  // by process: it has one of these names itself
   std::vector<std::uint32_t> jobs;
 };
 Components find_components(const std::vector<model::Process>& processes);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "collector/reading/census.h"
@@ -108,15 +109,15 @@ void leave_out_damaged_jobs(const Job& job, Components& components) {
     std::erase_if(components.jobs, damaged);
 }
 
-Result<std::uint32_t> choose_job(const Job& job, const Components& components, const fs::path& trace) {
-  if (components.jobs.size() > 1) {
-    const Process& a = job.processes[components.jobs[0]];
-    const Process& b = job.processes[components.jobs[1]];
+// The components of the one job in the folder: one, or its attempts in order.
+Result<std::vector<std::uint32_t>> choose_job(const Job& job, Components components, const fs::path& trace) {
+  if (components.jobs.empty()) return std::vector{components.of_process.front()};
+  if (auto strangers = sort_attempts(job.processes, components))
     return Error{fmt::format("the folder holds {} jobs that share nothing (one with {}, one with {})",
-                             components.jobs.size(), name_job(a), name_job(b)),
+                             components.jobs.size(), name_job(job.processes[strangers->first]),
+                             name_job(job.processes[strangers->second])),
                  trace.string(), "move each job's files into a folder of its own"};
-  }
-  return components.jobs.empty() ? components.of_process.front() : components.jobs.front();
+  return components.jobs;
 }
 
 // A launcher serves all attempts of its run.
@@ -127,23 +128,49 @@ bool serves(const Process& shared, const std::vector<Process>& processes, std::i
          });
 }
 
-// Indices change when processes are left out.
-void keep(Job& job, const std::vector<bool>& kept) {
-  std::vector<std::int32_t> moved(job.processes.size(), -1);
-  std::vector<Process> processes;
-  for (std::size_t i = 0; i < job.processes.size(); ++i) {
-    if (!kept[i]) continue;
-    moved[i] = static_cast<std::int32_t>(processes.size());
-    processes.push_back(std::move(job.processes[i]));
+// Moves those wanted to the end of another list; indices change.
+void move_to(std::vector<Process>& to, std::vector<Process>& from, const std::vector<bool>& wanted) {
+  std::vector<std::int32_t> moved(from.size(), -1);
+  const std::size_t first = to.size();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!wanted[i]) continue;
+    moved[i] = static_cast<std::int32_t>(to.size());
+    to.push_back(std::move(from[i]));
   }
-  for (Process& process : processes)
-    if (process.parent >= 0) process.parent = moved[static_cast<std::size_t>(process.parent)];
-  job.processes = std::move(processes);
+  for (std::size_t i = first; i < to.size(); ++i)
+    if (to[i].parent >= 0) to[i].parent = moved[static_cast<std::size_t>(to[i].parent)];
 }
 
-void keep_attempt(Job& job, std::int32_t wanted) {
-  std::int32_t last = 0;
-  for (const Process& process : job.processes) last = std::max(last, process.attempt);
+// Each component by itself, as ranks are numbered anew in each; those of a later one come after all attempts
+// of the one before.
+void identify_in_order(Job& job, const std::vector<std::uint32_t>& of_process,
+                       const std::vector<std::uint32_t>& components) {
+  std::vector<Process> all;
+  std::int32_t attempts = 0;
+  for (std::uint32_t component : components) {
+    Job part;
+    std::vector<bool> wanted;
+    for (std::uint32_t its : of_process) wanted.push_back(its == component);
+    move_to(part.processes, job.processes, wanted);
+    identify(part);
+    std::int32_t last = 0;
+    for (Process& process : part.processes) {
+      process.attempt += attempts;
+      last = std::max(last, process.attempt);
+    }
+    attempts = std::min(last, kMostAttempts) + 1;
+    move_to(all, part.processes, std::vector<bool>(part.processes.size(), true));
+  }
+  job.processes = std::move(all);
+}
+
+std::optional<Error> keep_attempt(Job& job, std::int32_t wanted, const fs::path& trace) {
+  std::set<std::int32_t> attempts;
+  for (const Process& process : job.processes) attempts.insert(process.attempt);
+  const std::int32_t last = *attempts.rbegin();
+  if (wanted >= 0 && !attempts.contains(wanted))
+    return Error{fmt::format("there is no attempt {}", wanted), trace.string(),
+                 fmt::format("the folder holds {}", fmt::join(attempts, ", "))};
   job.attempt = wanted < 0 ? last : wanted;
   std::vector<std::int32_t> others;
   std::vector<bool> kept;
@@ -154,8 +181,11 @@ void keep_attempt(Job& job, std::int32_t wanted) {
     if (!kept.back() && !known) others.push_back(process.attempt);
   }
   job.other_attempts = static_cast<std::int32_t>(others.size());
-  keep(job, kept);
+  std::vector<Process> left;
+  move_to(left, job.processes, kept);
+  job.processes = std::move(left);
   job.world_size = find_world_size(job.processes);  // a further attempt may have another number of ranks
+  return std::nullopt;
 }
 
 }  // namespace
@@ -194,11 +224,8 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
   leave_out_damaged_jobs(job, components);
   auto chosen = choose_job(job, components, trace);
   if (!chosen) return chosen.error();
-  std::vector<bool> kept;
-  for (std::uint32_t component : components.of_process) kept.push_back(component == *chosen);
-  keep(job, kept);
-  identify(job);
-  keep_attempt(job, attempt);
+  identify_in_order(job, components.of_process, *chosen);
+  if (auto problem = keep_attempt(job, attempt, trace)) return *problem;
   add_hosts(job);
   return reading;
 }

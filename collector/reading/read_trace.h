@@ -19,9 +19,9 @@ struct Reading {
 // Trace files in the folder, readable or not.
 std::size_t count_traces(const std::filesystem::path& folder);
 
-// Errors: no such path; no trace file in it; none that can be read; two jobs that share nothing.
-// `attempt`: which attempt of a restarted job, -1 for the last. `extent`: how much of each file. The job's
-// clocks are not set yet: see alignment/.
+// Errors: no such path; no trace file in it; none that can be read; two jobs that share nothing; no such
+// attempt. `attempt`: which attempt of a restarted job, -1 for the last. `extent`: how much of each file. The
+// job's clocks are not set yet: see alignment/.
 Result<Reading> read_trace(const std::filesystem::path& trace, Progress& progress, std::int32_t attempt = -1,
                            trace::Extent extent = trace::Extent::kAll);
 

@@ -94,7 +94,7 @@ trace::OpenRecord begin_stream_io(trace::FileWriter* file, Call call, Direction 
   if (!work) return {};
   trace::ThreadWriter& writer = this_thread.writer;
   std::uint64_t offset = bytes_so_far(stream, direction).load(std::memory_order_relaxed);
-  trace::OpenRecord record = writer.reopen(*file, call, fold_key(stream, direction));
+  trace::OpenRecord record = writer.reopen(*file, call, fold_key(stream, direction), trace::kLongestRun);
   if (record) {
     auto& run = record.payload<trace::payload::StreamIo>();
     if (run.offset + run.bytes == offset) return record;

@@ -62,18 +62,25 @@ inline std::uint64_t key_of(const void* object) {
 inline Releases* home_of(std::uint64_t key) {
   return &release_table[key * 0x9E3779B97F4A7C15u >> (64 - kReleaseBits)];
 }
-inline Releases* second_home_of(std::uint64_t key) {
-  auto index = static_cast<std::size_t>(home_of(key) - release_table);
-  return &release_table[index ^ 1];
+// The places where an object may be: its home first, in which it nearly always is.
+constexpr std::size_t kWays = 4;
+inline Releases* place_in_set(Releases* home, std::size_t way) {
+  return &release_table[static_cast<std::size_t>(home - release_table) ^ way];
 }
 
-// nullptr: nothing was released there, or it is forgotten.
+// nullptr: nothing was released there, or it is forgotten. Who finds its home taken goes elsewhere; a home
+// that was never taken has sent nobody away.
 inline Releases* find_releases(std::uint64_t key) {
   Releases* home = home_of(key);
-  if (home->key.load(std::memory_order_acquire) == key) [[likely]]
+  std::uint64_t at_home = home->key.load(std::memory_order_acquire);
+  if (at_home == key) [[likely]]
     return home;
-  home = second_home_of(key);
-  return home->key.load(std::memory_order_acquire) == key ? home : nullptr;
+  if (!at_home) return nullptr;
+  for (std::size_t way = 1; way < kWays; ++way) {
+    Releases* place = place_in_set(home, way);
+    if (place->key.load(std::memory_order_acquire) == key) return place;
+  }
+  return nullptr;
 }
 
 // Room for this thread's releases of an object.

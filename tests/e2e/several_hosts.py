@@ -36,6 +36,16 @@ def assert_trained(ended):
     assert [done.code for done in ended] == [0] * len(ended), "\n".join(done.stderr[-1500:] for done in ended)
 
 
+def ranks_by_host(trace):
+    """{host: ranks}, as info tells of each process."""
+    lines = ddpscope.start([ddpscope.DDPSCOPE, "info", trace], trace.parent).stdout.splitlines()
+    found = {}
+    for words in (line.split() for line in lines):
+        if len(words) > 2 and words[1] == "rank" and words[2].isdigit():
+            found.setdefault(words[0].split(":")[0], set()).add(int(words[2]))
+    return found
+
+
 def fault(pair, draw, workdir, trace, name, *extra):
     return train(pair, draw, workdir, trace, "--fault", name, "--fault-rank", draw.rank, "--fault-at", draw.at,
                  "--fault-delay", 1.5, *extra)

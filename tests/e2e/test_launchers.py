@@ -8,11 +8,12 @@ import hosts
 import pytest
 import remote_shell
 import trainer
-from several_hosts import assert_trained, train
+from several_hosts import assert_trained, ranks_by_host, train
 from ports import free_port
 
 JOBS = pathlib.Path(__file__).parents[1] / "torch" / "jobs"
 GLOO = {"GLOO_SOCKET_IFNAME": "eth0"}
+each_size = pytest.mark.parametrize("ranks_per_host", [1, 2, 4])
 
 
 @pytest.fixture
@@ -39,16 +40,6 @@ def assert_one_job(report, ranks, attempt=0):
     assert report["job"]["attempt"] == attempt
 
 
-def ranks_by_host(trace):
-    """{host: ranks}, as info tells of each process."""
-    lines = ddpscope.start([ddpscope.DDPSCOPE, "info", trace], trace.parent).stdout.splitlines()
-    found = {}
-    for words in (line.split() for line in lines):
-        if len(words) > 2 and words[1] == "rank" and words[2].isdigit():
-            found.setdefault(words[0].split(":")[0], set()).add(int(words[2]))
-    return found
-
-
 def assert_healthy(trace, ranks_per_host):
     report = ddpscope.report(trace)
     assert_one_job(report, 2 * ranks_per_host)
@@ -57,7 +48,7 @@ def assert_healthy(trace, ranks_per_host):
                                     "host1": set(range(ranks_per_host, 2 * ranks_per_host))}
 
 
-@pytest.mark.parametrize("ranks_per_host", [1, 2])
+@each_size
 def test_torchrun_on_both_hosts(tmp_path, pair, ranks_per_host):
     trace = tmp_path / "trace"
     script = [JOBS / "prepared_once.py", pair[0].shared / "data", "--by", "RANK"]
@@ -92,7 +83,24 @@ def test_torchrun_restarts_on_both_hosts(tmp_path, pair):
     assert report["findings"] == []
 
 
-@pytest.mark.parametrize("ranks_per_host", [1, 2])
+def test_torchrun_by_hand_again_on_both_hosts(tmp_path, pair):
+    """Once more from the start, as one does after a failure: on another port."""
+    trace = tmp_path / "trace"
+    data = pair[0].shared / "data"
+    assert any(done.code for done in torchrun(pair, 2, [trace, trace], JOBS / "prepared_once.py", data, "--fail-first"))
+    assert_one_job(ddpscope.report(trace), 4)
+    again = torchrun(pair, 2, [trace, trace], JOBS / "prepared_once.py", data, "--fail-first", restarts=1)
+    assert_trained(again)
+    with pytest.raises(AssertionError, match="2 jobs that share nothing"):
+        ddpscope.report(trace)  # --max_restarts is another number
+    for _ in range(2):
+        assert_trained(torchrun(pair, 2, [tmp_path / "same"] * 2, JOBS / "prepared_once.py", data))
+    report = ddpscope.report(tmp_path / "same")
+    assert_one_job(report, 4, attempt=1)
+    assert report["findings"] == []
+
+
+@each_size
 def test_spawned_on_each_host(tmp_path, pair, ranks_per_host):
     """No variable names a rank or the job: the ranks tell the store, and talk to each other. Host 1 starts first."""
     trace, store = tmp_path / "trace", f"tcp://{pair[0].address}:{free_port()}"
@@ -124,24 +132,25 @@ AS_RANK = ('export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE L
            'LOCAL_WORLD_SIZE=$OMPI_COMM_WORLD_LOCAL_SIZE; exec "$@"')
 
 
+@each_size
 @pytest.mark.parametrize("sets_rank", [True, False])
-def test_mpirun(tmp_path, pair, sets_rank):
+def test_mpirun(tmp_path, pair, sets_rank, ranks_per_host):
     if not shutil.which("mpirun"):
         pytest.skip("mpirun is not installed")
-    trace = tmp_path / "trace"
+    trace, ranks = tmp_path / "trace", 2 * ranks_per_host
     # `run` in front of each rank: mpirun hands no environment to other hosts unless -x names it.
     rank = [ddpscope.DDPSCOPE, "run", "-o", trace, "--", sys.executable, JOBS / "prepared_once.py", pair[0].shared / "data"]
     if not sets_rank:
         rank = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", trace, "--", "sh", "-c",
-                'WORLD_SIZE=4 LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK exec "$0" "$@" --rank $OMPI_COMM_WORLD_RANK',
-                trainer.TRAINER, *trainer.Draw(1, "mpirun", 4).arguments()[2:], "--workdir", pair[0].shared / "job"]
+                f'WORLD_SIZE={ranks} LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK exec "$0" "$@" --rank $OMPI_COMM_WORLD_RANK',
+                trainer.TRAINER, *trainer.Draw(1, "mpirun", ranks).arguments()[2:], "--workdir", pair[0].shared / "job"]
     else:
         rank = ["sh", "-c", AS_RANK, "sh", *rank]
     with remote_shell.remote_shell(pair, tmp_path) as shell:
-        command = ["mpirun", "--allow-run-as-root", "--host", "host0:2,host1:2", "-np", 4, "--bind-to", "none",
-                   "--mca", "plm_rsh_agent", shell, "--mca", "oob_tcp_if_include", "eth0", "-x", "MASTER_ADDR", "-x", "MASTER_PORT",
-                   "-x", "GLOO_SOCKET_IFNAME", *rank]
+        command = ["mpirun", "--allow-run-as-root", "--host", f"host0:{ranks_per_host},host1:{ranks_per_host}", "-np", ranks,
+                   "--bind-to", "none", "--mca", "plm_rsh_agent", shell, "--mca", "oob_tcp_if_include", "eth0",
+                   "-x", "MASTER_ADDR", "-x", "MASTER_PORT", "-x", "GLOO_SOCKET_IFNAME", *rank]
         environment = {"MASTER_ADDR": pair[0].address, "MASTER_PORT": str(free_port()), **GLOO}
         done, = hosts.finish([pair[0].start(command, cwd="/", env=environment)])
     assert done.code == 0, done.stderr[-3000:]
-    assert_healthy(trace, 2)
+    assert_healthy(trace, ranks_per_host)

@@ -1,8 +1,12 @@
 """PyTorch on Gloo over two hosts, one `ddpscope run` a rank: what passes over its connections puts the hosts' clocks on one
 line, and what ranks of both hosts do wrong together is found.
 """
+import os
 import pathlib
+import re
+import signal
 import sys
+import time
 
 import clock_truth
 import ddpscope
@@ -58,3 +62,35 @@ def test_without_a_sampler(tmp_path, pair, ranks_per_host, seed):
     line = ddpscope.line_of(SCRIPTS / "kept_clips.py", "np.fromfile(")
     assert any(f"kept_clips.py:{line} Raw.load" in frame for frame in ddpscope.frames(finding, 0))
     assert_aligned(trace, 2 * ranks_per_host)
+
+
+def status(host, trace):
+    return hosts.finish([host.start([ddpscope.DDPSCOPE, "status", trace])])[0].stdout
+
+
+@sizes
+def test_a_hang_that_is_over(tmp_path, pair, ranks_per_host, seed):
+    """Each `run` saw the threads of its own host: the rank that did not come is the other host's."""
+    ranks, trace = 2 * ranks_per_host, tmp_path / "trace"
+    rng = ddpscope.draw(seed, "gloo hang")
+    rank = rng.randrange(ranks_per_host, ranks)
+    command = [ddpscope.DDPSCOPE, "run", "-o", trace, "--", sys.executable, SCRIPTS / "halting_rank.py", "--halt", "read",
+               "--rank", rank, "--at", rng.randrange(5, 40)]
+    job = [host.start(command, env={"OMP_NUM_THREADS": "1", **variables})
+           for host, variables in hosts.ranks(pair, ranks_per_host, free_port())]
+    try:
+        deadline = time.monotonic() + 90
+        # With a rank a host, a look at one host does not know where those are that wait on the other.
+        while not re.search("stuck for|nothing went over TCP", told := status(pair[1], trace)):
+            assert time.monotonic() < deadline and all(process.poll() is None for process in job), told
+            time.sleep(0.5)
+        time.sleep(3)  # looks at the threads, a second apart
+        for process in job:
+            os.killpg(process.pid, signal.SIGTERM)
+        hosts.finish(job)
+    finally:
+        hosts.kill(job)
+    finding = ddpscope.only_finding(trace, "hung-collective")
+    assert finding["ranks"] == [rank]
+    assert f"for rank {rank} " in finding["title"] and f"rank {rank} never came: it was inside socket_read" in finding["title"]
+    assert {step["process"].split(":")[0] for step in finding["evidence"]} == {"host0", "host1"}

@@ -47,6 +47,47 @@ def test_a_slow_rank_of_the_second_host(tmp_path, pair, ranks_per_host, seed):
     trainer.assert_silent(tmp_path / "trace", perhaps=REMAINS)
 
 
+@sizes
+def test_the_main_process_broadcasts_alone(tmp_path, pair, ranks_per_host, seed):
+    """A region for rank 0 only, with a collective in it: the others are in their next one."""
+    draw = draw_of(seed, "main only on two hosts", ranks_per_host)
+    ended = fault(pair, draw, pair[0].shared / "job", tmp_path / "trace", "mismatched-collective/main-only")
+    assert all(done.code for done in ended), "no rank trains to the end"
+    finding = ddpscope.only_finding(tmp_path / "trace", "mismatched-collective")
+    assert 0 in finding["ranks"] if draw.ranks == 2 else finding["ranks"] == [0]
+    assert {step["process"].split(":")[0] for step in finding["evidence"]} == {"host0", "host1"}
+
+
+CIRCLES = ddpscope.BUILD / "bin" / "programs" / "circles"
+PATIENCE = 8  # seconds after which a job that hangs is ended, as by whoever started it
+
+
+def go_round(pair, ranks_per_host, trace, rounds, bad):
+    """The exit codes of ranks that talk with their neighbours, on both hosts; in the round `bad` (-1: none) all begin on the right."""
+    started = [host.start([ddpscope.DDPSCOPE, "run", "--cpu", "-o", trace, "--", "timeout", "--foreground", PATIENCE, CIRCLES,
+                           pair[0].shared / "id", "pairs", rounds, bad], env=variables)
+               for host, variables in hosts.ranks(pair, ranks_per_host, ports.free_port())]
+    return [done.code for done in hosts.finish(started)]
+
+
+@sizes
+def test_a_circle_over_both_hosts(tmp_path, pair, ranks_per_host, seed):
+    rounds = ddpscope.draw(seed, f"circle/{ranks_per_host}").randrange(2, 6)
+    assert all(go_round(pair, ranks_per_host, tmp_path / "trace", rounds, rounds - 1))
+    finding = ddpscope.only_finding(tmp_path / "trace", "hung-collective")
+    ranks = 2 * ranks_per_host
+    assert finding["ranks"] == list(range(ranks)) and finding["title"].count("circles.cu:") == ranks, finding["title"]
+    assert {step["process"].split(":")[0] for step in finding["evidence"]} == {"host0", "host1"}
+
+
+@sizes
+def test_neighbours_on_both_hosts_that_take_turns(tmp_path, pair, ranks_per_host, seed):
+    rounds = ddpscope.draw(seed, f"turns/{ranks_per_host}").randrange(2, 6)
+    assert not any(go_round(pair, ranks_per_host, tmp_path / "trace", rounds, -1))
+    report = ddpscope.report(tmp_path / "trace")
+    assert (report["findings"], report["job"]["ranks"]) == ([], 2 * ranks_per_host)
+
+
 def cut_power(host):
     """All processes of a host but the one that holds its namespaces end at once; nobody sees it, on this host or others."""
     # First the cable: who is without power closes no connection.

@@ -28,14 +28,19 @@ def status(host, trace):
     return hosts.finish([host.start([ddpscope.DDPSCOPE, "status", trace])])[0]
 
 
-def first_stuck(host, trace, seconds=60):
+def first_stuck(host, trace):
+    return first_told(host, trace, "stuck for .*", seconds=60)
+
+
+def first_told(host, trace, expected, seconds):
+    """What status told when its first line began as expected."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         told = status(host, trace)
-        if told.code == 1:
+        if re.match(expected, told.stdout):
             return told.stdout
         time.sleep(0.5)
-    raise AssertionError(f"never stuck: {told}")
+    raise AssertionError(f"never told {expected}: {told}")
 
 
 @sizes
@@ -54,6 +59,19 @@ def test_the_missing_rank_is_named(tmp_path, pair, ranks_per_host, seed):
     assert re.match(rf"(slow|stuck) for .* rank {draw.rank} never came: ", beside.stdout.splitlines()[0]), beside.stdout
     others = f"ranks? {ranks_per_host}\\b.* cannot be asked from here"
     assert re.search(others, beside.stdout), beside.stdout
+
+
+@sizes
+def test_on_shared_storage_all_hosts_see_what_each_records(tmp_path, pair, ranks_per_host, seed):
+    """There a mapped file reaches the others when the kernel writes it back, after half a minute, unless it is told to."""
+    draw = trainer.Draw(seed, "stuck, recorded on shared storage", 2 * ranks_per_host)
+    draw.rank = draw.rng.randrange(ranks_per_host, draw.ranks)
+    draw.at, draw.timeout = draw.rng.randrange(2, draw.steps_per_epoch), 1000
+    trace = pair[0].shared / "trace"
+    fault = ["--fault", "hung-collective/stuck", "--fault-rank", draw.rank, "--fault-at", draw.at]
+    with running(pair, draw, trace, *fault):
+        for host in pair:
+            first_told(host, trace, rf"(slow|stuck) for .* rank {draw.rank} never came: ", seconds=20)
 
 
 @sizes

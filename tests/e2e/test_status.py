@@ -231,6 +231,18 @@ def test_the_next_run_takes_over(tmp_path, killed, seed):
         assert status(tmp_path).code == 1
 
 
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_what_a_killed_run_told_is_told_again_of_the_next_job(tmp_path, seed):
+    """Killed with its job in the middle of a stall it leaves its lock file, and the stall in it."""
+    draw = planted(0, seed)
+    command = [trainer.TRAINER, *draw.arguments(), "--workdir", tmp_path / "out", "--fault", "hung-collective/stuck",
+               "--fault-rank", draw.rank, "--fault-at", draw.at]
+    for jobs in (1, 2):
+        with live_jobs.running(command, tmp_path, "--cpu", "--on-hang", "echo told >> told") as job:
+            wait_for(lambda: len(lines_of(tmp_path / "told")) == jobs, job)
+        assert (tmp_path / "trace" / ".lock").stat().st_size > 0
+
+
 def follow(folder, out):
     return subprocess.Popen([ddpscope.DDPSCOPE, "status", folder / "trace", "--follow"], stdin=subprocess.DEVNULL, stdout=out,
                             stderr=subprocess.PIPE)
@@ -260,6 +272,22 @@ def test_follow_tells_what_changes(tmp_path, terminal, seed):
     if not terminal:
         said = [line for line in text.splitlines() if re.match(r"\d+\.\d s ", line)]
         assert len(said) < 12, "a paragraph for each change, not for each look"
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_follow_from_before_the_first_trace_and_over_a_restart(tmp_path, seed):
+    draw = trainer.Draw(seed, "status-follow-restart", 2)
+    draw.epochs = 60
+    train = " ".join(str(word) for word in [trainer.TRAINER, *draw.arguments(), "--workdir", tmp_path / "out"])
+    reader, writer = os.pipe()
+    (tmp_path / "trace").mkdir()
+    watch = follow(tmp_path, writer)
+    os.close(writer)
+    assert b"no trace yet; waiting for one" in watch.stderr.readline()
+    with live_jobs.running(["sh", "-c", f"{train}; sleep 2.5; {train}"], tmp_path, "--cpu"):
+        text = read_to_its_end(reader)
+        assert watch.wait(timeout=60) == 0, watch.stderr.read()
+    assert text.count("ended: 2 ranks, all ended with exit code 0") == 2, text
 
 
 def read_to_its_end(descriptor):

@@ -93,7 +93,7 @@ mount -t tmpfs "disk-of-$NAME" "$LOCAL"
 if [ "$SERVED" ]; then
   # No cache: what one host has done, the others see at once. A comma in the served path keeps bindfs from naming
   # that as the mount's source.
-  bindfs -f -o "fsname=$SOURCE,attr_timeout=0,entry_timeout=0,negative_timeout=0" "$SERVED" "$SHARED" &
+  bindfs -f --multithreaded --enable-lock-forwarding -o "fsname=$SOURCE,attr_timeout=0,entry_timeout=0,negative_timeout=0" "$SERVED" "$SHARED" &
   until mountpoint -q "$SHARED"; do kill -0 $!; sleep 0.02; done
 fi
 echo ready

@@ -16,7 +16,8 @@ constexpr std::uint64_t kRoundingTicks = std::uint64_t{1} << kFoldedTickBits;
 bool is_observed(const Record& record) {
   Operation operation = operation_of(record.call);
   return operation == Operation::kJobWatched || operation == Operation::kJobTold ||
-         operation == Operation::kProcessEnded || operation == Operation::kMemoryRanOut;
+         operation == Operation::kProcessEnded || operation == Operation::kMemoryRanOut ||
+         operation == Operation::kThreadSeen;
 }
 
 bool follows(const Record& record, std::uint64_t begin) {

@@ -61,30 +61,29 @@ bool has_open_record(const ChunkHeader* chunk) {
 
 constexpr char kUnfinishedSuffix[] = ".part";
 
-long create_file(char* path, const char* directory, const Identity& identity) {
+// The first name that is free, of the file until its header is whole, and then. Who holds UNFINISHED alone
+// may make FINISHED: processes of two containers may have one host name, pid and start.
+long create_file(char* unfinished, char* finished, const char* directory, const Identity& identity) {
   long fd = -EEXIST;
   for (unsigned attempt = 0; fd == -EEXIST && attempt < 100; ++attempt) {
-    if (!make_path(path, directory, identity, attempt, kUnfinishedSuffix)) return -ENAMETOOLONG;
-    fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path),
+    if (!make_path(unfinished, directory, identity, attempt, kUnfinishedSuffix) ||
+        !make_path(finished, directory, identity, attempt, kFileSuffix))
+      return -ENAMETOOLONG;
+    fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(unfinished),
                      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (failed(fd) || failed(raw_syscall(SYS_faccessat, AT_FDCWD, as_argument(finished), F_OK))) continue;
+    raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);
+    raw_syscall(SYS_close, fd);
+    fd = -EEXIST;
   }
   return fd;
 }
 
-// Gives the file its name, the first that is free, once its header is whole: whoever is killed before leaves
-// nothing that a reader would take for a trace.
-bool publish_file(const char* unfinished, char* path, const char* directory, const Identity& identity) {
-  constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE; file systems that lack it answer EINVAL
-  long result = -EEXIST;
-  for (unsigned attempt = 0; result == -EEXIST && attempt < 100; ++attempt) {
-    if (!make_path(path, directory, identity, attempt, kFileSuffix)) return false;
-    result = raw_syscall(SYS_renameat2, AT_FDCWD, as_argument(unfinished), AT_FDCWD, as_argument(path),
-                         kNoReplace);
-    if (result == -EINVAL || result == -ENOSYS)
-      result = raw_syscall(SYS_linkat, AT_FDCWD, as_argument(unfinished), AT_FDCWD, as_argument(path), 0);
-  }
-  if (result == 0) raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);  // what a link leaves
-  return result == 0;
+// Whoever is killed before leaves nothing that a reader would take for a trace. No link: to FUSE that may be
+// another file, of which other processes would not see what this one has mapped.
+bool publish_file(const char* unfinished, const char* finished) {
+  return !failed(
+      raw_syscall(SYS_renameat, AT_FDCWD, as_argument(unfinished), AT_FDCWD, as_argument(finished)));
 }
 
 }  // namespace
@@ -93,7 +92,7 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
                       std::uint64_t ring_bytes, bool check_pid) {
   raw_syscall(SYS_mkdirat, AT_FDCWD, as_argument(directory), 0700);
   char unfinished[kMaxPath];
-  long fd = create_file(unfinished, directory, identity);
+  long fd = create_file(unfinished, path_, directory, identity);
   if (failed(fd)) return false;
   fault_around_ = FaultAround::kUnknown;
   void* page = map_new_space(static_cast<int>(fd), 0, kHeaderBytes, fault_around_);
@@ -116,7 +115,8 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
   requests_off_ = 0;
   header_ = static_cast<FileHeader*>(page);
   write_header(identity, ring_bytes);
-  if (publish_file(unfinished, path_, directory, identity)) return true;
+  if (publish_file(unfinished, path_)) return true;
+  raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);
   abandon();
   return false;
 }

@@ -84,8 +84,9 @@ OpenRecord ThreadWriter::open_folded(FileWriter& file, Call call, bool counts, c
   return folded;
 }
 
-OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key) {
+OpenRecord ThreadWriter::reopen(FileWriter& file, Call call, std::uint64_t key, std::uint64_t longest) {
   if (!last_ || last_key_ != key || last_->call != static_cast<std::uint16_t>(call) || !last_->end) return {};
+  if (last_->end - last_->begin > longest) return {};
   __atomic_store_n(&last_chunk_->open, last_chunk_->open + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&last_->end, 0, __ATOMIC_RELEASE);
   return {last_, last_chunk_, file.epoch(), last_chunk_->generation};

@@ -24,6 +24,11 @@ struct OpenRecord {
   }
 };
 
+// Of a run of calls in one record that is still open nobody can tell when the last one returned: where that
+// matters, who moves data slowly from who waits for it in vain, a run lasts so many ticks at most: a third of
+// a second to one, whatever the clock.
+constexpr std::uint64_t kLongestRun = 1ull << 30;
+
 // One per thread, in thread-local storage of the injector; zero-initialised means: nothing written yet.
 class ThreadWriter {
  public:
@@ -52,9 +57,10 @@ class ThreadWriter {
   OpenRecord open_in(FileWriter& file, Call call, Budget budget, const void* payload, std::size_t bytes,
                      std::uint64_t ticks, std::uint32_t stack, bool regular = false);
 
-  // The last record of this thread, opened anew, if it was this call with this key and nothing was recorded
-  // since: a run of calls becomes one record. The caller adds to count and bytes. Nothing otherwise.
-  OpenRecord reopen(FileWriter& file, Call call, std::uint64_t key);
+  // The last record of this thread, opened anew, if it was this call with this key, nothing was recorded
+  // since and the run is no longer than `longest` ticks: a run of calls becomes one record. The caller adds
+  // to count and bytes. Nothing otherwise.
+  OpenRecord reopen(FileWriter& file, Call call, std::uint64_t key, std::uint64_t longest = ~0ull);
   // An earlier record of this thread, opened anew whatever was recorded since. Nothing if it is still open,
   // from before a fork, another thread's, or bulk in a chunk that this thread has left (the ring may have
   // taken it).

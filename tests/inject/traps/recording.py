@@ -58,7 +58,9 @@ def run(command, folder, injector=INJECTOR, before=(), after=(), trace="trace", 
 
 
 def compile_commands():
-    return {entry["file"]: entry for entry in json.loads((BUILD / "compile_commands.json").read_text())}
+    """By source, as the library has it: some are compiled into tests, too."""
+    entries = json.loads((BUILD / "compile_commands.json").read_text())
+    return {entry["file"]: entry for entry in entries if " -o tests/" not in entry["command"]}
 
 
 def build_mutant(changes, sources):

@@ -69,10 +69,11 @@ def main():
     parser.add_argument("--at", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--timeout", type=float, default=600, help="seconds after which a collective gives up")
     parser.add_argument("--pause", type=float, default=0.02, help="seconds that a step takes elsewhere")
     args = parser.parse_args()
 
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=600))
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=args.timeout))
     rank = dist.get_rank()
     torch.manual_seed(1)
     torch.set_num_threads(1)

@@ -88,7 +88,7 @@ TEST(Reading, OneFileByItself) {
   EXPECT_EQ(reading->job.ranks(), std::vector<std::int32_t>{0});
 }
 
-// `run` has number 9 and saw process 11 end at 3 s; 10 wrote its own exit, 12 lived on.
+// `run` has number 9 and saw process 11 end at 3 s; 10 wrote its own exit, 12 was not watched.
 constexpr const char* kWatched = R"(
 process a pid=10 rank=0 world=3 until=2
 process b pid=11 rank=1 world=3
@@ -114,6 +114,14 @@ TEST(Reading, ProcessesEndWhenRunSawIt) {
   EXPECT_NEAR(static_cast<double>(last_ns[12]), 6e9, 1e6)
       << "what another process of that number did counts for nothing";
   EXPECT_EQ(reading->job.duration_ns, last_ns[12]);
+}
+
+TEST(Reading, WhatOutlivesItsLauncherHasNotEnded) {
+  auto reading =
+      Recorded(std::string(kWatched) + "run 5.95 +0 process_outlived pid=12 start_time=100000\n").read();
+  ASSERT_TRUE(reading.ok());
+  for (const model::Process& process : reading->job.processes)
+    EXPECT_EQ(process.has_ended(), process.header().pid != 12) << process.header().pid;
 }
 
 // SIGTERM for the job at 2 s; before, the launcher had killed process 11; 12 sends itself a signal and is

@@ -171,12 +171,28 @@ def test_records_which_signals_came(tmp_path):
         assert run.stdout.readline() == "ready\n"
         run.send_signal(signal.SIGTERM)
         run.communicate(timeout=60)
-    # No command shows what `run` saw. A record: begin, end, call, thread, stack, and the payload Ending.
-    records = [struct.unpack_from("<QQHHIQii", file.read_bytes(), at)
-               for file in (tmp_path / "t").glob(f"*.{run.pid}.*.ddps")
-               for at in range(0, file.stat().st_size - 63, 64)]
     job_told = 112
-    assert [record[-2:] for record in records if record[2] == job_told] == [(os.getpid(), signal.SIGTERM)]
+    assert endings(tmp_path / "t", run, job_told) == [(os.getpid(), signal.SIGTERM)]
+
+
+def endings(trace, run, call):
+    """[(pid, status)] of what `run` saw and no command shows. A record: begin, end, call, thread, stack, and the payload Ending."""
+    records = [struct.unpack_from("<QQHHIQii", file.read_bytes(), at) for file in trace.glob(f"*.{run.pid}.*.ddps")
+               for at in range(0, file.stat().st_size - 63, 64)]
+    return [record[-2:] for record in records if record[2] == call]
+
+
+def test_a_process_that_ends_is_on_record_at_once(tmp_path):
+    """For those who look meanwhile, and for later if `run` itself is killed."""
+    dies = "import os; open('note', 'w').write('x'); print(os.getpid(), flush=True); os.kill(os.getpid(), 9)"
+    with subprocess.Popen([DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", f'{sys.executable} -c "{dies}"; exec sleep 60'],
+                          cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
+        pid = int(run.stdout.readline())
+        deadline, process_ended = time.monotonic() + 30, 111
+        while not endings(tmp_path / "t", run, process_ended) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.killpg(run.pid, signal.SIGKILL)
+    assert endings(tmp_path / "t", run, process_ended) == [(pid, 128 + signal.SIGKILL)]
 
 
 def test_keeps_the_process_group(tmp_path):
@@ -192,6 +208,21 @@ def test_does_not_wait_for_what_the_job_leaves_behind(tmp_path):
         assert time.monotonic() - started < 40
     finally:
         os.kill(int(result.stdout), signal.SIGKILL)
+
+
+def test_says_what_goes_on_without_its_launcher(tmp_path):
+    writes = "import sys, time; open('begun', 'w').close(); time.sleep(50)"
+    wait = "while [ ! -e begun ]; do sleep 0.1; done"
+    result = ddpscope("run", "-o", "t", "--", "sh", "-c", f'{sys.executable} -c "{writes}" >/dev/null 2>&1 & echo $!; {wait}',
+                      cwd=tmp_path)  # fmt: skip
+    left = int(result.stdout)
+    try:
+        assert result.returncode == 0
+        assert "ddpscope: 1 of its processes still runs, and nobody waits for it" in result.stderr
+        assert f":{left} " in (told := ddpscope("info", "t", cwd=tmp_path).stdout), told
+        assert "no end seen: it still runs, or was killed" in told
+    finally:
+        os.kill(left, signal.SIGKILL)
 
 
 def test_signals_to_it_alone_stop_and_wake_the_job(tmp_path):
@@ -293,11 +324,40 @@ def test_jobs_of_one_second_get_folders_of_their_own(tmp_path):
 
 
 def test_a_second_job_in_the_folder_of_a_first(tmp_path):
-    for _ in range(2):
-        result = ddpscope("run", "-o", "t", "--", "sh", "-c", WRITES + "; exit 8", cwd=tmp_path)
-        assert result.returncode == 8
+    for code in (7, 8):
+        result = ddpscope("run", "-o", "t", "--", "sh", "-c", WRITES + f"; exit {code}", cwd=tmp_path)
+        assert result.returncode == code
     assert "holds traces already" in result.stderr
     assert "2 jobs that share nothing" in result.stderr
+    assert_cannot_run(ddpscope("report", tmp_path / "t"), "2 jobs that share nothing")
+
+
+def test_the_same_job_again_in_its_folder(tmp_path):
+    """Its port may be another one; nothing else of its command may, and it must be started from the same folder."""
+    (tmp_path / "elsewhere").mkdir()
+    job = ["sh", "-c", WRITES, "--master_port"]
+    for port in (29500, 29501, 29502):
+        result = ddpscope("run", "-o", tmp_path / "t", "--", *job, port, cwd=tmp_path)
+        assert "1 process," in result.stderr, result.stderr
+    assert "this is attempt 2, the last; the folder holds 2 more" in result.stderr, result.stderr
+    info = ddpscope("info", tmp_path / "t").stdout
+    assert "(2 other attempts in the folder)" in info and "1 process on" in info, info
+    first = ddpscope("info", tmp_path / "t", "--attempt", 0).stdout
+    assert "attempt 0 (2 other attempts in the folder)" in first and "--master_port 29500" in first, first
+    for command in ("info", "dump", "report"):
+        assert_cannot_run(ddpscope(command, tmp_path / "t", "--attempt", 3), "there is no attempt 3")
+    result = ddpscope("run", "-o", tmp_path / "t", "--", *job, 29500, cwd=tmp_path / "elsewhere")
+    assert "2 jobs that share nothing" not in result.stderr and "4 jobs that share nothing" in result.stderr
+
+
+def test_the_same_job_twice_at_once_in_one_folder(tmp_path):
+    job = [DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", WRITES + "$$; read line"]
+    jobs = [subprocess.Popen(job, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(2)]
+    deadline = time.monotonic() + 60
+    while len(list((tmp_path / "t").glob("*.ddps"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in jobs:
+        process.communicate(b"\n", timeout=60)
     assert_cannot_run(ddpscope("report", tmp_path / "t"), "2 jobs that share nothing")
 
 

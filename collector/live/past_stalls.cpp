@@ -1,0 +1,313 @@
+// The conversations as they were at that moment, and what was seen of each rank then.
+#include "collector/live/past_stalls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "collector/detectors/hangs.h"
+#include "collector/detectors/story.h"
+#include "collector/detectors/whereabouts.h"
+#include "collector/live/conversations.h"
+#include "collector/live/machine.h"
+
+namespace ddpscope::live {
+namespace {
+
+using model::EventRef;
+using model::Job;
+using model::Process;
+using model::Sighting;
+using trace::Operation;
+using trace::Record;
+
+// What the main thread of a process did about a moment.
+struct Moment {
+  std::optional<EventRef> inside;     // the call that it was inside of
+  std::optional<EventRef> last;       // the last one begun by then
+  std::optional<EventRef> traced;     // the last one with a stack
+  std::optional<EventRef> traceback;  // the first that it printed afterwards: it was there
+};
+
+Moment find_moment(const Job& job, std::uint32_t process, std::int64_t at_ns) {
+  Moment found;
+  model::for_each_in_time(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
+    if (record.thread != model::kMainThread || trace::operation_of(record.call) == Operation::kSetting)
+      return;
+    EventRef event{process, place};
+    bool printed = trace::operation_of(record.call) == Operation::kTraceback;
+    if (job.begin_ns(process, record) > at_ns) {
+      if (printed && !found.traceback) found.traceback = event;
+      return;
+    }
+    if (printed || trace::operation_of(record.call) == Operation::kExit) return;
+    found.last = event;
+    if (record.stack) found.traced = event;
+    if (record.end == 0 || job.time_ns(process, record.end) > at_ns) found.inside = event;
+  });
+  return found;
+}
+
+bool left_well(const Process& process) { return process.header().ended && process.header().exit_code == 0; }
+
+// When the first rank ended or was told to: what comes later is a consequence.
+std::int64_t find_end(const Job& job) {
+  std::int64_t end_ns = job.duration_ns;
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    if (job.processes[i].role != model::Role::kRank) continue;
+    end_ns = std::min(end_ns, job.told_ns(i));
+    if (job.processes[i].has_ended()) end_ns = std::min(end_ns, job.processes[i].last_ns);
+  }
+  return end_ns;
+}
+
+class PastJudge {
+ public:
+  PastJudge(const Job& job, std::int64_t end_ns) : job_(job), end_ns_(end_ns) {}
+
+  void judge(const Conversation& conversation, PastStalls& stalls);
+
+ private:
+  struct Seen {
+    std::int64_t first_ns, last_ns;
+    Inside inside;
+    const Sighting* sighting;
+  };
+  struct Parts {  // by rank
+    std::map<std::int32_t, Speaker> silent, waiting, busy;
+  };
+  std::optional<Seen> seen(std::uint32_t process, std::int64_t at_ns) const;
+  std::int64_t last_wait_ns(const Conversation& conversation) const;
+  bool is_elsewhere(const Speaker& speaker) const;
+  bool lingers(const Speaker& speaker, std::int64_t needed_ns) const;
+  bool is_at_work(const Speaker& speaker) const;
+  bool is_run(EventRef event) const;
+  std::string where(const Moment& moment) const;
+  bool find_parts(const Conversation& conversation, Parts& parts) const;
+  findings::Finding tell(const Conversation& conversation, const Parts& parts) const;
+  std::string tell_unjudged(const Conversation& conversation, const Parts& parts) const;
+  void tell_silent(std::int32_t rank, const Speaker& speaker, findings::Finding& finding) const;
+
+  const Job& job_;
+  std::int64_t end_ns_;
+  std::int64_t at_ns_ = 0;      // the moment
+  std::int64_t waited_ns_ = 0;  // until then
+  bool watched_ = false;        // somebody was seen to wait then; else it is the end
+};
+
+std::vector<std::int32_t> ranks_of(const std::map<std::int32_t, Speaker>& by_rank) {
+  std::vector<std::int32_t> ranks;
+  for (const auto& [rank, speaker] : by_rank) ranks.push_back(rank);
+  return ranks;
+}
+
+// Looks at other hosts may be a while earlier.
+std::optional<PastJudge::Seen> PastJudge::seen(std::uint32_t process, std::int64_t at_ns) const {
+  std::optional<Seen> found;
+  for (const Sighting& sighting : job_.processes[process].sightings) {
+    std::int64_t first_ns = job_.time_ns(process, sighting.first_ticks);
+    bool goes_on = found && first_ns == at_ns && found->last_ns == at_ns;  // this is what came after
+    if (first_ns <= at_ns && !goes_on)
+      found = {first_ns, job_.time_ns(process, sighting.last_ticks), from_place(sighting.inside), &sighting};
+  }
+  if (found && found->last_ns + detectors::kLongWait < at_ns) found.reset();
+  return found;
+}
+
+// When any of the ranks was last seen to wait for a thread, until the end; 0 if none was since they last
+// spoke. Who raised an exception waits for its own threads after that, to end.
+std::int64_t PastJudge::last_wait_ns(const Conversation& conversation) const {
+  std::int64_t last_ns = 0;
+  for (const auto& [rank, speaker] : conversation.speakers) {
+    auto raised = find_moment(job_, speaker.process, conversation.last_ns).traceback;
+    std::int64_t until_ns = raised ? std::min(end_ns_, job_.begin_ns(*raised) - 1) : end_ns_;
+    for (const Sighting& sighting : job_.processes[speaker.process].sightings) {
+      if (from_place(sighting.inside).doing != Doing::kAwaitsThread) continue;
+      if (job_.time_ns(speaker.process, sighting.first_ticks) > until_ns) continue;
+      last_ns = std::max(last_ns, std::min(until_ns, job_.time_ns(speaker.process, sighting.last_ticks)));
+    }
+  }
+  return last_ns > conversation.last_ns ? last_ns : 0;
+}
+
+// Neither did it give up such a wait of its own.
+bool PastJudge::is_elsewhere(const Speaker& speaker) const {
+  Moment moment = find_moment(job_, speaker.process, at_ns_);
+  constexpr std::int64_t kStuck = 1'000'000'000;
+  if (moment.inside && at_ns_ - job_.begin_ns(*moment.inside) >= kStuck) return true;
+  auto now = seen(speaker.process, at_ns_);
+  if (!now || (now->inside.doing != Doing::kInside && now->inside.doing != Doing::kRuns)) return false;
+  return std::none_of(job_.processes[speaker.process].sightings.begin(),
+                      job_.processes[speaker.process].sightings.end(), [&](const Sighting& earlier) {
+                        return from_place(earlier.inside).doing == Doing::kAwaitsThread &&
+                               job_.time_ns(speaker.process, earlier.last_ticks) >
+                                   at_ns_ - waited_ns_ + detectors::kLongWait &&
+                               job_.time_ns(speaker.process, earlier.first_ticks) <= at_ns_;
+                      });
+}
+
+bool PastJudge::is_at_work(const Speaker& speaker) const {
+  std::int64_t saved_ns = detectors::last_save_ns(job_, speaker.process, at_ns_);
+  if (saved_ns && at_ns_ - saved_ns < detectors::kLongWait) return true;
+  auto now = seen(speaker.process, at_ns_);
+  if (!now) return false;
+  double used_ns = 0, seen_ns = 0, running = 0, looks = 0;
+  for (const Sighting& sighting : job_.processes[speaker.process].sightings) {
+    std::int64_t first_ns = job_.time_ns(speaker.process, sighting.first_ticks);
+    std::int64_t last_ns = job_.time_ns(speaker.process, sighting.last_ticks);
+    auto inside_ns = static_cast<double>(std::min(last_ns, at_ns_) - std::max(first_ns, at_ns_ - waited_ns_));
+    if (inside_ns <= 0) continue;
+    double part = inside_ns / static_cast<double>(last_ns - first_ns);  // that lies in the wait
+    used_ns += static_cast<double>(sighting.cpu_ns) * part;
+    seen_ns += inside_ns;
+    running += sighting.running * part;
+    looks += sighting.looks * part;
+  }
+  return now->inside.doing == Doing::kRuns || used_ns * 2 > seen_ns || running * 2 > looks;
+}
+
+// It did nothing that would have brought it to its peers.
+bool PastJudge::lingers(const Speaker& speaker, std::int64_t needed_ns) const {
+  auto now = seen(speaker.process, at_ns_);
+  if (now && now->sighting->inside == kStoppedPlace) return true;
+  constexpr std::uint16_t kOwn = model::kMainThread;
+  if (at_ns_ - detectors::last_act_ns(job_, speaker.process, {kOwn}, at_ns_) < detectors::kLongWait)
+    return false;
+  bool awaits = detectors::awaits_own(job_, speaker.process, {kOwn}, at_ns_);
+  return waited_ns_ >= needed_ns * (awaits ? detectors::kPatience : 1);
+}
+
+// One record of several calls: it asks again and again.
+bool PastJudge::is_run(EventRef event) const {
+  const Record& record = job_.record(event);
+  return model::folded_calls(record, *trace::find_call(record.call)) > 1;
+}
+
+std::string PastJudge::where(const Moment& moment) const {
+  if (moment.traceback) return detectors::at(detectors::program_place(job_, *moment.traceback));
+  std::string place = moment.traced ? detectors::program_place(job_, *moment.traced) : "";
+  return place.empty() ? "" : " at or after " + place;
+}
+
+void PastJudge::tell_silent(std::int32_t rank, const Speaker& speaker, findings::Finding& finding) const {
+  Moment moment = find_moment(job_, speaker.process, at_ns_);
+  auto now = seen(speaker.process, at_ns_);
+  std::string did;
+  if (now && now->sighting->inside == kStoppedPlace)
+    did = fmt::format("it was stopped by a signal from {} on", detectors::seconds(now->first_ns));
+  else if (moment.inside)
+    did = fmt::format("it {} {}{} from {} on", is_run(*moment.inside) ? "called" : "was inside",
+                      detectors::call_and_file(job_, *moment.inside),
+                      is_run(*moment.inside) ? " again and again" : "",
+                      detectors::seconds(job_.begin_ns(*moment.inside)));
+  else  // looks a second apart do not see what it did in between
+    did =
+        fmt::format("it was seen inside {} from {} to {}", now->inside.what,
+                    detectors::seconds(std::max(now->first_ns, moment.last ? job_.end_ns(*moment.last) : 0)),
+                    detectors::seconds(now->last_ns));
+  did += where(moment);
+  finding.title += fmt::format("; rank {} never came: {}", rank, did);
+  auto shown = moment.inside ? moment.inside : moment.traceback ? moment.traceback : moment.last;
+  auto traced = moment.traceback ? moment.traceback : moment.traced;
+  if (traced && (!shown || job_.record(*shown).stack == 0))
+    finding.evidence.push_back(detectors::evidence_of(
+        job_, *traced,
+        moment.traceback ? "where it was when it was ended"
+                         : "the last call of the missing rank whose place in the program is known"));
+  if (shown) finding.evidence.push_back(detectors::evidence_of(job_, *shown, "never came: " + did));
+}
+
+findings::Finding PastJudge::tell(const Conversation& conversation, const Parts& parts) const {
+  findings::Finding finding;
+  std::vector<std::int32_t> waiters = ranks_of(parts.waiting);
+  finding.slug = "hung-collective";
+  finding.confidence = findings::Confidence::kLikely;
+  finding.ranks = ranks_of(parts.silent);
+  std::string place = where(find_moment(job_, parts.waiting.begin()->second.process, at_ns_));
+  finding.title = fmt::format("{} {} over TCP for {}{}, for {} until {}", detectors::list_ranks(waiters),
+                              detectors::verb(waiters, "waits", "wait"), detectors::list_ranks(finding.ranks),
+                              place, detectors::seconds(waited_ns_), detectors::seconds(at_ns_));
+  for (const auto& [rank, speaker] : parts.waiting) {
+    Moment moment = find_moment(job_, speaker.process, at_ns_);
+    if (moment.traceback)
+      finding.evidence.push_back(
+          detectors::evidence_of(job_, *moment.traceback, "where it waited until it was ended"));
+    else if (moment.traced)
+      finding.evidence.push_back(
+          detectors::evidence_of(job_, *moment.traced, "the last call before it waits whose place is known"));
+  }
+  for (const auto& [rank, speaker] : parts.silent) tell_silent(rank, speaker, finding);
+  finding.advice = detectors::kAdviceOnMissingRanks;
+  finding.first_ns = at_ns_ - waited_ns_;
+  finding.last_ns = at_ns_;
+  finding.place = {ranks_of(conversation.speakers), finding.first_ns, job_.duration_ns};
+  finding.key = "over TCP" + place;
+  return finding;
+}
+
+// False: those that waited went on, so that nobody hung.
+bool PastJudge::find_parts(const Conversation& conversation, Parts& parts) const {
+  std::int64_t silent_from = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [rank, speaker] : conversation.speakers) {
+    if (!speaker.was_asked || !is_elsewhere(speaker)) continue;
+    bool absent = !is_at_work(speaker) && lingers(speaker, conversation.needed_ns);
+    (absent ? parts.silent : parts.busy).emplace(rank, speaker);
+    silent_from = std::min(silent_from, speaker.sent_ns);
+  }
+  for (const auto& [rank, speaker] : conversation.speakers) {
+    auto now = seen(speaker.process, at_ns_);
+    if (!now || now->inside.doing != Doing::kAwaitsThread || speaker.sent_ns <= silent_from) continue;
+    if (speaker.went_on) return false;
+    if (!left_well(job_.processes[speaker.process])) parts.waiting.emplace(rank, speaker);
+  }
+  return true;
+}
+
+std::string PastJudge::tell_unjudged(const Conversation& conversation, const Parts& parts) const {
+  std::string until =
+      fmt::format("for {} until {}", detectors::seconds(waited_ns_), detectors::seconds(at_ns_));
+  if (!parts.busy.empty() && !parts.waiting.empty())
+    return fmt::format(
+        "{} waited over TCP for {} {}, and what {} did looks like work: it computed, saved, made recorded "
+        "calls or waited for a child",
+        detectors::list_ranks(ranks_of(parts.waiting)), detectors::list_ranks(ranks_of(parts.busy)), until,
+        parts.busy.size() == 1 ? "that one" : "each of those");
+  std::string nothing = fmt::format("nothing went over TCP between {} {}, and",
+                                    detectors::list_ranks(ranks_of(conversation.speakers)), until);
+  return nothing + (watched_ ? " who was missing is not known"
+                             : " where their threads were was not seen: while a job runs, `ddpscope status` "
+                               "tells, or `run --on-hang`");
+}
+
+void PastJudge::judge(const Conversation& conversation, PastStalls& stalls) {
+  at_ns_ = last_wait_ns(conversation);
+  watched_ = at_ns_ != 0;
+  if (!watched_) at_ns_ = end_ns_;
+  waited_ns_ = at_ns_ - conversation.last_ns;
+  if (waited_ns_ < conversation.needed_ns) return;
+  Parts parts;
+  if (watched_ && !find_parts(conversation, parts)) return;
+  if (parts.silent.empty() || parts.waiting.empty())
+    stalls.unjudged.push_back(tell_unjudged(conversation, parts));
+  else
+    stalls.findings.push_back(tell(conversation, parts));
+}
+
+}  // namespace
+
+PastStalls find_past_stalls(const Job& job) {
+  PastStalls stalls;
+  bool all_well = std::all_of(job.processes.begin(), job.processes.end(), [](const Process& process) {
+    return process.role != model::Role::kRank || left_well(process);
+  });
+  if (all_well) return stalls;
+  const std::int64_t end_ns = find_end(job);
+  for (const Conversation& conversation : find_conversations(job, end_ns))
+    if (conversation.by_threads) PastJudge(job, end_ns).judge(conversation, stalls);
+  return stalls;
+}
+
+}  // namespace ddpscope::live

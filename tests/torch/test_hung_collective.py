@@ -1,0 +1,102 @@
+"""Hangs on Gloo that are over when they are reported on: who did not come, by where `ddpscope run` saw the threads."""
+import os
+import signal
+import time
+
+import ddpscope
+import live_jobs
+import pytest
+from jobs import SCRIPTS, Job, evidence_of
+
+pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
+SCRIPT = SCRIPTS / "halting_rank.py"
+TIMEOUT_S = 8
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def end(job, folder, how):
+    """As a launcher, a user at a terminal and a scheduler do; or the job gives up by itself."""
+    pids = live_jobs.pids(folder)
+    if how == "kill":
+        for pid in [job.pid, *pids]:
+            os.kill(pid, signal.SIGKILL)
+    elif how != "timeout":
+        os.killpg(job.pid, {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM}[how])
+    job.wait(timeout=90)
+    deadline = time.monotonic() + 30
+    while any(is_alive(pid) for pid in pids):
+        assert time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
+        time.sleep(0.1)
+
+
+def wait_until(folder, job, code, text):
+    for _ in range(90):
+        told = live_jobs.status(folder) if (folder / "trace").exists() else None
+        if told and told.code == code and text in told.stdout:
+            return
+        assert job.poll() is None, (folder / "log").read_text()[-3000:]
+        time.sleep(0.5)
+    raise AssertionError((folder / "log").read_text()[-3000:])
+
+
+def halt(folder, seed, name, ranks, how, code, text, *arguments):
+    """Ends a job of which a rank drawn from the seed has halted some seconds ago; returns the rank and the report.
+
+    Before that `status` has to end with the code and say the text, in which RANK stands for the rank.
+    """
+    rng = ddpscope.draw(seed, f"hung/{name}/{how}/{ranks}")
+    rank = rng.randrange(ranks)
+    timeout = TIMEOUT_S if how == "timeout" else 600
+    job = Job(SCRIPT.name, ranks=ranks,
+              arguments=["--rank", rank, "--at", rng.randrange(5, 40), "--timeout", timeout, *arguments])
+    with live_jobs.running(job.command(), folder) as running:
+        wait_until(folder, running, code, text.replace("RANK", str(rank)))
+        time.sleep(3)  # looks at the threads, a second apart
+        end(running, folder, how)
+    return rank, ddpscope.report(folder / "trace")
+
+
+def coverage_of_the_end(report):
+    return [row for row in report["coverage"] if row["what"] == "how the job came to its end"]
+
+
+@pytest.mark.parametrize("way, how, inside, ranks", [
+    ("sleep", "terminate", "clock_nanosleep", 4), ("sleep", "interrupt", "clock_nanosleep", 2),
+    *((way, how, inside, ranks) for way, how, inside in [("sleep", "timeout", "clock_nanosleep"), ("read", "kill", "socket_read")]
+      for ranks in (2, 4))])
+def test_the_rank_that_did_not_come_is_named(tmp_path, seed, way, how, inside, ranks):
+    rank, report = halt(tmp_path, seed, way, ranks, how, 1, " for rank RANK ", "--halt", way)
+    findings = report["findings"]
+    assert [finding["slug"] for finding in findings] == ["hung-collective"], report
+    finding = findings[0]
+    assert finding["ranks"] == [rank]
+    assert f"rank {rank} never came: it was " in finding["title"] and f"inside {inside}" in finding["title"], finding["title"]
+    others = [other for other in range(ranks) if other != rank]
+    assert finding["title"].startswith("rank" + ("s " if ranks > 2 else " ") + str(others[0])), finding["title"]
+    # The collectives are made in the backward pass; the last call that left a record may be one of the forward pass.
+    steps = range(ddpscope.line_of(SCRIPT, "model(x)"), ddpscope.line_of(SCRIPT, "loss.backward()") + 1)
+    for other in others:
+        frames = [frame for step in evidence_of(finding, other) for frame in step["stack"]]
+        assert any(f"{SCRIPT.name}:{line} " in frame for line in steps for frame in frames), finding
+    assert evidence_of(finding, rank), finding
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_rank_at_work_is_not_accused(tmp_path, seed, ranks):
+    """An evaluation, or a loop without end: from outside they are the same."""
+    _, report = halt(tmp_path, seed, "compute", ranks, "terminate", 0, "slow for ", "--halt", "compute", "--seconds", 300)
+    assert report["findings"] == [], report
+    assert any("looks like work" in row["why"] for row in coverage_of_the_end(report)), report["coverage"]
+
+
+@pytest.mark.parametrize("how, ranks", [("terminate", 4), ("kill", 2)])
+def test_a_job_that_trains_is_not_accused(tmp_path, seed, ranks, how):
+    _, report = halt(tmp_path, seed, "no", ranks, how, 0, "as far as TCP", "--steps", 3000)
+    assert report["findings"] == [] and coverage_of_the_end(report) == [], report
