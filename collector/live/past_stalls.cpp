@@ -226,7 +226,9 @@ findings::Finding PastJudge::tell(const Conversation& conversation, const Parts&
   finding.slug = "hung-collective";
   finding.confidence = findings::Confidence::kLikely;
   finding.ranks = ranks_of(parts.silent);
-  std::string place = where(find_moment(job_, parts.waiting.begin()->second.process, at_ns_));
+  std::string place;  // of the first that is known: a rank may have made no call with a stack for long
+  for (auto waiter = parts.waiting.begin(); place.empty() && waiter != parts.waiting.end(); ++waiter)
+    place = where(find_moment(job_, waiter->second.process, at_ns_));
   finding.title = fmt::format("{} {} over TCP for {}{}, for {} until {}", detectors::list_ranks(waiters),
                               detectors::verb(waiters, "waits", "wait"), detectors::list_ranks(finding.ranks),
                               place, detectors::seconds(waited_ns_), detectors::seconds(at_ns_));
