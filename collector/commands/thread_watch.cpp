@@ -80,7 +80,9 @@ bool ThreadWatch::look_at(Watched& process, std::uint64_t now) {
     return true;
   }
   live::Activity activity = live::activity_of(process.pid);
-  Look look{now, std::chrono::steady_clock::now(), activity.cpu_ns};
+  Look look{now, std::chrono::steady_clock::now(), activity.cpu_ns,
+            live::moved_bytes(process.pid, process.pid)};
+  bool works = activity.runs;
   if (process.first.ticks == 0 || process.inside != *place) {
     process.inside = std::move(*place);
     begin(process, look);
@@ -91,10 +93,11 @@ bool ThreadWatch::look_at(Watched& process, std::uint64_t now) {
       process.looks = 1;  // that one
     }
     process.computes = computes;
+    works = works || look.moved >= process.last.moved + live::kLeastMoved;
   }
   process.last = look;
   ++process.looks;
-  process.running += activity.runs ? 1 : 0;
+  process.running += works ? 1 : 0;
   if (process.looks > 1) write(process, activity.cpu_ns, now);
   return true;
 }

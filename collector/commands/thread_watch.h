@@ -36,6 +36,7 @@ class ThreadWatch {
     std::uint64_t ticks = 0;
     std::chrono::steady_clock::time_point at{};
     std::int64_t cpu_ns = 0;  // that it had used
+    std::uint64_t moved = 0;  // bytes, by its main thread
   };
   struct Watched {
     std::int32_t pid;

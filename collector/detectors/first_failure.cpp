@@ -135,7 +135,8 @@ std::string how(const Job& job, const End& end, const End& first) {
     return job.processes[end.process].ended_ticks ? "ended without an exit of its own"
                                                   : "was not seen to end";
   told += after_last_call(job, end.process);
-  std::int64_t idle_ns = first.began_ns - last_act_ns(job, end.process, {model::kMainThread}, first.began_ns);
+  std::int64_t idle_ns = first.began_ns - last_act_ns(job, end.process, {model::kMainThread},
+                                                      OpenRun::kMayHaveJustActed, first.began_ns);
   return idle_ns < kLong ? told : fmt::format("{}, and had done nothing for {} then", told, seconds(idle_ns));
 }
 

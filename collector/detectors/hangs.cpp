@@ -313,8 +313,8 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
   const model::Process& process = facts.job.processes[absent.process];
   if (left(facts, hang, absent, ended_ns) || cannot_go_on(process)) return false;
   ended_ns = std::min(ended_ns, facts.job.told_ns(absent.process));
-  std::int64_t acted_ns =
-      last_act_ns(facts.job, absent.process, issuing_threads(facts.collectives, absent), ended_ns);
+  std::int64_t acted_ns = last_act_ns(facts.job, absent.process, issuing_threads(facts.collectives, absent),
+                                      OpenRun::kMayHaveJustActed, ended_ns);
   if (ended_ns - acted_ns < kLongWait) return true;
   if (hang.longest_wait >= kPatience * hang.needed_wait) return false;
   if (ended_ns - last_save_ns(facts.job, absent.process, ended_ns) < kLongWait) return true;

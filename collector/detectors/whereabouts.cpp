@@ -96,7 +96,8 @@ std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives
 }
 
 std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
-                         std::int64_t until_ns) {
+                         OpenRun open_run, std::int64_t until_ns) {
+  constexpr trace::OperationSet kTransfers{Operation::kRead, Operation::kWrite};
   constexpr trace::OperationSet kDeviceWork{Operation::kCopy, Operation::kFill, Operation::kLaunch,
                                             Operation::kGraphLaunch};
   std::int64_t last_ns = 0;
@@ -104,13 +105,14 @@ std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<s
     Operation operation = trace::operation_of(record.call);
     bool own = record.thread == model::kMainThread || threads.count(record.thread);
     if (own ? !brings_on(record) : !kDeviceWork.has(operation)) return;
-    // Writes one after the other are one record.
-    bool writes =
-        operation == Operation::kWrite && model::folded_calls(record, *trace::find_call(record.call)) > 1;
     std::int64_t begin_ns = job.time_ns(process, record.begin);
-    std::int64_t end_ns = record.end ? job.time_ns(process, record.end) : begin_ns;
     if (begin_ns > until_ns) return;
-    last_ns = std::max({last_ns, begin_ns, end_ns <= until_ns ? end_ns : writes ? until_ns : begin_ns});
+    last_ns = std::max(last_ns, begin_ns);
+    if (record.end && job.time_ns(process, record.end) <= until_ns)
+      last_ns = std::max(last_ns, job.time_ns(process, record.end));
+    else if (open_run == OpenRun::kMayHaveJustActed && kTransfers.has(operation) &&
+             model::folded_calls(record, *trace::find_call(record.call)) > 1)
+      last_ns = until_ns;
   });
   return last_ns;
 }

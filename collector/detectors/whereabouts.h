@@ -34,12 +34,18 @@ std::uint16_t issuing_thread(const matching::Collectives& collectives, const mat
 std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives,
                                         const matching::Member& member);
 
+// Reads, or writes, of a file one after the other are one record, whose begin says nothing of the latest.
+enum class OpenRun : std::uint8_t {
+  kMayHaveJustActed,  // nobody saw more of it
+  kActedAtItsBegin,   // what it came to since was seen on the machine
+};
+
 // When the process, until that moment, last began or ended a call that brings it on: of those threads or its
 // first one any call, of others work for a device (PyTorch's backward pass issues collectives by a thread of
 // its own). Questions that are asked again and again (queries, stat, whether a child has ended, the lock of a
 // loader's queue) do not. 0 if it made none.
 std::int64_t last_act_ns(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
-                         std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
+                         OpenRun open_run, std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
 
 // When any thread of the process, or of those that it has made, last was at writing files until that moment.
 // 0 if none was.

@@ -111,8 +111,11 @@ void Looker::find_signs(const matching::Collectives& collectives) {
         threads_[member.process].insert(detectors::issuing_thread(collectives, member));
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     if (threads_[i].empty()) threads_[i].insert(1);
-    const trace::FileHeader& h = job_.processes[i].header();
-    signs_.push_back({detectors::last_act_ns(job_, i, threads_[i]), activities_[i]});
+    const Process& process = job_.processes[i];
+    const trace::FileHeader& h = process.header();
+    bool asked = process.role == model::Role::kRank && process.life == Life::kRuns;
+    signs_.push_back({detectors::last_act_ns(job_, i, threads_[i], detectors::OpenRun::kActedAtItsBegin),
+                      activities_[i], asked ? moved_bytes(h.pid, find_tid(process, threads_[i])) : 0});
     look_.signs[{h.host_id, h.pid, h.start_time}] = signs_.back();
   }
 }
@@ -148,7 +151,8 @@ bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t n
   if (!earlier_ || before == earlier_->signs.end()) return false;
   const Sign& now = signs_[index];
   if (now.acted_ns - before->second.acted_ns > kReadAgain ||
-      process.last_ns - now.acted_ns < detectors::kLongWait)
+      process.last_ns - now.acted_ns < detectors::kLongWait ||
+      now.moved >= before->second.moved + kLeastMoved)
     return false;
   return !may_be_at_work(index, before->second) || waited_ns >= detectors::kPatience * needed_ns;
 }

@@ -44,6 +44,7 @@ struct RankNow {
 struct Sign {
   std::int64_t acted_ns = 0;  // begin or end of the last call of the thread that issues collectives
   Activity activity;          // of a rank that runs here
+  std::uint64_t moved = 0;    // bytes, by that thread; likewise
 };
 using Signs = std::map<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>, Sign>;
 

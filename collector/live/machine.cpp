@@ -134,6 +134,16 @@ Activity activity_of(std::int32_t pid) {
   return found;
 }
 
+std::uint64_t moved_bytes(std::int32_t pid, std::int32_t tid) {
+  std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
+  std::uint64_t moved = 0, bytes = 0;
+  std::ifstream counters(folder + "/io");  // "rchar: 4292", a line each
+  for (std::string name; counters >> name >> bytes;)
+    if (name == "rchar:" || name == "wchar:") moved += bytes;
+  auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return moved + ProcessStat(pid).field(ProcessStat::kMajorFaults) * page;
+}
+
 // "running", or the number, six arguments, stack pointer and address; -1: blocked outside of any call.
 Inside look_inside(std::int32_t pid, std::int32_t tid) {
   std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);

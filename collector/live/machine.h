@@ -19,6 +19,13 @@ struct Activity {
 model::Life see(const trace::FileHeader& header, const trace::Identity& here);
 Activity activity_of(std::int32_t pid);
 
+// What the reads and writes of a thread have moved so far, in bytes, and the pages that its process had to
+// wait for (of mapped files). Reads of a file one after the other are one record, whose begin says nothing of
+// the latest. 0 if the machine does not say.
+std::uint64_t moved_bytes(std::int32_t pid, std::int32_t tid);
+// Between two looks: a page at least. Who asks a queue or a flag again and again moves a few bytes.
+constexpr std::uint64_t kLeastMoved = 4096;
+
 // What a thread is inside of in the kernel, at this moment.
 enum class Doing : std::uint8_t {
   kUnknown,       // not allowed to ask, or not to be told

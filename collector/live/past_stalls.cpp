@@ -85,6 +85,7 @@ class PastJudge {
   bool lingers(const Speaker& speaker, std::int64_t needed_ns) const;
   bool is_at_work(const Speaker& speaker) const;
   bool is_run(EventRef event) const;
+  bool is_transfer(EventRef event) const;
   std::string where(const Moment& moment) const;
   bool find_parts(const Conversation& conversation, Parts& parts) const;
   findings::Finding tell(const Conversation& conversation, const Parts& parts) const;
@@ -174,7 +175,8 @@ bool PastJudge::lingers(const Speaker& speaker, std::int64_t needed_ns) const {
   auto now = seen(speaker.process, at_ns_);
   if (now && now->sighting->inside == kStoppedPlace) return true;
   constexpr std::uint16_t kOwn = model::kMainThread;
-  if (at_ns_ - detectors::last_act_ns(job_, speaker.process, {kOwn}, at_ns_) < detectors::kLongWait)
+  auto open_run = now ? detectors::OpenRun::kActedAtItsBegin : detectors::OpenRun::kMayHaveJustActed;
+  if (at_ns_ - detectors::last_act_ns(job_, speaker.process, {kOwn}, open_run, at_ns_) < detectors::kLongWait)
     return false;
   bool awaits = detectors::awaits_own(job_, speaker.process, {kOwn}, at_ns_);
   return waited_ns_ >= needed_ns * (awaits ? detectors::kPatience : 1);
@@ -184,6 +186,11 @@ bool PastJudge::lingers(const Speaker& speaker, std::int64_t needed_ns) const {
 bool PastJudge::is_run(EventRef event) const {
   const Record& record = job_.record(event);
   return model::folded_calls(record, *trace::find_call(record.call)) > 1;
+}
+
+bool PastJudge::is_transfer(EventRef event) const {
+  trace::Operation operation = trace::operation_of(job_.record(event).call);
+  return operation == trace::Operation::kRead || operation == trace::Operation::kWrite;
 }
 
 std::string PastJudge::where(const Moment& moment) const {
@@ -198,7 +205,7 @@ void PastJudge::tell_silent(std::int32_t rank, const Speaker& speaker, findings:
   std::string did;
   if (now && now->sighting->inside == kStoppedPlace)
     did = fmt::format("it was stopped by a signal from {} on", detectors::seconds(now->first_ns));
-  else if (moment.inside)
+  else if (moment.inside && !(now && is_run(*moment.inside) && is_transfer(*moment.inside)))
     did = fmt::format("it {} {}{} from {} on", is_run(*moment.inside) ? "called" : "was inside",
                       detectors::call_and_file(job_, *moment.inside),
                       is_run(*moment.inside) ? " again and again" : "",

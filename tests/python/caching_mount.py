@@ -1,4 +1,4 @@
-"""Mounts of a folder that show late what is done past them, and write slowly (tests/tools/caching_mount.cpp).
+"""Mounts of a folder that show late what is done past them, and read and write slowly (tests/tools/caching_mount.cpp).
 
 Not a network file system, but what makes one late: a client's memory of names and sizes. Where there is no FUSE the test
 is skipped with the reason.

@@ -1,5 +1,6 @@
 // A pass-through file system that keeps what it knows of a folder for a while, as clients of network file
-// systems do, and writes at a given pace: caching_mount BACKING POINT SOURCE KEEP_SECONDS BYTES_PER_SECOND.
+// systems do, and reads and writes at a given pace: caching_mount BACKING POINT SOURCE KEEP_SECONDS
+// BYTES_PER_SECOND.
 //
 // What it knows of a folder, names and attributes, it has from one look and uses until KEEP_SECONDS have
 // passed: what others make meanwhile is not there, what they write does not count. Listing the folder, or
@@ -105,13 +106,17 @@ int create(const char* path, mode_t mode, fuse_file_info* file) {
 int open_file(const char* path, fuse_file_info* file) {
   return keep_open(path, open(real(path).c_str(), file->flags), file);
 }
+void take_time(std::size_t bytes) {
+  if (bytes_per_second > 0)
+    std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<double>(bytes) / bytes_per_second));
+}
 int read_file(const char*, char* buffer, std::size_t bytes, off_t offset, fuse_file_info* file) {
   ssize_t got = pread(static_cast<int>(file->fh), buffer, bytes, offset);
+  if (got > 0) take_time(static_cast<std::size_t>(got));
   return got < 0 ? -errno : static_cast<int>(got);
 }
 int write_file(const char*, const char* buffer, std::size_t bytes, off_t offset, fuse_file_info* file) {
-  if (bytes_per_second > 0)
-    std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<double>(bytes) / bytes_per_second));
+  take_time(bytes);
   ssize_t put = pwrite(static_cast<int>(file->fh), buffer, bytes, offset);
   return put < 0 ? -errno : static_cast<int>(put);
 }

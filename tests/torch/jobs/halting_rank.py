@@ -4,6 +4,7 @@ torchrun --nproc_per_node 4 halting_rank.py --halt read --rank 2 --at 20
 """
 import argparse
 import datetime
+import mmap
 import os
 import threading
 import time
@@ -51,7 +52,22 @@ def compute(seconds):
         torch.linalg.matrix_power(torch.rand(64, 64), 3)
 
 
-def halt(way, seconds):
+def read_in_pieces(name):
+    file = os.open(name, os.O_RDONLY)
+    while os.read(file, 1 << 16):
+        pass
+
+
+def read_mapped(name):
+    with open(name, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
+        sum(pages[i] for i in range(0, len(pages), mmap.PAGESIZE))
+
+
+def halt(way, seconds, name):
+    if way == "read-in-pieces":
+        read_in_pieces(name)
+    if way == "read-mapped":
+        read_mapped(name)
     if way == "read":
         read_from_nobody("permits.pipe")
     if way == "sleep":
@@ -64,10 +80,12 @@ def halt(way, seconds):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--halt", choices=["no", "read", "sleep", "thread", "compute", "loader"], default="no")
+    parser.add_argument("--halt", default="no",
+                        choices=["no", "read", "sleep", "thread", "compute", "loader", "read-in-pieces", "read-mapped"])
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--at", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--file", help="that --halt read-... reads")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--timeout", type=float, default=600, help="seconds after which a collective gives up")
     parser.add_argument("--pause", type=float, default=0.02, help="seconds that a step takes elsewhere")
@@ -85,7 +103,7 @@ def main():
     for step, (x, y) in enumerate(loader):
         time.sleep(args.pause)
         if here and step == args.at:
-            halt(args.halt, args.seconds)
+            halt(args.halt, args.seconds, args.file)
         loss = nn.functional.mse_loss(model(x).squeeze(1), y)
         optimizer.zero_grad()
         loss.backward()
