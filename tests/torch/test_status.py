@@ -4,6 +4,7 @@ import re
 import signal
 import time
 
+import caching_mount
 import ddpscope
 import live_jobs
 import pytest
@@ -12,6 +13,7 @@ from live_jobs import pid_of_rank, status
 
 pytestmark = pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (2, 4) for seed in ddpscope.SEEDS])
 SCRIPT = SCRIPTS / "halting_rank.py"
+BYTES_OF_SHARD = 1 << 24
 
 
 def running(ranks, folder, *arguments):
@@ -98,6 +100,25 @@ def test_a_healthy_job_is_never_stuck(tmp_path, way, ranks, seed):
     assert any("as far as TCP between the ranks tells" in line for line in said), said
     assert way == "no" or any(line.startswith("slow for ") for line in said), said
     assert status(tmp_path).stdout.startswith(f"ended: {ranks} ranks, all ended with exit code 0")
+
+
+@pytest.mark.parametrize("way", ["read-in-pieces", "read-mapped"])
+def test_a_rank_that_reads_from_slow_storage_is_not_stuck(tmp_path, way, ranks, seed):
+    """All its reads are one record, and pages of a mapped file leave none: who waits for one is inside no system call, so
+    that nobody knows which rank is missing."""
+    rng = ddpscope.draw(seed, f"status/slow-storage/{way}/{ranks}")
+    (tmp_path / "backing").mkdir()
+    (tmp_path / "backing" / "shard.bin").write_bytes(bytes(BYTES_OF_SHARD))
+    with caching_mount.mounted(tmp_path / "backing", tmp_path / "data", bytes_per_second=BYTES_OF_SHARD / 8) as data:
+        with running(ranks, tmp_path, "--halt", way, "--file", data / "shard.bin", "--rank", rng.randrange(ranks),
+                     "--at", rng.randrange(5, 40)) as job:
+            said = []
+            for told in looks(tmp_path, job):
+                assert told.code == 0, told.stdout
+                said.append(told.stdout.splitlines()[0])
+            assert job.wait() == 0, (tmp_path / "log").read_text()[-3000:]
+    expected = "slow for " if way == "read-in-pieces" else "who is missing is not known"
+    assert any(expected in line for line in said), said
 
 
 def test_ranks_whose_launcher_is_gone(tmp_path, ranks, seed):
