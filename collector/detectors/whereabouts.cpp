@@ -53,8 +53,7 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
 // A record of many calls began long before the last of them.
 std::string name_and_time(const Job& job, EventRef event) {
   const Record& record = job.record(event);
-  const trace::CallInfo* info = trace::find_call(record.call);
-  bool many = info && record.end && model::folded_calls(record, *info) > 1;
+  bool many = record.end && is_run(record);
   return fmt::format("{} at {}", call_and_file(job, event),
                      seconds(many ? job.end_ns(event) : job.begin_ns(event)));
 }
@@ -95,9 +94,18 @@ std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives
   return threads;
 }
 
+bool is_run(const Record& record) {
+  const trace::CallInfo* info = trace::find_call(record.call);
+  return info && model::folded_calls(record, *info) > 1;
+}
+
+bool is_run_of_transfers(const Record& record) {
+  constexpr trace::OperationSet kTransfers{Operation::kRead, Operation::kWrite};
+  return kTransfers.has(trace::operation_of(record.call)) && is_run(record);
+}
+
 std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
                          OpenRun open_run, std::int64_t until_ns) {
-  constexpr trace::OperationSet kTransfers{Operation::kRead, Operation::kWrite};
   constexpr trace::OperationSet kDeviceWork{Operation::kCopy, Operation::kFill, Operation::kLaunch,
                                             Operation::kGraphLaunch};
   std::int64_t last_ns = 0;
@@ -110,8 +118,7 @@ std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<s
     last_ns = std::max(last_ns, begin_ns);
     if (record.end && job.time_ns(process, record.end) <= until_ns)
       last_ns = std::max(last_ns, job.time_ns(process, record.end));
-    else if (open_run == OpenRun::kMayHaveJustActed && kTransfers.has(operation) &&
-             model::folded_calls(record, *trace::find_call(record.call)) > 1)
+    else if (open_run == OpenRun::kMayHaveJustActed && is_run_of_transfers(record))
       last_ns = until_ns;
   });
   return last_ns;

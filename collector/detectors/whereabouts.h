@@ -34,7 +34,12 @@ std::uint16_t issuing_thread(const matching::Collectives& collectives, const mat
 std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives,
                                         const matching::Member& member);
 
-// Reads, or writes, of a file one after the other are one record, whose begin says nothing of the latest.
+// Several calls of a kind one after the other may be one record. Of reads, or writes, of a file its begin
+// says nothing of the latest.
+bool is_run(const trace::Record& record);
+bool is_run_of_transfers(const trace::Record& record);
+
+// What counts of a run of transfers that is open.
 enum class OpenRun : std::uint8_t {
   kMayHaveJustActed,  // nobody saw more of it
   kActedAtItsBegin,   // what it came to since was seen on the machine

@@ -28,6 +28,10 @@ using matching::Member;
 using model::Life;
 using model::Process;
 
+bool can_be_asked(const Process& process) {
+  return process.role == model::Role::kRank && process.life == Life::kRuns;
+}
+
 // A job of another host, none of whose ranks has ended, may run on while its calls are as recent as this.
 constexpr std::int64_t kRecent = 10'000'000'000;
 
@@ -78,6 +82,7 @@ class Looker {
   const Look* earlier_;
   std::int64_t monotonic_ns_;
   std::vector<std::set<std::uint16_t>> threads_;  // by process: those that issue collectives
+  std::vector<std::int32_t> tids_;                // by process: the thread to look at; 0 if none can be
   std::vector<Sign> signs_;                       // by process
   std::vector<Activity> activities_;              // by process
   std::vector<Inside> inside_;  // by process: of its main thread, or that issues collectives
@@ -88,8 +93,7 @@ class Looker {
 void Looker::ask_machine() {
   for (Process& process : job_.processes) {
     process.life = see(process.header(), here_);
-    bool asked = process.life == Life::kRuns && process.role == model::Role::kRank;
-    activities_.push_back(asked ? activity_of(process.header().pid) : Activity{});
+    activities_.push_back(can_be_asked(process) ? activity_of(process.header().pid) : Activity{});
   }
 }
 
@@ -113,9 +117,9 @@ void Looker::find_signs(const matching::Collectives& collectives) {
     if (threads_[i].empty()) threads_[i].insert(1);
     const Process& process = job_.processes[i];
     const trace::FileHeader& h = process.header();
-    bool asked = process.role == model::Role::kRank && process.life == Life::kRuns;
+    tids_.push_back(can_be_asked(process) ? find_tid(process, threads_[i]) : 0);
     signs_.push_back({detectors::last_act_ns(job_, i, threads_[i], detectors::OpenRun::kActedAtItsBegin),
-                      activities_[i], asked ? moved_bytes(h.pid, find_tid(process, threads_[i])) : 0});
+                      activities_[i], can_be_asked(process) ? moved_bytes(h.pid, tids_[i]) : 0});
     look_.signs[{h.host_id, h.pid, h.start_time}] = signs_.back();
   }
 }
@@ -124,8 +128,7 @@ void Looker::find_signs(const matching::Collectives& collectives) {
 void Looker::look_inside_threads() {
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     Process& process = job_.processes[i];
-    bool asked = process.role == model::Role::kRank && process.life == Life::kRuns;
-    inside_.push_back(asked ? look_inside(process.header().pid, find_tid(process, threads_[i])) : Inside{});
+    inside_.push_back(can_be_asked(process) ? look_inside(process.header().pid, tids_[i]) : Inside{});
     process.doing = to_text(inside_.back());
   }
 }

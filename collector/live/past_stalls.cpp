@@ -84,8 +84,6 @@ class PastJudge {
   bool is_elsewhere(const Speaker& speaker) const;
   bool lingers(const Speaker& speaker, std::int64_t needed_ns) const;
   bool is_at_work(const Speaker& speaker) const;
-  bool is_run(EventRef event) const;
-  bool is_transfer(EventRef event) const;
   std::string where(const Moment& moment) const;
   bool find_parts(const Conversation& conversation, Parts& parts) const;
   findings::Finding tell(const Conversation& conversation, const Parts& parts) const;
@@ -182,17 +180,6 @@ bool PastJudge::lingers(const Speaker& speaker, std::int64_t needed_ns) const {
   return waited_ns_ >= needed_ns * (awaits ? detectors::kPatience : 1);
 }
 
-// One record of several calls: it asks again and again.
-bool PastJudge::is_run(EventRef event) const {
-  const Record& record = job_.record(event);
-  return model::folded_calls(record, *trace::find_call(record.call)) > 1;
-}
-
-bool PastJudge::is_transfer(EventRef event) const {
-  trace::Operation operation = trace::operation_of(job_.record(event).call);
-  return operation == trace::Operation::kRead || operation == trace::Operation::kWrite;
-}
-
 std::string PastJudge::where(const Moment& moment) const {
   if (moment.traceback) return detectors::at(detectors::program_place(job_, *moment.traceback));
   std::string place = moment.traced ? detectors::program_place(job_, *moment.traced) : "";
@@ -203,18 +190,19 @@ void PastJudge::tell_silent(std::int32_t rank, const Speaker& speaker, findings:
   Moment moment = find_moment(job_, speaker.process, at_ns_);
   auto now = seen(speaker.process, at_ns_);
   std::string did;
-  if (now && now->sighting->inside == kStoppedPlace)
+  if (now && now->sighting->inside == kStoppedPlace) {
     did = fmt::format("it was stopped by a signal from {} on", detectors::seconds(now->first_ns));
-  else if (moment.inside && !(now && is_run(*moment.inside) && is_transfer(*moment.inside)))
-    did = fmt::format("it {} {}{} from {} on", is_run(*moment.inside) ? "called" : "was inside",
-                      detectors::call_and_file(job_, *moment.inside),
-                      is_run(*moment.inside) ? " again and again" : "",
+  } else if (moment.inside && !(now && detectors::is_run_of_transfers(job_.record(*moment.inside)))) {
+    bool again = detectors::is_run(job_.record(*moment.inside));
+    did = fmt::format("it {} {}{} from {} on", again ? "called" : "was inside",
+                      detectors::call_and_file(job_, *moment.inside), again ? " again and again" : "",
                       detectors::seconds(job_.begin_ns(*moment.inside)));
-  else  // looks a second apart do not see what it did in between
+  } else {  // looks a second apart do not see what it did in between
     did =
         fmt::format("it was seen inside {} from {} to {}", now->inside.what,
                     detectors::seconds(std::max(now->first_ns, moment.last ? job_.end_ns(*moment.last) : 0)),
                     detectors::seconds(now->last_ns));
+  }
   did += where(moment);
   finding.title += fmt::format("; rank {} never came: {}", rank, did);
   auto shown = moment.inside ? moment.inside : moment.traceback ? moment.traceback : moment.last;
