@@ -318,6 +318,8 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
   if (ended_ns - acted_ns < kLongWait) return true;
   if (hang.longest_wait >= kPatience * hang.needed_wait) return false;
   if (ended_ns - last_save_ns(facts.job, absent.process, ended_ns) < kLongWait) return true;
+  if (spoke_with_an_outsider(facts.job, absent.process, issuing_threads(facts.collectives, absent), ended_ns))
+    return true;
   Whereabouts found = find_whereabouts(facts.job, facts.collectives, absent, hang.call(facts).begin_ns);
   return found.inside && kAwaitsOwn.has(trace::operation_of(facts.job.record(*found.event).call));
 }

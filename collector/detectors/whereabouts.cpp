@@ -7,6 +7,7 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
+#include "collector/ordering/stream_ends.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -64,6 +65,18 @@ bool brings_on(const Record& record) {
   bool in_vain = operation == Operation::kWaitChild && record.end &&
                  trace::payload_of<trace::payload::Process>(record).pid == 0;
   return !in_vain && !kNoProgress.has(operation);
+}
+
+// Of a connection whose making is not in what was read nobody knows whom it leads to.
+bool leads_outside(const ordering::StreamEnds& streams, ordering::EndId id, std::uint32_t process) {
+  const ordering::StreamEnd& end = streams.ends.at(id);
+  auto peer = end.peer ? streams.ends.find(*end.peer) : streams.ends.end();
+  auto by_others = [&](const ordering::StreamEnd& held) {
+    return std::any_of(held.holders.begin(), held.holders.end(),
+                       [&](const auto& holder) { return holder.first != process; });
+  };
+  return end.made && !end.of_store && !by_others(end) &&
+         (peer == streams.ends.end() || !by_others(peer->second));
 }
 
 }  // namespace
@@ -145,6 +158,23 @@ bool awaits_own(const Job& job, std::uint32_t process, const std::set<std::uint1
     found = found || record.end == 0 || job.time_ns(process, record.end) > at_ns;
   });
   return found;
+}
+
+bool spoke_with_an_outsider(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
+                            std::int64_t at_ns) {
+  constexpr trace::OperationSet kSpeaking{Operation::kStreamSend, Operation::kStreamReceive,
+                                          Operation::kConnect};
+  std::optional<Record> last;
+  model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
+    bool own = record.thread == model::kMainThread || threads.contains(record.thread);
+    if (!own || !brings_on(record) || job.time_ns(process, record.begin) > at_ns) return;
+    if (!last || record.begin >= last->begin) last = record;
+  });
+  if (!last || !kSpeaking.has(trace::operation_of(last->call))) return false;
+  std::uint64_t inode = trace::operation_of(last->call) == Operation::kConnect
+                            ? trace::payload_of<trace::payload::Connection>(*last).inode
+                            : trace::payload_of<trace::payload::StreamIo>(*last).inode;
+  return leads_outside(ordering::find_stream_ends(job), {job.processes[process].host, inode}, process);
 }
 
 Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collectives, const Member& member,

@@ -64,6 +64,12 @@ constexpr trace::OperationSet kAwaitsOwn{trace::Operation::kWaitChild, trace::Op
 bool awaits_own(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
                 std::int64_t at_ns = std::numeric_limits<std::int64_t>::max());
 
+// What the last of these threads that did anything by that moment did was to speak with somebody of whom
+// nothing is recorded: a server outside of the job, a program behind a pipe. It may wait for an answer.
+bool spoke_with_an_outsider(const model::Job& job, std::uint32_t process,
+                            const std::set<std::uint16_t>& threads,
+                            std::int64_t at_ns = std::numeric_limits<std::int64_t>::max());
+
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its
 // main thread (the one that issues its collectives) is inside of comes first: a rank that is stuck is ended
 // by a watchdog in the end, which tells less. Then its exit, or the signal that its parent was told of, else

@@ -161,7 +161,7 @@ bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t n
 }
 
 // On a crowded machine it gets less of a processor than it asks for. One of many threads may just have looked
-// whether something came. Of other hosts nobody knows.
+// whether something came. Of other hosts nobody knows, nor of a server when it answers.
 bool Looker::may_be_at_work(std::uint32_t index, const Sign& before) const {
   const Process& process = job_.processes[index];
   const Activity& now = activities_[index];
@@ -169,7 +169,8 @@ bool Looker::may_be_at_work(std::uint32_t index, const Sign& before) const {
                   (now.cpu_ns - before.activity.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
   return process.life == Life::kNotAsked || computes ||
          process.last_ns - detectors::last_save_ns(job_, index, process.last_ns) < detectors::kLongWait ||
-         detectors::awaits_own(job_, index, threads_[index]);
+         detectors::awaits_own(job_, index, threads_[index]) ||
+         (awaits_a_peer(inside_[index]) && detectors::spoke_with_an_outsider(job_, index, threads_[index]));
 }
 
 // Of the ranks whose thread only seems to wait for another one.

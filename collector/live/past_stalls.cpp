@@ -176,7 +176,9 @@ bool PastJudge::lingers(const Speaker& speaker, std::int64_t needed_ns) const {
   auto open_run = now ? detectors::OpenRun::kActedAtItsBegin : detectors::OpenRun::kMayHaveJustActed;
   if (at_ns_ - detectors::last_act_ns(job_, speaker.process, {kOwn}, open_run, at_ns_) < detectors::kLongWait)
     return false;
-  bool awaits = detectors::awaits_own(job_, speaker.process, {kOwn}, at_ns_);
+  bool awaits = detectors::awaits_own(job_, speaker.process, {kOwn}, at_ns_) ||
+                ((!now || awaits_a_peer(now->inside)) &&
+                 detectors::spoke_with_an_outsider(job_, speaker.process, {kOwn}, at_ns_));
   return waited_ns_ >= needed_ns * (awaits ? detectors::kPatience : 1);
 }
 

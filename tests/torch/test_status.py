@@ -1,7 +1,10 @@
 """`ddpscope status` on real PyTorch jobs whose collectives are Gloo's: told by what goes over TCP and where threads are."""
+import contextlib
+import http.server
 import os
 import re
 import signal
+import threading
 import time
 
 import caching_mount
@@ -119,6 +122,39 @@ def test_a_rank_that_reads_from_slow_storage_is_not_stuck(tmp_path, way, ranks, 
             assert job.wait() == 0, (tmp_path / "log").read_text()[-3000:]
     expected = "slow for " if way == "read-in-pieces" else "who is missing is not known"
     assert any(expected in line for line in said), said
+
+
+@contextlib.contextmanager
+def slow_server(seconds):
+    """The URL of a server, no process of the job, that takes that long to answer."""
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            time.sleep(seconds)
+            self.send_response(200)
+            self.send_header("Content-Length", "5")
+            self.end_headers()
+            self.wfile.write(b"token")
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/token"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("way", ["ask", "ask-with-a-limit"])
+def test_a_rank_that_asks_a_slow_server_is_not_stuck(tmp_path, way, ranks, seed):
+    rng = ddpscope.draw(seed, f"status/server/{way}/{ranks}")
+    said = []
+    with slow_server(8) as url, running(ranks, tmp_path, "--halt", way, "--file", url, "--rank", rng.randrange(ranks),
+                                        "--at", rng.randrange(5, 40)) as job:
+        for told in looks(tmp_path, job):
+            assert told.code == 0, told.stdout
+            said.append(told.stdout.splitlines()[0])
+        assert job.wait() == 0, (tmp_path / "log").read_text()[-3000:]
+    assert any(line.startswith("slow for ") for line in said), said
 
 
 def test_ranks_whose_launcher_is_gone(tmp_path, ranks, seed):

@@ -8,6 +8,7 @@ import mmap
 import os
 import threading
 import time
+import urllib.request
 
 import torch
 import torch.distributed as dist
@@ -63,7 +64,16 @@ def read_mapped(name):
         sum(pages[i] for i in range(0, len(pages), mmap.PAGESIZE))
 
 
+def ask(url, limit):
+    with urllib.request.urlopen(url, timeout=limit) as answer:  # without a limit it waits in recv, else in poll
+        answer.read()
+
+
 def halt(way, seconds, name):
+    if way == "ask":
+        ask(name, None)
+    if way == "ask-with-a-limit":
+        ask(name, 60)
     if way == "read-in-pieces":
         read_in_pieces(name)
     if way == "read-mapped":
@@ -81,11 +91,12 @@ def halt(way, seconds, name):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--halt", default="no",
-                        choices=["no", "read", "sleep", "thread", "compute", "loader", "read-in-pieces", "read-mapped"])
+                        choices=["no", "read", "sleep", "thread", "compute", "loader", "read-in-pieces", "read-mapped", "ask",
+                                 "ask-with-a-limit"])
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--at", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--file", help="that --halt read-... reads")
+    parser.add_argument("--file", help="that --halt read-... reads, or the URL that it asks")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--timeout", type=float, default=600, help="seconds after which a collective gives up")
     parser.add_argument("--pause", type=float, default=0.02, help="seconds that a step takes elsewhere")
