@@ -42,10 +42,12 @@ void run_detectors(const detectors::Facts& facts, const std::vector<std::string>
 }
 
 // Of a job that runs on, a rank that has not come may be on its way: what moves between two looks tells.
-void find_hangs_now(const std::filesystem::path& trace, const trace::Identity& here,
+// True: hangs over TCP were judged.
+bool find_hangs_now(const std::filesystem::path& trace, const trace::Identity& here,
                     findings::Outcome& outcome) {
   auto unjudged = [&](std::string why) {
     outcome.coverage.push_back({"hangs of a job that still runs", std::move(why), {std::string(kHung)}});
+    return false;
   };
   auto look = live::look_twice(trace, here);
   if (!look || look->condition == live::Condition::kEnded)
@@ -57,16 +59,18 @@ void find_hangs_now(const std::filesystem::path& trace, const trace::Identity& h
       unjudged(fmt::format("{}: for {} so far, too short to tell a hang from a slow rank",
                            stall.finding.title, detectors::seconds(stall.waited_ns)));
   for (std::string& why : look->unjudged) unjudged(std::move(why));
+  return look->judged == live::Judged::kTcp;
 }
 
-// Of a job that is over, without NCCL.
-void find_past_hangs(const model::Job& job, const matching::Collectives& collectives,
+// Of a job that is over, without NCCL. True: they were judged.
+bool find_past_hangs(const model::Job& job, const matching::Collectives& collectives,
                      findings::Outcome& outcome) {
-  if (collectives.calls.size() > 0) return;
+  if (collectives.calls.size() > 0) return false;
   live::PastStalls stalls = live::find_past_stalls(job);
   for (findings::Finding& finding : stalls.findings) outcome.findings.push_back(std::move(finding));
   for (std::string& why : stalls.unjudged)
     outcome.coverage.push_back({"how the job came to its end", std::move(why), {std::string(kHung)}});
+  return stalls.judged;
 }
 
 // Those that the engine will be asked about: they use files of several ranks, ask for them, or write where
@@ -150,12 +154,13 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          uneven_steps};
   const bool runs_on = here && attempt < 0 && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
-  if (runs_on && is_asked(kHung, only)) find_hangs_now(trace, *here, analysis.outcome);
-  if (!runs_on && is_asked(kHung, only)) find_past_hangs(job, collectives, analysis.outcome);
+  bool hangs_by_tcp =
+      is_asked(kHung, only) && (runs_on ? find_hangs_now(trace, *here, analysis.outcome)
+                                        : find_past_hangs(job, collectives, analysis.outcome));
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
   tell_lost(job, analysis.errors);
-  add_coverage(job, collectives, analysis.errors, analysis.outcome.coverage);
+  add_coverage(job, collectives, hangs_by_tcp, analysis.errors, analysis.outcome.coverage);
   for (const Error& told : analysis.warnings)
     analysis.outcome.coverage.push_back({told.where, told.what, {}});
   if (!only.empty()) keep_requested(only, analysis.outcome.coverage);

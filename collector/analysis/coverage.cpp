@@ -133,10 +133,11 @@ void add_losses(const Job& job, std::vector<Coverage>& coverage) {
   }
 }
 
-void add_hidden_collectives(const Job& job, const matching::Collectives& collectives,
+void add_hidden_collectives(const Job& job, const matching::Collectives& collectives, bool hangs_by_tcp,
                             std::vector<Coverage>& coverage) {
   if (job.ranks().size() < 2 || !collectives.communicators.empty()) return;
   std::vector<std::string> slugs = collective_slugs();
+  if (hangs_by_tcp) std::erase(slugs, "hung-collective");
   for (const char* slug : {"redundant-accumulation-sync", "missing-gradient-sync", "rank-divergence"})
     slugs.emplace_back(slug);
   coverage.push_back(
@@ -205,8 +206,8 @@ void add_unbuilt(std::vector<Coverage>& coverage) {
 
 }  // namespace
 
-void add_coverage(const Job& job, const matching::Collectives& collectives, const std::vector<Error>& errors,
-                  std::vector<Coverage>& coverage) {
+void add_coverage(const Job& job, const matching::Collectives& collectives, bool hangs_by_tcp,
+                  const std::vector<Error>& errors, std::vector<Coverage>& coverage) {
   for (const Error& error : errors) coverage.push_back({error.where, error.what, all_slugs()});
   add_missing_ranks(job, coverage);
   add_attempts(job, coverage);
@@ -215,7 +216,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, cons
   add_guessed_ranks(job, coverage);
   add_losses(job, coverage);
   add_clocks(job, coverage);
-  add_hidden_collectives(job, collectives, coverage);
+  add_hidden_collectives(job, collectives, hangs_by_tcp, coverage);
   add_unbuilt(coverage);
 }
 
@@ -255,8 +256,10 @@ std::optional<Error> tell_if_nothing_was_judged(const Job& job, const findings::
   }
   std::string asked;
   for (const std::string& slug : outcome.only) asked += (asked.empty() ? " of " : ", ") + slug;
+  bool ranks_missing = static_cast<std::int64_t>(job.ranks().size()) < job.world_size;
   return Error{fmt::format("nothing{} could be judged: {} ({})", asked, reason->what, reason->why), "",
-               "bring the traces of all ranks into one folder; `ddpscope info` shows what each recorded"};
+               std::string(ranks_missing ? "bring the traces of all ranks into one folder; " : "") +
+                   "`ddpscope info` shows what each rank recorded"};
 }
 
 }  // namespace ddpscope::analysis

@@ -11,7 +11,8 @@
 
 namespace ddpscope::analysis {
 
-void add_coverage(const model::Job& job, const matching::Collectives& collectives,
+// `hangs_by_tcp`: of a job without NCCL, hangs were judged by what went over TCP.
+void add_coverage(const model::Job& job, const matching::Collectives& collectives, bool hangs_by_tcp,
                   const std::vector<Error>& errors, std::vector<findings::Coverage>& coverage);
 
 // Leaves out what concerns other findings than these slugs.

@@ -95,9 +95,10 @@ std::string status_text(const Look& look) {
   if (!look.stalls.empty() && !look.stalls.front().stuck)
     text += fmt::format(
         "  a wait there counts as stuck from {:.1f} s on if the missing rank does nothing, from {:.1f} s on "
-        "else\n",
-        seconds(look.stalls.front().needed_ns),
-        seconds(look.stalls.front().needed_ns * detectors::kPatience));
+        "if "
+        "it waits for a time, a child or a server, from {:.1f} s on if it computes or saves\n",
+        seconds(look.stalls.front().needed_ns), seconds(look.stalls.front().needed_ns * detectors::kPatience),
+        seconds(look.stalls.front().needed_ns * detectors::kPatienceWithWork));
   for (const live::RankNow& rank : look.ranks) {
     text += fmt::format("  rank {:<3} {:8} {}: {}{}{}\n", rank.rank, live::name_of(rank.condition),
                         escape(rank.process), escape(rank.doing),
@@ -106,7 +107,7 @@ std::string status_text(const Look& look) {
     for (const std::string& worker : rank.workers) text += fmt::format("           {}\n", escape(worker));
   }
   if (auto world = static_cast<std::size_t>(std::max(look.world_size, 0)); world > look.ranks.size())
-    text += fmt::format("  {} of {} ranks {} not begun to record{}\n", world - look.ranks.size(), world,
+    text += fmt::format("  {} of {} ranks {} not begun to record here{}\n", world - look.ranks.size(), world,
                         world - look.ranks.size() == 1 ? "has" : "have", missing_of(look));
   if (!look.unseen.empty())
     text += fmt::format(
@@ -118,7 +119,7 @@ std::string status_text(const Look& look) {
 }
 
 std::string gist(const Look& look) {
-  std::string text = live::name_of(look.condition);
+  std::string text = fmt::format("{} {}", live::name_of(look.condition), static_cast<int>(look.judged));
   for (const live::Stall& stall : look.stalls) text += fmt::format("\n{} {}", stall.stuck, stall.finding.key);
   for (const live::RankNow& rank : look.ranks)
     text += fmt::format("\n{} {}", rank.rank, live::name_of(rank.condition));

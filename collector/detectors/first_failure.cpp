@@ -2,7 +2,6 @@
 #include "collector/detectors/first_failure.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/untraced_failures.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/model/process_name.h"
 
@@ -35,11 +35,6 @@ struct End {
   std::int64_t gone_ns = 0;
   bool left = false;  // ended by itself, with 0
 };
-
-bool is_for_ending_jobs(int signal) {
-  constexpr int kSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2};
-  return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
-}
 
 bool aborted(const Job& job, const ProcessEnding& ending) {
   return ending.event && job.record(*ending.event).call == static_cast<std::uint16_t>(trace::Call::abort);
@@ -111,10 +106,10 @@ bool is_before(const Job& job, const End& first, const End& other) {
   return outlived || (began && (!first.killed || first.gone_ns + apart < other.gone_ns));
 }
 
-// By agreement: each with the same code, and of no exception.
+// By agreement: each with the same code, and of no exception. 1 is what failures end with.
 bool agreed(const Job& job, const std::vector<End>& ends, const End& first) {
-  if (first.killed || first.ending.traceback) return false;
   std::int32_t code = job.processes[first.process].header().exit_code;
+  if (first.killed || first.ending.traceback || code == 1) return false;
   return std::all_of(ends.begin(), ends.end(), [&](const End& end) {
     const trace::FileHeader& header = job.processes[end.process].header();
     return header.ended && header.exit_code == code && !end.ending.traceback;
@@ -122,12 +117,12 @@ bool agreed(const Job& job, const std::vector<End>& ends, const End& first) {
 }
 
 // Beside the first one: who had left before, or done nothing for long, may be what that one failed of.
-std::string how(const Job& job, const End& end, const End& first) {
+std::string how(const Job& job, const End& end, std::int64_t first_ns, std::uint32_t first_process) {
   constexpr std::int64_t kLong = 2'000'000'000;
   std::string told = end.told ? "was sent a signal to end" : "";
   if (end.left) {
-    std::int64_t before_ns = first.began_ns - gives_up_ns(job, end.process);
-    if (before_ns > job.clock_error_between(end.process, first.process))
+    std::int64_t before_ns = first_ns - gives_up_ns(job, end.process);
+    if (before_ns > job.clock_error_between(end.process, first_process))
       return fmt::format("{}, {} before that", end.ending.sentence, seconds(before_ns));
   }
   if (!end.ending.sentence.empty()) return told + (end.told ? ", and " : "") + end.ending.sentence;
@@ -135,8 +130,8 @@ std::string how(const Job& job, const End& end, const End& first) {
     return job.processes[end.process].ended_ticks ? "ended without an exit of its own"
                                                   : "was not seen to end";
   told += after_last_call(job, end.process);
-  std::int64_t idle_ns = first.began_ns - last_act_ns(job, end.process, {model::kMainThread},
-                                                      OpenRun::kMayHaveJustActed, first.began_ns);
+  std::int64_t idle_ns =
+      first_ns - last_act_ns(job, end.process, {model::kMainThread}, OpenRun::kMayHaveJustActed, first_ns);
   return idle_ns < kLong ? told : fmt::format("{}, and had done nothing for {} then", told, seconds(idle_ns));
 }
 
@@ -149,12 +144,13 @@ std::string of_several(std::string text) {
 }
 
 // "rank 0 exited with 1; ranks 2 and 3 were sent a signal to end".
-std::string tell_others(const Job& job, const std::vector<End>& ends, const End& first) {
+std::string tell_others(const Job& job, const std::vector<End>& ends, const End* first,
+                        std::int64_t first_ns) {
   constexpr std::size_t kMostTold = 8;
   std::vector<std::pair<std::string, std::vector<std::int32_t>>> groups;
   for (const End& end : ends) {
-    if (&end == &first) continue;
-    std::string text = how(job, end, first);
+    if (&end == first) continue;
+    std::string text = how(job, end, first_ns, first ? first->process : end.process);
     auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == text; });
     if (known == groups.end()) known = groups.insert(groups.end(), {std::move(text), {}});
     known->second.push_back(end.rank);
@@ -183,6 +179,29 @@ std::string tell_killed_worker(const Job& job, const End& first) {
   return "";
 }
 
+findings::FirstFailure tell(const Job& job, const std::vector<End>& ends, const End& first) {
+  findings::FirstFailure failure;
+  if (first.ending.event) failure.evidence = evidence_of(job, *first.ending.event, "");
+  failure.evidence.rank = first.rank;
+  failure.evidence.process = model::process_name(job, job.processes[first.process]);
+  failure.evidence.t_ns = first.killed ? first.gone_ns : first.began_ns;
+  failure.evidence.detail = first.ending.sentence + tell_killed_worker(job, first);
+  failure.others = tell_others(job, ends, &first, first.began_ns);
+  return failure;
+}
+
+// It ended at some time before its parent asked. The place in the program is the parent's.
+findings::FirstFailure tell(const Job& job, const std::vector<End>& ends, const UntracedFailure& first) {
+  findings::FirstFailure failure;
+  failure.evidence = evidence_of(job, first.awaited, first.sentence);
+  failure.evidence.stack.clear();
+  failure.evidence.rank = first.rank;
+  failure.evidence.process = first.process;
+  failure.evidence.t_ns = first.to_ns;
+  failure.others = tell_others(job, ends, nullptr, first.to_ns);
+  return failure;
+}
+
 }  // namespace
 
 std::optional<findings::FirstFailure> find_first_failure(const Job& job) {
@@ -190,7 +209,12 @@ std::optional<findings::FirstFailure> find_first_failure(const Job& job) {
   for (std::int32_t rank : job.ranks())
     if (std::int32_t process = job.process_of_rank(rank); process >= 0)
       ends.push_back(find_end(job, rank, static_cast<std::uint32_t>(process)));
-  if (ends.size() < 2) return std::nullopt;
+  std::vector<UntracedFailure> untraced = find_untraced_failures(job);
+  if (ends.size() + untraced.size() < 2) return std::nullopt;
+  bool untraced_first = !untraced.empty() && std::none_of(ends.begin(), ends.end(), [&](const End& end) {
+    return (end.failed || end.unknown) && end.began_ns < untraced.front().to_ns;
+  });
+  if (untraced_first) return tell(job, ends, untraced.front());
   auto first = std::find_if(ends.begin(), ends.end(), [&](const End& end) {
     return end.failed && std::all_of(ends.begin(), ends.end(), [&](const End& other) {
              bool competes = &other != &end && (other.failed || other.unknown);
@@ -198,14 +222,11 @@ std::optional<findings::FirstFailure> find_first_failure(const Job& job) {
            });
   });
   if (first == ends.end() || agreed(job, ends, *first)) return std::nullopt;
-  findings::FirstFailure failure;
-  const Process& process = job.processes[first->process];
-  if (first->ending.event) failure.evidence = evidence_of(job, *first->ending.event, "");
-  failure.evidence.rank = first->rank;
-  failure.evidence.process = model::process_name(job, process);
-  failure.evidence.t_ns = first->killed ? first->gone_ns : first->began_ns;
-  failure.evidence.detail = first->ending.sentence + tell_killed_worker(job, *first);
-  failure.others = tell_others(job, ends, *first);
+  findings::FirstFailure failure = tell(job, ends, *first);
+  for (const UntracedFailure& other : untraced)
+    failure.others += fmt::format("{}{} {}, at some time from {} to {}", failure.others.empty() ? "" : "; ",
+                                  other.rank < 0 ? other.process : fmt::format("rank {}", other.rank),
+                                  other.sentence, seconds(other.from_ns), seconds(other.to_ns));
   return failure;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "collector/detectors/at_work.h"
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/model/order_statistics.h"
@@ -310,18 +311,22 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
   for (std::uint32_t m : hang.waiting)
     ended_ns =
         std::max(ended_ns, end_of(facts, facts.collectives.communicators[hang.communicator].members[m]));
-  const model::Process& process = facts.job.processes[absent.process];
-  if (left(facts, hang, absent, ended_ns) || cannot_go_on(process)) return false;
-  ended_ns = std::min(ended_ns, facts.job.told_ns(absent.process));
-  std::int64_t acted_ns = last_act_ns(facts.job, absent.process, issuing_threads(facts.collectives, absent),
-                                      OpenRun::kMayHaveJustActed, ended_ns);
+  std::uint32_t process = absent.process;
+  if (left(facts, hang, absent, ended_ns) || cannot_go_on(facts.job.processes[process])) return false;
+  ended_ns = std::min(ended_ns, facts.job.told_ns(process));
+  Threads threads = issuing_threads(facts.collectives, absent);
+  std::int64_t acted_ns = last_act_ns(facts.job, process, threads, OpenRun::kMayHaveJustActed, ended_ns);
   if (ended_ns - acted_ns < kLongWait) return true;
-  if (hang.longest_wait >= kPatience * hang.needed_wait) return false;
-  if (ended_ns - last_save_ns(facts.job, absent.process, ended_ns) < kLongWait) return true;
-  if (spoke_with_an_outsider(facts.job, absent.process, issuing_threads(facts.collectives, absent), ended_ns))
-    return true;
-  Whereabouts found = find_whereabouts(facts.job, facts.collectives, absent, hang.call(facts).begin_ns);
-  return found.inside && kAwaitsOwn.has(trace::operation_of(facts.job.record(*found.event).call));
+  Saving saves = saving(facts.job, process, ended_ns);
+  bool works =
+      saves == Saving::kMoves || computed(facts.job, process, ended_ns - hang.longest_wait, ended_ns);
+  if (hang.longest_wait >= (works ? kPatienceWithWork : kPatience) * hang.needed_wait) return false;
+  std::string_view inside = seen_inside(facts.job, process, ended_ns);
+  bool on_descriptor = inside.empty() || awaits_a_peer(inside);
+  return works || saves == Saving::kInside ||
+         awaits_own(facts.job, process, threads, on_descriptor, ended_ns) ||
+         (on_descriptor && spoke_with_an_outsider(facts.job, process, threads, ended_ns)) ||
+         sleeps(facts.job, process, threads, inside, acted_ns, ended_ns);
 }
 
 // All came to the first call of its kind, and nothing is known of a failure: it makes connections, for which

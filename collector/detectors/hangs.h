@@ -42,6 +42,8 @@ constexpr std::int64_t kLongWait = 2'000'000'000;
 // of these, gets this many times as long as other ranks; so does a rank that cannot be asked, and so do all
 // in the first call of its kind, once everybody came.
 constexpr std::int64_t kPatience = 10;
+// With who computes or saves: an evaluation of minutes is as usual as an endless loop is rare.
+constexpr std::int64_t kPatienceWithWork = 100;
 
 // How long a wait must last to count, by what such waits took before (design, section 2).
 std::int64_t least_hang(std::int64_t p99, std::int64_t longest);

@@ -7,7 +7,6 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
-#include "collector/ordering/stream_ends.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -26,9 +25,6 @@ constexpr trace::OperationSet kNoProgress{
     Operation::kStreamQuery, Operation::kEventQuery, Operation::kCommunicatorQuery, Operation::kStat,
     Operation::kAccess,      Operation::kHandOver,   Operation::kRelease,           Operation::kSetDevice,
     Operation::kSetting,     Operation::kSharedWait, Operation::kSharedPost};
-
-constexpr trace::OperationSet kSaving{Operation::kWrite, Operation::kSync, Operation::kClose,
-                                      Operation::kTruncate, Operation::kTransfer};
 
 struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
@@ -51,32 +47,24 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
   return signs;
 }
 
+// "it was seen inside clock_nanosleep from 6.500 s to 20.600 s, until ": all may have been killed for that.
+std::string until_killed(const Job& job, std::uint32_t process, std::int64_t waited_from_ns) {
+  const model::Sighting* last = nullptr;
+  for (const model::Sighting& sighting : job.processes[process].sightings) last = &sighting;
+  if (!last || last->inside.empty()) return "";
+  std::int64_t from_ns = std::max(job.time_ns(process, last->first_ticks), waited_from_ns);
+  std::int64_t to_ns = job.time_ns(process, last->last_ticks);
+  if (to_ns - from_ns < kStuck) return "";
+  return fmt::format("it was seen inside {} from {} to {}, until ", last->inside, seconds(from_ns),
+                     seconds(to_ns));
+}
+
 // A record of many calls began long before the last of them.
 std::string name_and_time(const Job& job, EventRef event) {
   const Record& record = job.record(event);
   bool many = record.end && is_run(record);
   return fmt::format("{} at {}", call_and_file(job, event),
                      seconds(many ? job.end_ns(event) : job.begin_ns(event)));
-}
-
-// Neither a question, nor one for a child that had not ended.
-bool brings_on(const Record& record) {
-  Operation operation = trace::operation_of(record.call);
-  bool in_vain = operation == Operation::kWaitChild && record.end &&
-                 trace::payload_of<trace::payload::Process>(record).pid == 0;
-  return !in_vain && !kNoProgress.has(operation);
-}
-
-// Of a connection whose making is not in what was read nobody knows whom it leads to.
-bool leads_outside(const ordering::StreamEnds& streams, ordering::EndId id, std::uint32_t process) {
-  const ordering::StreamEnd& end = streams.ends.at(id);
-  auto peer = end.peer ? streams.ends.find(*end.peer) : streams.ends.end();
-  auto by_others = [&](const ordering::StreamEnd& held) {
-    return std::any_of(held.holders.begin(), held.holders.end(),
-                       [&](const auto& holder) { return holder.first != process; });
-  };
-  return end.made && !end.of_store && !by_others(end) &&
-         (peer == streams.ends.end() || !by_others(peer->second));
 }
 
 }  // namespace
@@ -117,6 +105,13 @@ bool is_run_of_transfers(const Record& record) {
   return kTransfers.has(trace::operation_of(record.call)) && is_run(record);
 }
 
+bool brings_on(const Record& record) {
+  Operation operation = trace::operation_of(record.call);
+  bool in_vain = operation == Operation::kWaitChild && record.end &&
+                 trace::payload_of<trace::payload::Process>(record).pid == 0;
+  return !in_vain && !kNoProgress.has(operation);
+}
+
 std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
                          OpenRun open_run, std::int64_t until_ns) {
   constexpr trace::OperationSet kDeviceWork{Operation::kCopy, Operation::kFill, Operation::kLaunch,
@@ -135,46 +130,6 @@ std::int64_t last_act_ns(const Job& job, std::uint32_t process, const std::set<s
       last_ns = until_ns;
   });
   return last_ns;
-}
-
-std::int64_t last_save_ns(const Job& job, std::uint32_t process, std::int64_t until_ns) {
-  std::int64_t last_ns = 0;
-  model::for_each(job.processes[process].file, kSaving, [&](model::EventPlace, const Record& record) {
-    std::int64_t begin_ns = job.time_ns(process, record.begin);
-    if (begin_ns > until_ns) return;
-    last_ns = std::max(last_ns, std::min(record.end ? job.time_ns(process, record.end) : until_ns, until_ns));
-  });
-  for (std::uint32_t child = 0; child < job.processes.size(); ++child)
-    if (job.processes[child].parent == static_cast<std::int32_t>(process) && child != process)
-      last_ns = std::max(last_ns, last_save_ns(job, child, until_ns));
-  return last_ns;
-}
-
-bool awaits_own(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
-                std::int64_t at_ns) {
-  bool found = false;
-  model::for_each(job.processes[process].file, kAwaitsOwn, [&](model::EventPlace, const Record& record) {
-    if (!threads.contains(record.thread) || job.time_ns(process, record.begin) > at_ns) return;
-    found = found || record.end == 0 || job.time_ns(process, record.end) > at_ns;
-  });
-  return found;
-}
-
-bool spoke_with_an_outsider(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
-                            std::int64_t at_ns) {
-  constexpr trace::OperationSet kSpeaking{Operation::kStreamSend, Operation::kStreamReceive,
-                                          Operation::kConnect};
-  std::optional<Record> last;
-  model::for_each(job.processes[process].file, [&](model::EventPlace, const Record& record) {
-    bool own = record.thread == model::kMainThread || threads.contains(record.thread);
-    if (!own || !brings_on(record) || job.time_ns(process, record.begin) > at_ns) return;
-    if (!last || record.begin >= last->begin) last = record;
-  });
-  if (!last || !kSpeaking.has(trace::operation_of(last->call))) return false;
-  std::uint64_t inode = trace::operation_of(last->call) == Operation::kConnect
-                            ? trace::payload_of<trace::payload::Connection>(*last).inode
-                            : trace::payload_of<trace::payload::StreamIo>(*last).inode;
-  return leads_outside(ordering::find_stream_ends(job), {job.processes[process].host, inode}, process);
 }
 
 Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collectives, const Member& member,
@@ -198,8 +153,8 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
             ending.event ? ending.event : signs.last, signs.traced};
   }
   if (auto signal = find_signal(job, process))
-    return {fmt::format("{} killed it after {}{}", text_of_signal(*signal), seconds(process.last_ns),
-                        text_of_memory(process, *signal)),
+    return {fmt::format("{}{} killed it after {}{}", until_killed(job, member.process, waited_from_ns),
+                        text_of_signal(*signal), seconds(process.last_ns), text_of_memory(process, *signal)),
             signs.last, signs.traced};
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
   if (!process.doing.empty())

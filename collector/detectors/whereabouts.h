@@ -39,6 +39,9 @@ std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives
 bool is_run(const trace::Record& record);
 bool is_run_of_transfers(const trace::Record& record);
 
+// Neither a question (a query, stat, the lock of a loader's queue), nor one for a child that had not ended.
+bool brings_on(const trace::Record& record);
+
 // What counts of a run of transfers that is open.
 enum class OpenRun : std::uint8_t {
   kMayHaveJustActed,  // nobody saw more of it
@@ -51,24 +54,6 @@ enum class OpenRun : std::uint8_t {
 // loader's queue) do not. 0 if it made none.
 std::int64_t last_act_ns(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
                          OpenRun open_run, std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
-
-// When any thread of the process, or of those that it has made, last was at writing files until that moment.
-// 0 if none was.
-std::int64_t last_save_ns(const model::Job& job, std::uint32_t process,
-                          std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
-
-// Waits for a thread or a child of its own, which may be at work in ways that are not recorded.
-constexpr trace::OperationSet kAwaitsOwn{trace::Operation::kWaitChild, trace::Operation::kThreadJoin};
-
-// One of these threads does at that moment; without one, at the end of the trace.
-bool awaits_own(const model::Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads,
-                std::int64_t at_ns = std::numeric_limits<std::int64_t>::max());
-
-// What the last of these threads that did anything by that moment did was to speak with somebody of whom
-// nothing is recorded: a server outside of the job, a program behind a pipe. It may wait for an answer.
-bool spoke_with_an_outsider(const model::Job& job, std::uint32_t process,
-                            const std::set<std::uint16_t>& threads,
-                            std::int64_t at_ns = std::numeric_limits<std::int64_t>::max());
 
 // Of the process that is `member`, when its peers have been waiting since `waited_from_ns`. The call that its
 // main thread (the one that issues its collectives) is inside of comes first: a rank that is stuck is ended

@@ -11,6 +11,7 @@
 
 #include "collector/alignment/align.h"
 #include "collector/attribution/attribute.h"
+#include "collector/detectors/at_work.h"
 #include "collector/detectors/hung_collective.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
@@ -34,6 +35,9 @@ bool can_be_asked(const Process& process) {
 
 // A job of another host, none of whose ranks has ended, may run on while its calls are as recent as this.
 constexpr std::int64_t kRecent = 10'000'000'000;
+
+// Between the signal to end and the kill, where somebody kills: Kubernetes' and torchrun's default.
+constexpr std::int64_t kGrace = 30'000'000'000;
 
 // The same moment, read again, may differ by this: the clock's rate is known better from look to look.
 constexpr std::int64_t kReadAgain = 1'000'000;
@@ -69,7 +73,9 @@ class Looker {
   std::vector<const Member*> culprits(const detectors::CallFacts& facts, const Hang& hang,
                                       const std::vector<std::uint32_t>& victims) const;
   bool lingers(std::uint32_t process, std::int64_t waited_ns, std::int64_t needed_ns) const;
-  bool may_be_at_work(std::uint32_t process, const Sign& before) const;
+  bool is_at_work(std::uint32_t process, const Sign& before) const;
+  bool comes_by_itself(std::uint32_t process) const;
+  bool is_told_to_end() const;
   bool stands_still(const detectors::CallFacts& facts, const Hang& hang,
                     const std::vector<std::int32_t>& ranks) const;
   bool is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
@@ -157,20 +163,42 @@ bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t n
       process.last_ns - now.acted_ns < detectors::kLongWait ||
       now.moved >= before->second.moved + kLeastMoved)
     return false;
-  return !may_be_at_work(index, before->second) || waited_ns >= detectors::kPatience * needed_ns;
+  std::int64_t patience = is_at_work(index, before->second) ? detectors::kPatienceWithWork
+                          : comes_by_itself(index)          ? detectors::kPatience
+                                                            : 1;
+  return waited_ns >= patience * needed_ns;
 }
 
 // On a crowded machine it gets less of a processor than it asks for. One of many threads may just have looked
-// whether something came. Of other hosts nobody knows, nor of a server when it answers.
-bool Looker::may_be_at_work(std::uint32_t index, const Sign& before) const {
+// whether something came.
+bool Looker::is_at_work(std::uint32_t index, const Sign& before) const {
   const Process& process = job_.processes[index];
   const Activity& now = activities_[index];
-  bool computes = inside_[index].doing == Doing::kRuns || (now.runs && before.activity.runs) ||
-                  (now.cpu_ns - before.activity.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns;
-  return process.life == Life::kNotAsked || computes ||
-         process.last_ns - detectors::last_save_ns(job_, index, process.last_ns) < detectors::kLongWait ||
-         detectors::awaits_own(job_, index, threads_[index]) ||
-         (awaits_a_peer(inside_[index]) && detectors::spoke_with_an_outsider(job_, index, threads_[index]));
+  return inside_[index].doing == Doing::kRuns || (now.runs && before.activity.runs) ||
+         (now.cpu_ns - before.activity.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns ||
+         detectors::saving(job_, index, process.last_ns) == detectors::Saving::kMoves;
+}
+
+// It waits for what others of its own do, for a server, or for a time. Of other hosts nobody knows.
+bool Looker::comes_by_itself(std::uint32_t index) const {
+  const std::set<std::uint16_t>& threads = threads_[index];
+  const Inside& inside = inside_[index];
+  bool on_descriptor = inside.doing == Doing::kInside && detectors::awaits_a_peer(inside.what);
+  const Process& process = job_.processes[index];
+  return process.life == Life::kNotAsked ||
+         detectors::saving(job_, index, process.last_ns) == detectors::Saving::kInside ||
+         detectors::awaits_own(job_, index, threads, on_descriptor) ||
+         (on_descriptor && detectors::spoke_with_an_outsider(job_, index, threads)) ||
+         detectors::sleeps(job_, index, threads, inside.what, signs_[index].acted_ns);
+}
+
+// Somebody has just sent it a signal to end, which it may take its time over, or only note.
+bool Looker::is_told_to_end() const {
+  for (std::uint32_t i = 0; i < job_.processes.size(); ++i)
+    if (job_.processes[i].role == model::Role::kRank && job_.told_ns(i) <= look_.now_ns &&
+        look_.now_ns - job_.told_ns(i) < kGrace)
+      return true;
+  return false;
 }
 
 // Of the ranks whose thread only seems to wait for another one.
@@ -186,7 +214,7 @@ bool Looker::stands_still(const detectors::CallFacts& facts, const Hang& hang,
 
 bool Looker::is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
                       const detectors::HangCauses& found, const HangCause& cause) const {
-  if (!earlier_) return false;
+  if (!earlier_ || is_told_to_end()) return false;
   auto counts = [&](std::size_t hang) { return hangs[hang].counts; };
   if (std::none_of(cause.chain.begin(), cause.chain.end(), counts)) return false;
   if (cause.is_circle())
@@ -250,7 +278,7 @@ void Looker::add_unanswered(Unanswered& found) {
   Stall stall;
   stall.waited_ns = found.waited_ns;
   stall.needed_ns = found.needed_ns;
-  stall.stuck = earlier_ && found.waited_ns >= found.needed_ns &&
+  stall.stuck = earlier_ && !is_told_to_end() && found.waited_ns >= found.needed_ns &&
                 std::any_of(found.silent.begin(), found.silent.end(), [&](const auto& of) {
                   return lingers(of.second, found.waited_ns, found.needed_ns);
                 });

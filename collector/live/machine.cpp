@@ -144,15 +144,6 @@ std::uint64_t moved_bytes(std::int32_t pid, std::int32_t tid) {
   return moved + ProcessStat(pid).field(ProcessStat::kMajorFaults) * page;
 }
 
-bool awaits_a_peer(const Inside& inside) {
-  constexpr std::array kOnStreams{"socket:", "pipe:"};
-  constexpr std::array kOnAny{"poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait"};
-  return inside.doing == Doing::kInside &&
-         (std::count(kOnAny.begin(), kOnAny.end(), inside.what) > 0 ||
-          std::any_of(kOnStreams.begin(), kOnStreams.end(),
-                      [&](const char* kind) { return inside.what.find(kind) != std::string::npos; }));
-}
-
 // "running", or the number, six arguments, stack pointer and address; -1: blocked outside of any call.
 Inside look_inside(std::int32_t pid, std::int32_t tid) {
   std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);

@@ -38,8 +38,6 @@ struct Inside {
   std::string what;  // "clock_nanosleep", "read of /data/samples.pipe"; only of kInside
 };
 Inside look_inside(std::int32_t pid, std::int32_t tid);
-// In a call that waits for what somebody sends, or until it can be sent to.
-bool awaits_a_peer(const Inside& inside);
 // As `ddpscope run` keeps it in a trace ("futex", "read of /data/a.bin", nothing while it runs), and back.
 std::string to_place(const Inside& inside);
 Inside from_place(const std::string& place);

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "collector/detectors/at_work.h"
 #include "collector/detectors/hangs.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
@@ -53,20 +54,30 @@ Moment find_moment(const Job& job, std::uint32_t process, std::int64_t at_ns) {
 
 bool left_well(const Process& process) { return process.header().ended && process.header().exit_code == 0; }
 
-// When the first rank ended or was told to: what comes later is a consequence.
-std::int64_t find_end(const Job& job) {
-  std::int64_t end_ns = job.duration_ns;
+struct End {
+  std::int64_t at_ns;
+  bool told;  // from outside
+};
+
+// When the first rank ended or was told to: what comes later is a consequence. Of a signal to all (Ctrl-C)
+// ranks hear before whoever records it.
+End find_end(const Job& job) {
+  constexpr std::int64_t kReaction = 200'000'000;
+  End end{job.duration_ns, false};
+  auto take = [&](std::int64_t at_ns, bool told) {
+    if (at_ns < end.at_ns) end = {at_ns, told};
+  };
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     if (job.processes[i].role != model::Role::kRank) continue;
-    end_ns = std::min(end_ns, job.told_ns(i));
-    if (job.processes[i].has_ended()) end_ns = std::min(end_ns, job.processes[i].last_ns);
+    if (std::int64_t told_ns = job.told_ns(i); told_ns <= job.duration_ns) take(told_ns - kReaction, true);
+    if (job.processes[i].has_ended()) take(job.processes[i].last_ns, false);
   }
-  return end_ns;
+  return end;
 }
 
 class PastJudge {
  public:
-  PastJudge(const Job& job, std::int64_t end_ns) : job_(job), end_ns_(end_ns) {}
+  PastJudge(const Job& job, End end) : job_(job), end_ns_(end.at_ns), was_told_(end.told) {}
 
   void judge(const Conversation& conversation, PastStalls& stalls);
 
@@ -83,15 +94,18 @@ class PastJudge {
   std::int64_t last_wait_ns(const Conversation& conversation) const;
   bool is_elsewhere(const Speaker& speaker) const;
   bool lingers(const Speaker& speaker, std::int64_t needed_ns) const;
+  bool comes_by_itself(const Speaker& speaker, std::int64_t acted_ns) const;
   bool is_at_work(const Speaker& speaker) const;
   std::string where(const Moment& moment) const;
   bool find_parts(const Conversation& conversation, Parts& parts) const;
   findings::Finding tell(const Conversation& conversation, const Parts& parts) const;
+  std::string places_of(const std::map<std::int32_t, Speaker>& speakers) const;
   std::string tell_unjudged(const Conversation& conversation, const Parts& parts) const;
   void tell_silent(std::int32_t rank, const Speaker& speaker, findings::Finding& finding) const;
 
   const Job& job_;
   std::int64_t end_ns_;
+  bool was_told_;
   std::int64_t at_ns_ = 0;      // the moment
   std::int64_t waited_ns_ = 0;  // until then
   bool watched_ = false;        // somebody was seen to wait then; else it is the end
@@ -149,23 +163,8 @@ bool PastJudge::is_elsewhere(const Speaker& speaker) const {
 }
 
 bool PastJudge::is_at_work(const Speaker& speaker) const {
-  std::int64_t saved_ns = detectors::last_save_ns(job_, speaker.process, at_ns_);
-  if (saved_ns && at_ns_ - saved_ns < detectors::kLongWait) return true;
-  auto now = seen(speaker.process, at_ns_);
-  if (!now) return false;
-  double used_ns = 0, seen_ns = 0, running = 0, looks = 0;
-  for (const Sighting& sighting : job_.processes[speaker.process].sightings) {
-    std::int64_t first_ns = job_.time_ns(speaker.process, sighting.first_ticks);
-    std::int64_t last_ns = job_.time_ns(speaker.process, sighting.last_ticks);
-    auto inside_ns = static_cast<double>(std::min(last_ns, at_ns_) - std::max(first_ns, at_ns_ - waited_ns_));
-    if (inside_ns <= 0) continue;
-    double part = inside_ns / static_cast<double>(last_ns - first_ns);  // that lies in the wait
-    used_ns += static_cast<double>(sighting.cpu_ns) * part;
-    seen_ns += inside_ns;
-    running += sighting.running * part;
-    looks += sighting.looks * part;
-  }
-  return now->inside.doing == Doing::kRuns || used_ns * 2 > seen_ns || running * 2 > looks;
+  return detectors::saving(job_, speaker.process, at_ns_) != detectors::Saving::kNone ||
+         detectors::computed(job_, speaker.process, at_ns_ - waited_ns_, at_ns_);
 }
 
 // It did nothing that would have brought it to its peers.
@@ -174,12 +173,20 @@ bool PastJudge::lingers(const Speaker& speaker, std::int64_t needed_ns) const {
   if (now && now->sighting->inside == kStoppedPlace) return true;
   constexpr std::uint16_t kOwn = model::kMainThread;
   auto open_run = now ? detectors::OpenRun::kActedAtItsBegin : detectors::OpenRun::kMayHaveJustActed;
-  if (at_ns_ - detectors::last_act_ns(job_, speaker.process, {kOwn}, open_run, at_ns_) < detectors::kLongWait)
-    return false;
-  bool awaits = detectors::awaits_own(job_, speaker.process, {kOwn}, at_ns_) ||
-                ((!now || awaits_a_peer(now->inside)) &&
-                 detectors::spoke_with_an_outsider(job_, speaker.process, {kOwn}, at_ns_));
-  return waited_ns_ >= needed_ns * (awaits ? detectors::kPatience : 1);
+  std::int64_t acted_ns = detectors::last_act_ns(job_, speaker.process, {kOwn}, open_run, at_ns_);
+  if (at_ns_ - acted_ns < detectors::kLongWait) return false;
+  return waited_ns_ >= needed_ns * (comes_by_itself(speaker, acted_ns) ? detectors::kPatience : 1);
+}
+
+// Of what the job gave up itself nobody knows whether it would have come.
+bool PastJudge::comes_by_itself(const Speaker& speaker, std::int64_t acted_ns) const {
+  const detectors::Threads own{model::kMainThread};
+  auto now = seen(speaker.process, at_ns_);
+  bool on_descriptor = !now || detectors::awaits_a_peer(now->inside.what);
+  if (detectors::awaits_own(job_, speaker.process, own, on_descriptor, at_ns_)) return true;
+  return was_told_ &&
+         ((on_descriptor && detectors::spoke_with_an_outsider(job_, speaker.process, own, at_ns_)) ||
+          (now && detectors::sleeps(job_, speaker.process, own, now->inside.what, acted_ns, at_ns_)));
 }
 
 std::string PastJudge::where(const Moment& moment) const {
@@ -260,9 +267,20 @@ bool PastJudge::find_parts(const Conversation& conversation, Parts& parts) const
     auto now = seen(speaker.process, at_ns_);
     if (!now || now->inside.doing != Doing::kAwaitsThread || speaker.sent_ns <= silent_from) continue;
     if (speaker.went_on) return false;
-    if (!left_well(job_.processes[speaker.process])) parts.waiting.emplace(rank, speaker);
+    if (was_told_ || !left_well(job_.processes[speaker.process])) parts.waiting.emplace(rank, speaker);
   }
   return true;
+}
+
+// "; rank 2 was at or after train.py:40 step": of a few, who reads it sees what differs.
+std::string PastJudge::places_of(const std::map<std::int32_t, Speaker>& speakers) const {
+  constexpr std::size_t kFew = 8;
+  std::string text;
+  if (speakers.size() > kFew) return text;
+  for (const auto& [rank, speaker] : speakers)
+    if (std::string place = where(find_moment(job_, speaker.process, at_ns_)); !place.empty())
+      text += fmt::format("; rank {} was{}", rank, place);
+  return text;
 }
 
 std::string PastJudge::tell_unjudged(const Conversation& conversation, const Parts& parts) const {
@@ -271,12 +289,12 @@ std::string PastJudge::tell_unjudged(const Conversation& conversation, const Par
   if (!parts.busy.empty() && !parts.waiting.empty())
     return fmt::format(
         "{} waited over TCP for {} {}, and what {} did looks like work: it computed, saved, made recorded "
-        "calls or waited for a child",
+        "calls or waited for a child{}",
         detectors::list_ranks(ranks_of(parts.waiting)), detectors::list_ranks(ranks_of(parts.busy)), until,
-        parts.busy.size() == 1 ? "that one" : "each of those");
+        parts.busy.size() == 1 ? "that one" : "each of those", places_of(parts.busy));
   std::string nothing = fmt::format("nothing went over TCP between {} {}, and",
                                     detectors::list_ranks(ranks_of(conversation.speakers)), until);
-  return nothing + (watched_ ? " who was missing is not known"
+  return nothing + (watched_ ? " who was missing is not known" + places_of(conversation.speakers)
                              : " where their threads were was not seen: while a job runs, `ddpscope status` "
                                "tells, or `run --on-hang`");
 }
@@ -299,13 +317,18 @@ void PastJudge::judge(const Conversation& conversation, PastStalls& stalls) {
 
 PastStalls find_past_stalls(const Job& job) {
   PastStalls stalls;
-  bool all_well = std::all_of(job.processes.begin(), job.processes.end(), [](const Process& process) {
-    return process.role != model::Role::kRank || left_well(process);
-  });
+  bool all_well = true;
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i)
+    if (job.processes[i].role == model::Role::kRank)
+      all_well = all_well && left_well(job.processes[i]) && job.told_ns(i) > job.duration_ns;
+  stalls.judged = all_well;
   if (all_well) return stalls;
-  const std::int64_t end_ns = find_end(job);
-  for (const Conversation& conversation : find_conversations(job, end_ns))
-    if (conversation.by_threads) PastJudge(job, end_ns).judge(conversation, stalls);
+  const End end = find_end(job);
+  for (const Conversation& conversation : find_conversations(job, end.at_ns))
+    if (conversation.by_threads) {
+      stalls.judged = true;
+      PastJudge(job, end).judge(conversation, stalls);
+    }
   return stalls;
 }
 

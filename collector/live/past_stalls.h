@@ -12,6 +12,7 @@ namespace ddpscope::live {
 struct PastStalls {
   std::vector<findings::Finding> findings;  // of hung-collective; ranks are those that did not answer
   std::vector<std::string> unjudged;
+  bool judged = false;  // whether anything hung: the ranks speak over TCP by threads, or all ended with 0
 };
 
 // By the rule of find_unanswered(), at the last moment at which ranks were seen to wait before the first rank

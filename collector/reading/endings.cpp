@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -23,8 +24,24 @@ bool ends_a_program(std::int32_t signal) {
   return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
 }
 
-void keep_earliest(std::uint64_t& known, std::uint64_t ticks) {
-  known = known ? std::min(known, ticks) : ticks;
+using Ticks = std::vector<std::uint64_t>;
+
+// The first of the signals that it did not go on training after: one that a handler only notes (a job that is
+// to be preempted) ends nothing. 0 if there is none.
+std::uint64_t first_that_counts(const Process& process, Ticks told) {
+  if (told.empty()) return 0;
+  constexpr std::int64_t kWentOn = 1'000'000'000;
+  constexpr auto kTraining = trace::OperationSet::range(Operation::kAllReduce, Operation::kReceive);
+  const trace::FileHeader& h = process.header();
+  trace::ClockLine clock(h.clock, h.tick_hz, {h.opened, h.latest});
+  std::int64_t trained_ns = std::numeric_limits<std::int64_t>::min();
+  model::for_each(process.file, kTraining, [&](model::EventPlace, const trace::Record& record) {
+    trained_ns = std::max(trained_ns, clock.monotonic_ns(record.begin));
+  });
+  std::sort(told.begin(), told.end());
+  auto counts = [&](std::uint64_t ticks) { return trained_ns < clock.monotonic_ns(ticks) + kWentOn; };
+  auto first = std::find_if(told.begin(), told.end(), counts);
+  return first == told.end() ? 0 : *first;
 }
 
 struct Seen {
@@ -38,7 +55,7 @@ struct Endings {
   std::map<ProcessId, Seen> of_process;
   std::map<ProcessId, std::uint32_t> memory_kills;
   std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> of_run;  // by host, too
-  std::map<std::tuple<std::uint64_t, std::string_view>, std::uint64_t> told_by_run;
+  std::map<std::tuple<std::uint64_t, std::string_view>, Ticks> told_by_run;
   std::set<ProcessId> outlived;  // the run that watched them
   std::map<ProcessId, std::vector<model::Sighting>> sightings;
 
@@ -56,7 +73,7 @@ struct Endings {
         of_run[{host, run_of(process)}] = record.end;
       } else if (operation == Operation::kJobTold) {
         if (ends_a_program(trace::payload_of<trace::payload::Ending>(record).status))
-          keep_earliest(told_by_run[{host, run_of(process)}], record.begin);
+          told_by_run[{host, run_of(process)}].push_back(record.begin);
       } else if (operation == Operation::kProcessEnded) {
         auto ending = trace::payload_of<trace::payload::Ending>(record);
         of_process[{host, ending.pid, ending.start_time}] = {record.begin, ending.status};
@@ -98,7 +115,7 @@ struct Endings {
 
 // Who of the job sent whom a signal to end. To a group it counts for all of the host but the sender.
 struct Kills {
-  std::map<std::tuple<std::uint64_t, std::int32_t>, std::uint64_t> of_process;    // ticks, by host and pid
+  std::map<std::tuple<std::uint64_t, std::int32_t>, Ticks> of_process;            // by host and pid
   std::vector<std::tuple<std::uint64_t, std::int32_t, std::uint64_t>> of_groups;  // host, sender, ticks
 
   void take(const Process& process) {
@@ -107,18 +124,18 @@ struct Kills {
       auto sent = trace::payload_of<trace::payload::Process>(record);
       if (!ends_a_program(sent.status) || sent.pid == h.pid) return;
       if (sent.pid > 0)
-        keep_earliest(of_process[{h.host_id, sent.pid}], record.begin);
+        of_process[{h.host_id, sent.pid}].push_back(record.begin);
       else
         of_groups.emplace_back(h.host_id, h.pid, record.begin);
     });
   }
 
-  void tell(Process& process) const {
+  void add_to(Ticks& told, const Process& process) const {
     const trace::FileHeader& h = process.header();
     if (auto sent = of_process.find({h.host_id, h.pid}); sent != of_process.end())
-      keep_earliest(process.told_ticks, sent->second);
+      told.insert(told.end(), sent->second.begin(), sent->second.end());
     for (const auto& [host, sender, ticks] : of_groups)
-      if (host == h.host_id && sender != h.pid) keep_earliest(process.told_ticks, ticks);
+      if (host == h.host_id && sender != h.pid) told.push_back(ticks);
   }
 };
 
@@ -150,9 +167,12 @@ Watched take_endings(std::vector<Process>& processes) {
         process.memory_kills = killed->second;
     }
     endings.tell_sightings(process);
-    if (auto told = endings.told_by_run.find({h.host_id, run_of(process)}); told != endings.told_by_run.end())
-      process.told_ticks = told->second;
-    kills.tell(process);
+    Ticks told;
+    if (auto of_run = endings.told_by_run.find({h.host_id, run_of(process)});
+        of_run != endings.told_by_run.end())
+      told = of_run->second;
+    kills.add_to(told, process);
+    process.told_ticks = first_that_counts(process, std::move(told));
   }
   Watched watched;
   for (const auto& [run, ticks] : endings.of_run)

@@ -157,9 +157,11 @@ std::string size_text(const model::Job& job) {
 }
 
 std::string first_failure_text(const findings::FirstFailure& failure) {
-  return fmt::format("first failure: rank {} ({}) {}, at {:.3f} s; the others: {}", failure.evidence.rank,
-                     escape(failure.evidence.process), escape(failure.evidence.detail),
-                     seconds(failure.evidence.t_ns), escape(failure.others));
+  const std::string process = escape(failure.evidence.process);
+  std::string who = failure.evidence.rank < 0 ? process + ", which left no trace,"
+                                              : fmt::format("rank {} ({})", failure.evidence.rank, process);
+  return fmt::format("first failure: {} {}, at {:.3f} s; the others: {}", who,
+                     escape(failure.evidence.detail), seconds(failure.evidence.t_ns), escape(failure.others));
 }
 
 std::string text_report(const model::Job& job, const findings::Outcome& outcome) {

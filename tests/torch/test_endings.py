@@ -35,6 +35,7 @@ def told_of_each(failure):
 WAYS = {
     "raise": ["exited with 1 at ", lambda: place("# raises", "fail"), " (RuntimeError)"],
     "sys-exit": ["exited with 3"],
+    "log-and-exit": ["exited with 1"],
     "os-exit": ["exited with 3 at ", lambda: place("# ends at once", "fail")],
     "abort": ["aborted (SIGABRT) at ", lambda: place("# aborts", "fail")],
     "kill": ["was ended by signal 9 (SIGKILL), after ", lambda: f"{SCRIPT.name}:"],
@@ -78,6 +79,15 @@ def test_a_rank_sleeps(tmp_path, seed):
     failure = ddpscope.report(run_recorded(job, tmp_path, code=1))["first_failure"]
     assert failure["rank"] == 1 - rank and place("# meets", "main") in failure["detail"], failure
     assert failure["others"].startswith(f"rank {rank} was sent a signal to end"), failure
+
+
+def test_a_rank_fails_before_it_does_anything(tmp_path, seed):
+    """It leaves no trace, and its launcher is told of its end."""
+    rank, job = drawn(seed, "import", 4, True)
+    trace = run_recorded(job, tmp_path, code=1)
+    failure = ddpscope.report(trace)["first_failure"]
+    assert failure["rank"] == rank and failure["detail"] == "exited with 1 before its first recorded call", failure
+    assert set(told_of_each(failure)) == set(range(4)), failure
 
 
 @pytest.mark.parametrize("how", ["never", "log", "requeue"])

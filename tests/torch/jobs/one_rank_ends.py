@@ -30,6 +30,12 @@ def fail(how):
         sys.exit(3)
     if how == "os-exit":
         os._exit(3)  # ends at once
+    if how == "log-and-exit":
+        try:
+            raise ValueError("a broken clip")
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            sys.exit(1)
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "abort":
@@ -64,6 +70,8 @@ def main():
     parser.add_argument("--timeout", type=int, default=8)
     parser.add_argument("--once", type=pathlib.Path, help="fails only while this file is not there, and makes it")
     args = parser.parse_args()
+    if args.how == "import" and int(os.environ["RANK"]) == args.rank:
+        import no_module_of_this_name  # noqa: F401
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=args.timeout))
     rank = dist.get_rank()
     weight = torch.zeros(4096)

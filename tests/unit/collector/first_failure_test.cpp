@@ -178,6 +178,66 @@ TEST(FirstFailure, NobodyWhereAllExitWithTheSameCode) {
       "r0 2 +0.001 exit status=75\nr1 2.1 +0.001 exit status=75\nr2 2.2 +0.001 exit status=75\n"));
 }
 
+TEST(FirstFailure, ExitsWithOneAreFailuresWithoutAnExceptionToo) {
+  auto failure = first_failure_of(
+      "r1 2 +0.001 exit status=1\nr0 2.1 +0.001 exit status=1\nr2 2.2 +0.001 exit status=1\n");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 1);
+}
+
+// Two of three ranks, and the process that started them.
+std::optional<findings::FirstFailure> failure_of_two(const std::string& ends) {
+  std::string text = "process l pid=5\nl 0.01 +0.001 vfork pid=10 path=\"/usr/bin/python3\"\n"
+                     "l 0.02 +0.001 vfork pid=12 path=\"/usr/bin/python3\"\n"
+                     "l 0.03 +0.001 vfork pid=11 path=\"/usr/bin/python3\"\n";
+  for (const char* rank : {"0", "1"})
+    text += std::string("process r") + rank + " pid=1" + rank + " parent=l rank=" + rank + " world=3\nr" + rank +
+            " 0.1 +0.1 open path=\"/data/a.bin\" file=1\n";
+  auto reading = tests::Recorded(text + ends).read();
+  EXPECT_TRUE(reading.ok()) << reading.error().what;
+  alignment::align(reading->job);
+  return find_first_failure(reading->job);
+}
+
+TEST(FirstFailure, ARankThatFailedBeforeItsFirstRecordedCall) {
+  auto failure = failure_of_two(R"(
+l 1.5 +0.001 waitpid pid=0
+l 2 +0.001 waitpid pid=12 status=256
+l 2.1 +0.001 kill pid=10 status=15
+l 2.1 +0.001 kill pid=11 status=15
+r0 2.5 +0.001 exit status=1
+r1 2.5 +0.001 exit status=1
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 2) << "the only one of three that left no trace";
+  EXPECT_THAT(failure->evidence.process, HasSubstr(":12"));
+  EXPECT_EQ(failure->evidence.detail, "exited with 1 before its first recorded call");
+  EXPECT_TRUE(failure->evidence.stack.empty()) << "that would be the launcher's";
+  EXPECT_THAT(failure->others, HasSubstr("ranks 0 and 1 were sent a signal to end"));
+}
+
+TEST(FirstFailure, WhoLeftNoTraceIsToldBesideOneThatMayHaveFailedBefore) {
+  auto failure = failure_of_two(R"(
+r0 1.5 +0 python_traceback exception="OSError" stack="train.py:90 main"
+r0 1.6 +0.001 exit status=1
+l 2 +0.001 waitpid pid=12 status=256
+l 2.1 +0.001 kill pid=11 status=15
+r1 2.5 +0.001 exit status=1
+)");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->evidence.rank, 0);
+  EXPECT_THAT(failure->others,
+              HasSubstr("rank 2 exited with 1 before its first recorded call, at some time from 0.020 s to 2.001 s"));
+}
+
+TEST(FirstFailure, NobodyWhoseChildOfNoTraceEndsWell) {
+  EXPECT_FALSE(failure_of_two(R"(
+l 1 +0.001 waitpid pid=12 status=0
+r0 2.5 +0.001 exit status=0
+r1 2.5 +0.001 exit status=0
+)"));
+}
+
 TEST(FirstFailure, NobodyWhereTheJobIsToldToEnd) {
   EXPECT_FALSE(first_failure_of(
       "run 1.9 +0 job_told pid=1 status=15\nr0 2 +0.001 exit status=1\nr1 2.1 +0.001 exit status=143\n"));
