@@ -1,7 +1,9 @@
 // Command line, environment, mounts.
 #include "injector/core/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "injector/core/process.h"
 #include "injector/core/text_lines.h"
@@ -98,6 +100,20 @@ struct Text {
   }
 };
 
+// Device numbers of the file systems that other hosts may see, as fstat() tells them.
+constexpr std::size_t kSharedDevices = 64;  // of more mounts the further ones count as the host's own
+std::uint64_t shared_devices[kSharedDevices];
+std::size_t shared_device_count;
+
+// "MAJOR:MINOR "
+void add_shared_device(const char* device) {
+  char* minor = nullptr;
+  unsigned long major = strtoul(device, &minor, 10);
+  if (*minor != ':' || shared_device_count == kSharedDevices) return;
+  shared_devices[shared_device_count++] =
+      makedev(static_cast<unsigned>(major), static_cast<unsigned>(strtoul(minor + 1, nullptr, 10)));
+}
+
 // The mount points of network file systems so far, each with a blank behind it.
 struct NetworkMounts {
   Text points;
@@ -128,10 +144,14 @@ bool write_mount(const char* line, std::size_t bytes, void* argument) {
   const auto* separator = static_cast<const char*>(memmem(line, bytes, kSeparator, strlen(kSeparator)));
   if (!separator) return true;
   const char *root = find_field(line, end, 3), *point = find_field(root, end, 1);
-  const char *type = separator + strlen(kSeparator), *options = find_field(type, end, 2);
+  const char* type = separator + strlen(kSeparator);
+  const char *source = find_field(type, end, 1), *options = find_field(source, end, 1);
   auto root_bytes = static_cast<std::size_t>(point - root);  // with the blank
   auto point_bytes = static_cast<std::size_t>(find_field(point, end, 1) - point);
-  auto type_bytes = static_cast<std::size_t>(find_field(type, end, 1) - type - 1);
+  auto type_bytes = static_cast<std::size_t>(source - type - 1);
+  auto source_bytes = static_cast<std::size_t>(options - source - 1);
+  if (trace::is_shared({type, type_bytes}, {source, source_bytes}))
+    add_shared_device(find_field(line, end, 2));
   if (trace::is_network_file_system({type, type_bytes}))
     network.points.add(point, point_bytes);
   else if (!network.hold(point, point_bytes - 1))
@@ -147,12 +167,18 @@ bool write_mount(const char* line, std::size_t bytes, void* argument) {
 
 }  // namespace
 
+bool is_shared_device(std::uint64_t device) {
+  for (std::size_t i = 0; i < shared_device_count; ++i)
+    if (shared_devices[i] == device) return true;
+  return false;
+}
+
 void write_settings(trace::FileWriter& file) {
   this_thread.writer.write_schema(file, trace::kSchemaText, trace::kSchemaBytes);
   write_arguments(file);
   write_environment(file);
   static NetworkMounts network;  // of our parent, after a fork
-  network.points.size = 0;
+  network.points.size = shared_device_count = 0;
   MountLine mounts{file, network};
   for_each_line("/proc/self/mountinfo", write_mount, &mounts);
 }

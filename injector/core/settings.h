@@ -8,4 +8,8 @@ namespace ddpscope::injector {
 // place, and the mounts of network file systems.
 void write_settings(trace::FileWriter& file);
 
+// Whether this is one of these mounts and shows the same files to other hosts; of what is mounted later
+// nobody knows.
+bool is_shared_device(std::uint64_t device);
+
 }  // namespace ddpscope::injector

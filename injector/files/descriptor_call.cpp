@@ -6,6 +6,7 @@
 #include "injector/files/io.h"
 #include "injector/files/meet.h"
 #include "injector/files/stamp.h"
+#include "injector/files/told_names.h"
 #include "injector/processes/generation.h"
 
 namespace ddpscope::injector {
@@ -95,6 +96,7 @@ void note_duplicate(Call call, int fd, int made) {
 
 void note_seek(Call call, int fd, std::uint64_t position) {
   Descriptor d = descriptor(fd);
+  if (d.kind == DescriptorKind::kDirectory) forget_listing(fd);
   if (d.kind != DescriptorKind::kFile) return;
   std::uint64_t before = openings[d.index].position.exchange(position, std::memory_order_relaxed);
   trace::FileWriter* file = open_recorder();

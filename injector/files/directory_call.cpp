@@ -31,7 +31,7 @@ std::uint32_t own_path(trace::FileWriter& file, int fd, PathText named) {
 
 }  // namespace
 
-Found note_directory(int fd, const char* path) {
+Found note_directory(const LookupInProgress& lookup, const DIR* reader, int fd, const char* path) {
   forget_descriptor(fd);
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
@@ -41,7 +41,11 @@ Found note_directory(int fd, const char* path) {
   with_absolute_path(AT_FDCWD, path, [&](PathText absolute) {
     if (is_ignored(absolute.text, absolute.size)) return;
     found.target = own_path(*file, fd, absolute);
-    add_directory(*file, fd, state, absolute.text, absolute.size);
+    Directory* directory =
+        add_directory(*file, fd, state, {absolute.text, absolute.size}, lookup.attempt.began);
+    if (!directory) return;
+    directory->own_path = found.target;
+    directory->told.reader = reader;
   });
   return found;
 }

@@ -6,6 +6,7 @@
 
 #include "injector/core/hook.h"
 #include "injector/files/paths.h"
+#include "injector/files/told_names.h"
 #include "injector/processes/generation.h"
 #include "injector/streams/exchange_call.h"
 #include "injector/streams/stream_io.h"
@@ -66,7 +67,7 @@ Descriptor meet_file(trace::FileWriter& file, int fd, const struct stat& state) 
 
 Descriptor meet_directory(trace::FileWriter& file, int fd, const struct stat& state) {
   char path[trace::kMaxPath];
-  add_directory(file, fd, state, path, read_descriptor_path(fd, path, sizeof(path)));
+  add_directory(file, fd, state, {path, read_descriptor_path(fd, path, sizeof(path))}, 0);
   return descriptor(fd);
 }
 
@@ -153,22 +154,25 @@ Opening* add_opening(trace::FileWriter& file, int fd, const struct stat& state, 
   return &opening;
 }
 
-void add_directory(trace::FileWriter& file, int fd, const struct stat& state, const char* text,
-                   std::size_t size) {
+Directory* add_directory(trace::FileWriter& file, int fd, const struct stat& state, std::string_view path,
+                         std::uint64_t opened) {
   std::uint32_t index = directories.take();
   if (index == directories.kNone) {
     file.count(trace::Health::file_slots_lost);
     ignore(fd);
-    return;
+    return nullptr;
   }
   Directory& directory = directories[index];
-  if (size >= Directory::kRoom) size = 0;
-  std::memcpy(directory.text, text, size);
+  std::size_t size = path.size() < Directory::kRoom ? path.size() : 0;
+  std::memcpy(directory.text, path.data(), size);
   directory.text[size] = 0;
   directory.device = state.st_dev;
   directory.inode = state.st_ino;
   directory.entries = {};
+  directory.own_path = 0;
+  open_listing(directory, opened);
   set_descriptor(fd, {DescriptorKind::kDirectory, index});
+  return &directory;
 }
 
 bool keep_read_open(const trace::FileWriter& file, std::uint64_t path_hash) {

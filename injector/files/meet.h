@@ -35,10 +35,10 @@ Descriptor known_descriptor(trace::FileWriter& file, int fd);
 Opening* known_opening(trace::FileWriter& file, int fd);
 
 // A new opening or directory that `fd` stands for from now on. nullptr: no place (counted), the descriptor is
-// left out.
+// left out. `opened`: a directory's ticks before it was opened, 0 if that is not known.
 Opening* add_opening(trace::FileWriter& file, int fd, const struct stat& state, int flags);
-void add_directory(trace::FileWriter& file, int fd, const struct stat& state, const char* text,
-                   std::size_t size);
+Directory* add_directory(trace::FileWriter& file, int fd, const struct stat& state, std::string_view path,
+                         std::uint64_t opened);
 
 // Counts what the process has kept of its read-opens: true for the first 10,000 and for files that it has
 // written.

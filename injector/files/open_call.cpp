@@ -71,8 +71,9 @@ Opening* register_descriptor(trace::FileWriter& file, const OpenInProgress& open
   if (!state_of(fd, state)) return nullptr;
   if (S_ISREG(state->st_mode)) return add_opening(file, fd, *state, open.request.flags);
   if (S_ISDIR(state->st_mode) && open.path)
-    with_absolute_path(open.request.directory, open.request.path,
-                       [&](PathText path) { add_directory(file, fd, *state, path.text, path.size); });
+    with_absolute_path(open.request.directory, open.request.path, [&](PathText path) {
+      add_directory(file, fd, *state, {path.text, path.size}, open.attempt.began);
+    });
   return nullptr;
 }
 

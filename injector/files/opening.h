@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "trace/listing.h"
 #include "trace/write/thread_writer.h"
 
 namespace ddpscope::injector {
@@ -63,6 +64,17 @@ struct Opening {
   Run writes{};
 };
 
+// The names that a listing has told so far. It counts if one thread has read it from its start to its end by
+// one DIR, and nothing else can have moved its position.
+struct ToldNames {
+  const void* reader{};                // the DIR; nullptr: none yet
+  std::atomic<std::uint64_t> since{};  // ticks; 0: it does not count, as any thread may say
+  std::uint16_t thread{};              // its number in the trace
+  std::uint32_t given{};               // descriptors_given() when it was opened: later, others may read on
+  std::uint32_t entries{};
+  trace::ListingBlock blocks[trace::kListingBlocks]{};
+};
+
 // An open directory: relative names begin here.
 struct Directory {
   static constexpr std::size_t kRoom = 512;
@@ -70,7 +82,9 @@ struct Directory {
   std::uint64_t device{};
   std::uint64_t inode{};
   trace::OpenRecord entries{};  // of what was read of it so far
-  char text[kRoom]{};           // absolute path; empty if it is longer
+  std::uint32_t own_path{};     // string id, if links lead to it and that is known
+  ToldNames told{};
+  char text[kRoom]{};  // absolute path; empty if it is longer
 };
 
 }  // namespace ddpscope::injector

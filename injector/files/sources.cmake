@@ -6,5 +6,6 @@ target_sources(ddpscope_injector PRIVATE
   files/io.cpp files/libc.cpp files/lock_call.cpp files/lock_hooks.cpp files/lookup_call.cpp files/meet.cpp
   files/name_call.cpp files/name_hooks.cpp files/open_call.cpp files/open_hooks.cpp files/passed_looks.cpp files/paths.cpp
   files/read_hooks.cpp files/stat_hooks.cpp files/stream_call.cpp files/stdio_open_hooks.cpp
-  files/stdio_hooks.cpp files/shared_memory_hooks.cpp files/syscall_hook.cpp files/temporary_hooks.cpp files/text_hooks.cpp files/transfer_call.cpp files/transfer_hooks.cpp
+  files/stdio_hooks.cpp files/shared_memory_hooks.cpp files/syscall_hook.cpp files/temporary_hooks.cpp files/text_hooks.cpp files/told_names.cpp
+  files/transfer_call.cpp files/transfer_hooks.cpp
   files/write_hooks.cpp)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "injector/files/open_call.h"
+#include "injector/files/told_names.h"
 #include "injector/processes/process_call.h"
 #include "injector/threads/futex_call.h"
 
@@ -73,6 +74,8 @@ __attribute__((visibility("hidden"))) void ddpscope_find_syscall() {
                     SYS_statx,
                     SYS_copy_file_range,
                     SYS_close_range,
+                    SYS_getdents,
+                    SYS_getdents64,
                     SYS_futex})
     ddpscope_by_number[taken] = 1;
 }
@@ -144,6 +147,10 @@ __attribute__((visibility("hidden"))) long ddpscope_syscall(long call, long a, l
     case SYS_futex:
       return recorded_futex(b, at<void>(a), at<void>(e), DDPSCOPE_CALL_SITE,
                             [&] { return ddpscope_real_syscall(call, a, b, c, d, e, f); });
+    case SYS_getdents:
+    case SYS_getdents64:
+      forget_listing(number(a));
+      break;
     case SYS_exit_group:
       note_end(Call::_exit, number(a));
       break;

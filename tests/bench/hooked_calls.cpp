@@ -28,6 +28,7 @@ constexpr struct {
     {"look", time_looks},
     {"found", time_found_names},
     {"end", time_end_seeks},
+    {"entry", time_entries},
     {"lock", time_locks},
     {"shared-lock", time_shared_locks},
     {"crowded-lock", time_crowded_locks},
@@ -55,7 +56,8 @@ int main(int argc, char** argv) {
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
   std::fputs(
       "error: usage: hooked_calls "
-      "differing|regular|copy-4K|copy-32K|copy-1M|value|read|write|send|event|semop|look|found|end|lock|"
+      "differing|regular|copy-4K|copy-32K|copy-1M|value|read|write|send|event|semop|look|found|end|entry|"
+      "lock|"
       "shared-"
       "lock|crowded-lock|signal|"
       "post|wake "

@@ -49,6 +49,7 @@ SCENARIOS = [
     Scenario("name looked for in vain, no trace yet", "", "look"),
     Scenario("name looked for and found", "", "found"),
     Scenario("end of a file sought", "", "end"),
+    Scenario("entry of a folder read", "", "entry"),
     Scenario("mutex locked and unlocked, 10 times", "≤ 250", "lock"),
     Scenario("the same, another thread had it", "", "shared-lock"),
     Scenario("the same, six threads had it before", "≤ 250", "crowded-lock"),

@@ -29,6 +29,9 @@ void time_looks(std::uint64_t calls);
 // A name looked for and found, the end of a file sought, by a process that has a trace.
 void time_found_names(std::uint64_t calls);
 void time_end_seeks(std::uint64_t calls);
+// An entry of a folder of 500 read, which is made in the working folder: whether its names are told depends
+// on what is mounted there. After the last one it goes on from the first.
+void time_entries(std::uint64_t calls);
 
 // A mutex locked and unlocked: by one thread, and one that another thread had unlocked before. A signal that
 // nobody waits for. A semaphore posted and taken. A thread woken by a condition variable that wakes the first

@@ -1,11 +1,15 @@
 // Event descriptors, System V's semaphores, and looks at names by a process without a trace.
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/sem.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "tests/bench/measure_calls.h"
 #include "tests/bench/timed_calls.h"
@@ -70,6 +74,22 @@ void time_found_names(std::uint64_t calls) {
   measure(
       calls, [](std::size_t) { (void)!access("/tmp", F_OK); },
       [&](std::size_t) { (void)!bare_access("/tmp", F_OK); });
+}
+
+void time_entries(std::uint64_t calls) {
+  make_communicator();
+  auto* bare_readdir = bare<dirent*(DIR*)>("readdir");
+  auto* bare_rewinddir = bare<void(DIR*)>("rewinddir");
+  std::string folder = "ddpscope.bench." + std::to_string(getpid());
+  mkdir(folder.c_str(), 0755);
+  for (int i = 0; i < 500; ++i) close(creat((folder + "/shard-" + std::to_string(i)).c_str(), 0644));
+  DIR *hooked = opendir(folder.c_str()), *passed = opendir(folder.c_str());
+  measure(
+      calls, [&](std::size_t) { readdir(hooked) ? void() : rewinddir(hooked); },
+      [&](std::size_t) { bare_readdir(passed) ? void() : bare_rewinddir(passed); });
+  closedir(hooked), closedir(passed);
+  for (int i = 0; i < 500; ++i) unlink((folder + "/shard-" + std::to_string(i)).c_str());
+  rmdir(folder.c_str());
 }
 
 void time_end_seeks(std::uint64_t calls) {

@@ -115,6 +115,12 @@ void complete_hand_over(Event& event) {
   if (!kind.given()) kind.set(kind_of(event.call->symbol));
 }
 
+// A folder is opened when its listing begins, unless the text says otherwise.
+void complete_listing(Event& event) {
+  Field since(event, "since");
+  if (since.exists() && !since.given()) since.set(static_cast<std::uint64_t>(event.begin_ns));
+}
+
 }  // namespace
 
 void complete_story(Story& story) {
@@ -127,6 +133,7 @@ void complete_story(Story& story) {
     sequences.complete(moment);
     names.complete(*moment.event);
     complete_hand_over(*moment.event);
+    complete_listing(*moment.event);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "tests/tools/mistake.h"
 #include "tests/tools/text_lines.h"
+#include "trace/listing.h"
 
 namespace ddpscope::tests {
 namespace {
@@ -102,8 +103,24 @@ void set_field(Event& event, const trace::PayloadInfo& payload, std::string_view
   put(event, field, value);
 }
 
+void tell_entries(Event& event, const trace::PayloadInfo& payload, std::string_view names) {
+  if (payload.name != "Listing") throw Mistake{"only a listing tells names"};
+  trace::ListingBlock block{};
+  std::uint64_t entries = 0;
+  for (std::size_t at = 0; at < names.size(); ++entries) {
+    std::string_view name = names.substr(at, names.find(',', at) - at);
+    trace::add_entry(block, trace::hash_entry(name));
+    at += name.size() + 1;
+  }
+  for (std::size_t i = 0; i < trace::kListingWords; ++i)
+    put(event, payload.fields[static_cast<std::size_t>(field_index(payload, "first")) + i], block.words[i]);
+  put(event, payload.fields[static_cast<std::size_t>(field_index(payload, "entries"))], entries);
+}
+
 void set_defaults(Event& event, const trace::PayloadInfo& payload) {
-  if (payload.name == "Collective") {
+  if (payload.name == "Listing") {
+    put(event, payload.fields[static_cast<std::size_t>(field_index(payload, "blocks"))], 1);
+  } else if (payload.name == "Collective") {
     put(event, payload.fields[static_cast<std::size_t>(field_index(payload, "peer"))], ~std::uint64_t{0});
   } else if (int count = field_index(payload, "count"); count >= 0) {
     put(event, payload.fields[static_cast<std::size_t>(count)], 1);

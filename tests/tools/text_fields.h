@@ -11,6 +11,9 @@ namespace ddpscope::tests {
 // Puts `text` into the event's field `name`; a string goes to event.texts. Throws Mistake.
 void set_field(Event& event, const trace::PayloadInfo& payload, std::string_view name, std::string_view text);
 
+// Puts the names of a listing, with commas in between, into the words of its only block. Throws Mistake.
+void tell_entries(Event& event, const trace::PayloadInfo& payload, std::string_view names);
+
 // What a field holds when the text does not name it: 0, but -1 for no peer and 1 for a single folded call.
 void set_defaults(Event& event, const trace::PayloadInfo& payload);
 

@@ -182,6 +182,8 @@ class StoryReader {
         event.stack = parse_stack(words[i].text);
       else if (words[i].key == "label")
         event.label = words[i].text;
+      else if (words[i].key == "tells")
+        tell_entries(event, payload, words[i].text);
       else
         set_field(event, payload, words[i].key, words[i].text);
     }
