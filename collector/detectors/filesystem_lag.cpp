@@ -33,9 +33,7 @@ struct Lag {
 
 const FileEvent& event_of(const Facts& facts, std::uint32_t index) { return facts.names.events[index]; }
 
-const std::string& path_of(const Facts& facts, const LateLook& late) {
-  return facts.names.paths[event_of(facts, late.look).name];
-}
+const std::string& path_of(const Facts& facts, const LateLook& late) { return facts.names.paths[late.name]; }
 
 const std::string& host_of(const Facts& facts, const FileEvent& event) {
   return facts.job.hosts[facts.job.processes[event.event.process].host].name;
@@ -113,6 +111,9 @@ std::string tell_look(const Facts& facts, const LateLook& late) {
   if (late.kind == Late::kSize) return fmt::format("finds {}", bytes_text(late.seen));
   if (late.kind == Late::kVersion)
     return fmt::format("finds inode {}: the older version", event_of(facts, late.look).inode);
+  if (late.kind == Late::kEntry)
+    return fmt::format("is told {} {} of the folder, and not this one", late.seen,
+                       late.seen == 1 ? "entry" : "entries");
   return attempts > 1 ? fmt::format("does not find it, {} times", attempts) : "does not find it";
 }
 
@@ -148,12 +149,14 @@ void tell_looks(const Facts& facts, const Lag& lag, findings::Finding& finding) 
     add(facts, late->look, tell_look(facts, *late), *late, finding);
     if (late->shown != kNoEvent)
       add(facts, late->shown, tell_shown(late->kind) + delay_of(facts, *late), *late, finding);
+    if (late->there != kNoEvent)
+      add(facts, late->there, "shows it through another mount: it is there", *late, finding);
     ++finding.shown;
   }
 }
 
 const char* tell_done(Late kind) {
-  if (kind == Late::kName) return "made";
+  if (kind == Late::kName || kind == Late::kEntry) return "made";
   return kind == Late::kSize ? "written and closed" : "replaced";
 }
 
@@ -167,6 +170,10 @@ std::string tell_lag(const Facts& facts, const LateLook& late, const std::vector
                          bytes_text(late.written), path);
     case Late::kVersion:
       return fmt::format("{} {} an older version of {}", ranks, verb(lookers, "finds", "find"), path);
+    case Late::kEntry:
+      return fmt::format("{} {} {} without {}", ranks, verb(lookers, "lists", "list"),
+                         facts.names.paths[event_of(facts, late.look).name],
+                         path.substr(path.rfind('/') + 1));
   }
   return {};
 }
@@ -193,6 +200,12 @@ const char* advice_of(Late kind) {
     return "Do not put a new version in the place of one that other hosts know: give each version a name of "
            "its own, and tell the others which with a message. Else let rank 0 read it and broadcast the "
            "content, or mount with noac, actimeo=0 or lookupcache=none.";
+  if (kind == Late::kEntry)
+    return "Do not let other hosts list what one has just made: let rank 0 list it and broadcast the names. "
+           "Else "
+           "list again until all that is awaited is there, up to the time for which the mount keeps what it "
+           "knows, "
+           "or mount with noac or actimeo=0.";
   return "Do not let other hosts look for what one has just made: let rank 0 read it and broadcast the "
          "content, or let one rank of each host make its own. Else look again until it is there, up to the "
          "time for which the mount keeps what it knows (opening the folder asks the server anew), or mount "
@@ -230,11 +243,18 @@ findings::Finding finding_of(const Facts& facts, const Lag& lag) {
 void detect_filesystem_lag(const Facts& facts, findings::Outcome& outcome) {
   patterns::LateLooks late = patterns::find_late_looks(facts.job, facts.names, facts.order);
   for (const Lag& lag : find_lags(facts, late.looks)) outcome.findings.push_back(finding_of(facts, lag));
+  const char* made = "in which another host, or mount, had made something";
+  auto listings = [](std::size_t count) { return fmt::format("{} listing{}", count, count == 1 ? "" : "s"); };
   if (late.listings)
     outcome.coverage.push_back(
-        {fmt::format("{} listing{} of folders in which another host, or mount, had made something",
-                     late.listings, late.listings == 1 ? "" : "s"),
-         "which entries a listing told is not recorded",
+        {fmt::format("{} of folders {}", listings(late.listings), made),
+         "which entries a listing told is not known: the trace is of an older version, or the "
+         "folder was not read to its end by one thread, or filtered, or has more than 1024",
+         {kSlug}});
+  if (late.unproven_listings)
+    outcome.coverage.push_back(
+        {fmt::format("{} of folders {} that they did not tell", listings(late.unproven_listings), made),
+         "nobody found it afterwards: what is not recorded may have removed it",
          {kSlug}});
   if (late.versions)
     outcome.coverage.push_back(

@@ -26,8 +26,11 @@ class EventViews {
  private:
   std::uint32_t path_in(const FileEvent& event, bool target) const {
     const trace::Record& record = job_.record(event.event);
-    if (trace::find_call(record.call)->payload == trace::PayloadKind::kFileOpen)
+    trace::PayloadKind payload = trace::find_call(record.call)->payload;
+    if (payload == trace::PayloadKind::kFileOpen)
       return trace::payload_of<trace::payload::FileOpen>(record).path;
+    if (payload == trace::PayloadKind::kListing)
+      return trace::payload_of<trace::payload::Listing>(record).path;
     auto call = trace::payload_of<trace::payload::FileName>(record);
     return target ? call.target : call.path;
   }

@@ -1,5 +1,7 @@
 // What records say of files.
 #pragma once
+#include <algorithm>
+
 #include "collector/files/shared_names.h"
 #include "trace/calls.h"
 
@@ -23,7 +25,15 @@ constexpr trace::OperationSet kNameFiles =
     trace::OperationSet{trace::Operation::kOpen, trace::Operation::kTruncate, trace::Operation::kSetTimes,
                         trace::Operation::kLock};
 constexpr trace::OperationSet kUseFiles =
-    kNameFiles | trace::OperationSet::range(trace::Operation::kOpen, trace::Operation::kReadDirectory);
+    kNameFiles | trace::OperationSet::range(trace::Operation::kOpen, trace::Operation::kReadDirectory) |
+    trace::OperationSet{trace::Operation::kListing};
+
+// Of what ranks list, they rely on the entries that others make.
+inline bool tells_listings(const model::Job& job) {
+  return std::ranges::any_of(job.processes, [](const model::Process& process) {
+    return process.rank >= 0 && process.file.count({trace::Operation::kListing}) > 0;
+  });
+}
 
 inline bool makes_symbolic_link(const trace::Record& record) {
   auto call = static_cast<trace::Call>(record.call);

@@ -17,6 +17,7 @@
 #include "collector/files/ignored.h"
 #include "collector/files/missed_folders.h"
 #include "collector/files/name_history.h"
+#include "collector/files/opened_files.h"
 #include "collector/files/places.h"
 #include "collector/files/record_kinds.h"
 #include "collector/model/job_order.h"
@@ -214,7 +215,7 @@ class Survey {
     std::vector<Name> aliases = aliases_.names(out_.places);
     for (std::size_t i = 0; i + 1 < aliases.size(); i += 2) folders_.ask_as(aliases[i + 1], aliases[i]);
     aside_.resize(chosen_.size());
-    if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end())
+    if (std::find(chosen_.begin(), chosen_.end(), true) != chosen_.end() || tells_listings(job_))
       folders_.for_each([&](Name folder, const Touched& by) { choose_awaited(folder, by); });
     for (const auto& [link, folder] : folders_.led()) chosen_[link] = chosen_[link] || chosen_[folder];
     out_.judged = chosen_;
@@ -274,6 +275,7 @@ class Survey {
     if (info->payload == trace::PayloadKind::kFileOpen) return collect_open(event, record, operation);
     if (info->payload == trace::PayloadKind::kFileName) return collect_name(event, record, operation);
     if (info->payload == trace::PayloadKind::kFileTransfer) return collect_transfer(event, record);
+    if (info->payload == trace::PayloadKind::kListing) return collect_listing(event, record, operation);
     if (!moves_bytes(operation) || info->payload != trace::PayloadKind::kFileIo) return;
     auto io = trace::payload_of<payload::FileIo>(record);
     auto& openings = openings_[event.process];
@@ -291,7 +293,8 @@ class Survey {
   void collect_open(model::EventRef event, const Record& record, Operation operation) {
     auto call = trace::payload_of<payload::FileOpen>(record);
     Name name = name_of(event.process, call.path);
-    if (call.path && call.inode) note_opened(event.process, {call.device, call.inode}, name);
+    if (call.path && call.inode)
+      opened_.note(event.process, call.device, call.inode, counts(name) ? name : kNoName);
     if (!concerns(name)) return;
     FileEvent opened = make(event, record, operation, name);
     opened.device = call.device;
@@ -312,7 +315,7 @@ class Survey {
       return;
     auto call = trace::payload_of<payload::FileName>(record);
     bool by_descriptor = looks_up(operation) && !call.path;
-    Name name = by_descriptor ? opened_as(event.process, call.device, call.inode)
+    Name name = by_descriptor ? opened_.as(event.process, call.device, call.inode)
                               : first_name_of(event.process, record);
     bool two_names = operation == Operation::kRename || operation == Operation::kLink || lists(operation);
     Name target = two_names && call.target ? name_of(event.process, call.target) : kNoName;
@@ -328,23 +331,19 @@ class Survey {
     if (counts(name) || (counts(target) && !lists(operation))) out_.events.push_back(changed);
   }
 
+  // It began when its folder was opened, and its record is of when it had come to its end.
+  void collect_listing(model::EventRef event, const Record& record, Operation operation) {
+    auto call = trace::payload_of<payload::Listing>(record);
+    Name name = name_of(event.process, call.path);
+    if (!counts(name)) return;
+    FileEvent listed = make(event, record, operation, name);
+    listed.begin_ns = job_.time_ns(event.process, call.since);
+    out_.events.push_back(listed);
+  }
+
   void note_folder(const FileEvent& attempt) {
     auto look = missed_folders_.look(attempt);
     if (look && counts(look->name)) out_.events.push_back(*look);
-  }
-
-  using DeviceInode = std::pair<std::uint64_t, std::uint64_t>;
-
-  void note_opened(std::uint32_t process, const DeviceInode& file, Name name) {
-    if (counts(name))
-      opened_[process].insert_or_assign(file, name);
-    else
-      opened_[process].erase(file);
-  }
-
-  Name opened_as(std::uint32_t process, std::uint64_t device, std::uint64_t inode) const {
-    auto opened = opened_[process].find({device, inode});
-    return opened == opened_[process].end() ? kNoName : opened->second;
   }
 
   // Runs are folded where each call begins at the last one's end.
@@ -389,7 +388,7 @@ class Survey {
   MissedFolders missed_folders_;
   Families families_;
   std::vector<std::unordered_map<std::uint32_t, Name>> openings_;  // by process and number
-  std::vector<std::map<DeviceInode, Name>> opened_;                // by process: last as
+  OpenedFiles opened_;
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ std::int64_t shows_from_ns(const FileEvent& change) {
 bool goes_with_waiting(const FileEvent& event) {
   bool looks = files::is_look(event) && (event.error || event.operation != Operation::kOpen);
   return looks || event.by_descriptor || event.aside || files::lists(event.operation) ||
-         event.operation == Operation::kClose;
+         event.operation == Operation::kListing || event.operation == Operation::kClose;
 }
 
 OtherWork::ByThread OtherWork::work_of(std::uint32_t process) const {

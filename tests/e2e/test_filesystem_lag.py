@@ -3,6 +3,7 @@
 The trainer is healthy: rank 0 prepares, all meet, all read. What lags is the mount through which some ranks read.
 """
 import pathlib
+import random
 import subprocess
 
 import caching_mount
@@ -13,6 +14,7 @@ import trainer
 from ports import free_port
 
 MANIFEST = "data/manifest.txt"
+LISTING_JOB = pathlib.Path(__file__).with_name("listing_job.py")
 
 
 def ranks_in_a_shell(draw, folders, address, first=0):
@@ -98,9 +100,42 @@ def test_two_hosts(tmp_path, ranks_a_host, seed, late):
     assert f"from {pair[1].name}" in finding["title"] and f"on {pair[0].name}" in finding["title"]
 
 
-def mount_late(host, folder):
+def mount_late(host, folder, **how):
     """Over the host's mount of the shared folder, from the same source."""
     server = host.start(caching_mount.command(folder / "served,disk", host.shared, keep_s=caching_mount.FOR_EVER,
-                                              source=hosts.SOURCE))
+                                              source=hosts.SOURCE, **how))
     over = lambda: "fuse.caching" in pathlib.Path(f"/proc/{host.inside}/mountinfo").read_text()
     caching_mount.wait_until(over, lambda: server.poll() is None)
+
+
+# Of two ranks behind one mount the first that makes a file there would have it ask anew for both.
+@pytest.mark.parametrize("ranks_a_host, late, again",
+                         [(1, True, False), (2, True, False), (1, True, True), (1, False, True), (2, False, False)])
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_listings(tmp_path, ranks_a_host, seed, late, again):
+    caching_mount.skip_where_impossible()
+    rng = random.Random(f"listings {seed} {ranks_a_host} {late} {again}")
+    shard, older, ranks = f"Shard-{rng.randrange(10**6)}.bin", rng.randrange(30), 2 * ranks_a_host
+    with hosts.hosts(2, tmp_path / "hosts") as pair:
+        work = pair[0].shared / "job"
+        outside = pair[0].seen_from_outside(work)
+        outside.mkdir(parents=True)
+        for number in range(older):
+            (outside / f"older_{number}.bin").touch()
+        if late:
+            mount_late(pair[1], tmp_path / "hosts", keeps_listings=True)
+        command = [ddpscope.DDPSCOPE, "run", "-o", tmp_path / "trace", "--", "/usr/bin/python3", LISTING_JOB]
+        words = [work, pair[0].address, free_port(), shard, int(again)]
+        started = [host.start([*command, *words], env={"RANK": str(rank), "WORLD_SIZE": str(ranks)})
+                   for rank, host in enumerate(host for host in pair for _ in range(ranks_a_host))]
+        ended = hosts.finish(started, timeout=120)
+    assert [done.code for done in ended] == [0] * ranks, ended
+    if not late:
+        report = ddpscope.report(tmp_path / "trace")
+        assert not report["findings"] and not [gap for gap in report["coverage"] if "filesystem-lag" in gap["unjudged"]]
+        return
+    finding = ddpscope.only_finding(tmp_path / "trace", "filesystem-lag")
+    assert finding["ranks"] == [0, *range(ranks_a_host, ranks)] and finding["confidence"] == ("certain" if again else "likely"), finding
+    assert f"job without {shard}" in finding["title"] and f"from {pair[1].name}" in finding["title"], finding["title"]
+    told = next(step for step in finding["evidence"] if step["call"] == "listing")
+    assert told["detail"].startswith(f"is told {older} entr") and any("shards" in frame for frame in told["stack"]), told

@@ -23,8 +23,8 @@ def skip_where_impossible():
         pytest.skip("no /dev/fuse here, or not root: no file system of our own can be mounted")
 
 
-def command(backing, point, keep_s=0, bytes_per_second=0, source="store:/files"):
-    return [PROGRAM, backing, point, source, keep_s, bytes_per_second]
+def command(backing, point, keep_s=0, bytes_per_second=0, source="store:/files", keeps_listings=False):
+    return [PROGRAM, backing, point, source, keep_s, bytes_per_second, int(keeps_listings)]
 
 
 def is_mounted(point, process="self"):

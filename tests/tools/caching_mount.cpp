@@ -1,10 +1,11 @@
 // A pass-through file system that keeps what it knows of a folder for a while, as clients of network file
 // systems do, and reads and writes at a given pace: caching_mount BACKING POINT SOURCE KEEP_SECONDS
-// BYTES_PER_SECOND.
+// BYTES_PER_SECOND KEEPS_LISTINGS.
 //
 // What it knows of a folder, names and attributes, it has from one look and uses until KEEP_SECONDS have
-// passed: what others make meanwhile is not there, what they write does not count. Listing the folder, or
-// changing something in it, asks anew. BYTES_PER_SECOND 0: as fast as the disk. Runs until it is unmounted.
+// passed: what others make meanwhile is not there, what they write does not count. Changing something in it,
+// or listing it if KEEPS_LISTINGS is 0, asks anew. BYTES_PER_SECOND 0: as fast as the disk. Runs until it is
+// unmounted.
 #define FUSE_USE_VERSION 31
 #include <dirent.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ struct Snapshot {
 std::string backing;
 std::chrono::duration<double> keep;
 double bytes_per_second;
+bool keeps_listings;
 std::mutex mutex;
 std::map<std::string, Snapshot> snapshots;  // by folder
 
@@ -88,8 +90,8 @@ int get_attributes(const char* path, struct stat* state, fuse_file_info* file) {
 
 int list(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*, fuse_readdir_flags) {
   std::lock_guard lock(mutex);
-  snapshots[path] = look(path);
-  for (const auto& [name, state] : snapshots[path].entries)
+  if (!keeps_listings) snapshots.erase(path);
+  for (const auto& [name, state] : known(path).entries)
     fill(buffer, name.c_str(), &state, 0, static_cast<fuse_fill_dir_flags>(0));
   return 0;
 }
@@ -148,13 +150,15 @@ int set_times(const char* path, const timespec times[2], fuse_file_info*) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 6) {
-    std::fprintf(stderr, "usage: caching_mount BACKING POINT SOURCE KEEP_SECONDS BYTES_PER_SECOND\n");
+  if (count != 7) {
+    std::fprintf(stderr,
+                 "usage: caching_mount BACKING POINT SOURCE KEEP_SECONDS BYTES_PER_SECOND KEEPS_LISTINGS\n");
     return 2;
   }
   backing = std::filesystem::absolute(words[1]);
   keep = std::chrono::duration<double>(std::atof(words[4]));
   bytes_per_second = std::atof(words[5]);
+  keeps_listings = std::atoi(words[6]);
   fuse_operations operations{};
   operations.init = start;
   operations.getattr = get_attributes;
