@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -19,8 +20,16 @@ using model::Process;
 using trace::Operation;
 using trace::Record;
 
-// The processes that left a trace, by parent.
-using Children = std::map<std::uint32_t, std::set<std::int32_t>>;
+// The children of one parent that left a trace.
+struct Traced {
+  std::set<std::int32_t> pids;
+  std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
+  void add(const Process& process) {
+    pids.insert(process.header().pid);
+    first_end_ns = std::min(first_end_ns, process.last_ns);
+  }
+};
+using Children = std::map<std::uint32_t, Traced>;  // by parent
 
 // Of each process that started ranks.
 Children find_children(const Job& job) {
@@ -30,7 +39,7 @@ Children find_children(const Job& job) {
       children[static_cast<std::uint32_t>(process.parent)];
   for (const Process& process : job.processes)
     if (auto of = children.find(static_cast<std::uint32_t>(process.parent)); of != children.end())
-      of->second.insert(process.header().pid);
+      of->second.add(process);
   return children;
 }
 
@@ -55,25 +64,34 @@ std::string how_it_ended(int status) {
   return "";
 }
 
-void read_launcher(const Job& job, std::uint32_t launcher, const std::set<std::int32_t>& traced,
+// Those that were there together with the ones that left a trace: a launcher that starts its ranks anew has
+// had others.
+void read_launcher(const Job& job, std::uint32_t launcher, const Traced& traced,
                    std::vector<UntracedFailure>& found) {
   std::map<std::int32_t, std::int64_t> made_ns;  // by pid
+  std::int64_t all_made_ns = 0;                  // of those with a trace
+  std::vector<UntracedFailure> here;
   constexpr trace::OperationSet kChildren{Operation::kFork, Operation::kSpawn, Operation::kWaitChild};
   const trace::TraceFile& file = job.processes[launcher].file;
   model::for_each_in_time(file, kChildren, [&](model::EventPlace place, const Record& record) {
     auto call = trace::payload_of<trace::payload::Process>(record);
-    if (call.pid <= 0 || traced.contains(call.pid)) return;
+    if (call.pid <= 0) return;
     model::EventRef event{launcher, place};
     if (trace::operation_of(record.call) != Operation::kWaitChild) {
       made_ns[call.pid] = job.begin_ns(event);
+      if (traced.pids.contains(call.pid)) all_made_ns = job.begin_ns(event);
       return;
     }
+    if (traced.pids.contains(call.pid)) return;
     std::string how = how_it_ended(call.status);
     auto made = made_ns.find(call.pid);
     if (how.empty() || made == made_ns.end() || job.begin_ns(event) >= job.told_ns(launcher)) return;
-    found.push_back({-1, fmt::format("{}:{}", job.hosts[job.processes[launcher].host].name, call.pid),
-                     std::move(how), event, made->second, job.end_ns(event)});
+    here.push_back({-1, fmt::format("{}:{}", job.hosts[job.processes[launcher].host].name, call.pid),
+                    std::move(how), event, made->second, job.end_ns(event)});
   });
+  for (UntracedFailure& failure : here)
+    if (failure.from_ns < traced.first_end_ns && failure.to_ns > all_made_ns)
+      found.push_back(std::move(failure));
 }
 
 }  // namespace

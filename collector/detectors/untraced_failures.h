@@ -17,9 +17,9 @@ struct UntracedFailure {
   std::int64_t from_ns, to_ns;  // it ended between: its making, the end of that call
 };
 
-// By time. A child of a process that started ranks as well and was not told to end before; none of a
-// launcher's other children that ended with 0 or by a signal that is sent to end a job. Which rank it was is
-// known if of all ranks it alone left no trace.
+// By time. A child of a process that started ranks as well, lived beside them and was not told to end before;
+// none of a launcher's other children that ended with 0 or by a signal that is sent to end a job. Which rank
+// it was is known if of all ranks it alone left no trace.
 std::vector<UntracedFailure> find_untraced_failures(const model::Job& job);
 
 // Sent to end a job: by users, launchers, schedulers.

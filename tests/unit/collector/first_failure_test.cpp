@@ -187,12 +187,13 @@ TEST(FirstFailure, ExitsWithOneAreFailuresWithoutAnExceptionToo) {
 
 // Two of three ranks, and the process that started them.
 std::optional<findings::FirstFailure> failure_of_two(const std::string& ends) {
-  std::string text = "process l pid=5\nl 0.01 +0.001 vfork pid=10 path=\"/usr/bin/python3\"\n"
-                     "l 0.02 +0.001 vfork pid=12 path=\"/usr/bin/python3\"\n"
-                     "l 0.03 +0.001 vfork pid=11 path=\"/usr/bin/python3\"\n";
+  std::string text =
+      "process l pid=5\nl 0.01 +0.001 vfork pid=10 path=\"/usr/bin/python3\"\n"
+      "l 0.02 +0.001 vfork pid=12 path=\"/usr/bin/python3\"\n"
+      "l 0.03 +0.001 vfork pid=11 path=\"/usr/bin/python3\"\n";
   for (const char* rank : {"0", "1"})
-    text += std::string("process r") + rank + " pid=1" + rank + " parent=l rank=" + rank + " world=3\nr" + rank +
-            " 0.1 +0.1 open path=\"/data/a.bin\" file=1\n";
+    text += std::string("process r") + rank + " pid=1" + rank + " parent=l rank=" + rank + " world=3\nr" +
+            rank + " 0.1 +0.1 open path=\"/data/a.bin\" file=1\n";
   auto reading = tests::Recorded(text + ends).read();
   EXPECT_TRUE(reading.ok()) << reading.error().what;
   alignment::align(reading->job);
@@ -226,8 +227,18 @@ r1 2.5 +0.001 exit status=1
 )");
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->evidence.rank, 0);
-  EXPECT_THAT(failure->others,
-              HasSubstr("rank 2 exited with 1 before its first recorded call, at some time from 0.020 s to 2.001 s"));
+  EXPECT_THAT(
+      failure->others,
+      HasSubstr("rank 2 exited with 1 before its first recorded call, at some time from 0.020 s to 2.001 s"));
+}
+
+TEST(FirstFailure, NobodyOfAnEarlierAttempt) {
+  EXPECT_FALSE(failure_of_two(R"(
+l 0.001 +0.001 vfork pid=8 path="/usr/bin/python3"
+l 0.005 +0.001 waitpid pid=8 status=256
+r0 2.5 +0.001 exit status=0
+r1 2.5 +0.001 exit status=0
+)"));
 }
 
 TEST(FirstFailure, NobodyWhoseChildOfNoTraceEndsWell) {
