@@ -69,9 +69,10 @@ End find_end(const Job& job) {
   };
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     if (job.processes[i].role != model::Role::kRank) continue;
-    if (std::int64_t told_ns = job.told_ns(i); told_ns <= job.duration_ns) take(told_ns - kReaction, true);
+    take(job.told_ns(i), true);
     if (job.processes[i].has_ended()) take(job.processes[i].last_ns, false);
   }
+  if (end.told) end.at_ns -= kReaction;
   return end;
 }
 
