@@ -1,6 +1,9 @@
 // All commands, listed by hand.
 #include "collector/commands/command.h"
 
+#include <cstdint>
+#include <limits>
+
 namespace ddpscope::commands {
 namespace {
 
@@ -24,7 +27,7 @@ void declare_trace(CLI::App& app, TraceOptions& options) {
   app.add_option("TRACE", options.trace, "folder that `ddpscope run -o` filled, or one file of it")
       ->required();
   app.add_option("--attempt", options.attempt, "which attempt of a job that was started again; else the last")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, std::numeric_limits<std::int32_t>::max()));
 }
 
 Outcome failed(Error error) { return {kCannotRun, {std::move(error)}}; }

@@ -67,6 +67,28 @@ std::string name_and_time(const Job& job, EventRef event) {
                      seconds(many ? job.end_ns(event) : job.begin_ns(event)));
 }
 
+// The call that the main thread of a process is inside of for long at that moment.
+std::optional<EventRef> find_inside(const Job& job, std::uint32_t process, std::int64_t at_ns) {
+  std::optional<EventRef> inside;
+  model::for_each(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
+    bool open = record.end == 0 || job.time_ns(process, record.end) > at_ns;
+    if (record.thread == model::kMainThread && record.stack && open &&
+        job.time_ns(process, record.begin) + kStuck < at_ns)
+      inside = EventRef{process, place};
+  });
+  return inside;
+}
+
+// Of the last call of the main thread that has a stack.
+std::string last_place(const Job& job, std::uint32_t process, std::int64_t at_ns) {
+  std::optional<EventRef> last;
+  model::for_each_in_time(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
+    if (record.thread == model::kMainThread && record.stack && job.time_ns(process, record.begin) <= at_ns)
+      last = EventRef{process, place};
+  });
+  return last ? program_place(job, *last) : "";
+}
+
 }  // namespace
 
 void add_evidence_of(const Job& job, const Whereabouts& found, std::int32_t rank,
@@ -79,6 +101,30 @@ void add_evidence_of(const Job& job, const Whereabouts& found, std::int32_t rank
   if (job.record(*found.event).stack == 0 && found.traced)
     add(*found.traced, "the last call of the missing rank whose place in the program is known");
   add(*found.event, "never came: " + found.sentence);
+  std::uint32_t process = found.event->process;
+  if (!job.processes[process].header().ended)
+    add_evidence_of_workers(job, process, rank, job.processes[process].last_ns, finding);
+}
+
+void add_evidence_of_workers(const Job& job, std::uint32_t process, std::int32_t rank, std::int64_t at_ns,
+                             findings::Finding& finding) {
+  constexpr int kMostShown = 2;
+  std::string own = last_place(job, process, at_ns);
+  int shown = 0;
+  for (std::uint32_t i = 0; i < job.processes.size() && shown < kMostShown; ++i) {
+    if (job.processes[i].role != model::Role::kWorker ||
+        job.processes[i].parent != static_cast<std::int32_t>(process))
+      continue;
+    auto inside = find_inside(job, i, at_ns);
+    std::string place = inside ? program_place(job, *inside) : "";
+    if (place.empty() || place == own) continue;
+    finding.evidence.push_back(
+        evidence_of(job, *inside,
+                    fmt::format("its worker {} has been inside {} since {}", job.processes[i].header().pid,
+                                call_and_file(job, *inside), seconds(job.begin_ns(*inside)))));
+    finding.evidence.back().rank = rank;
+    ++shown;
+  }
 }
 
 std::uint16_t issuing_thread(const matching::Collectives& collectives, const Member& member) {

@@ -27,6 +27,11 @@ constexpr const char* kAdviceOnMissingRanks =
 void add_evidence_of(const model::Job& job, const Whereabouts& found, std::int32_t rank,
                      findings::Finding& finding);
 
+// Shows what workers of that process are inside of, for long at that moment: those at another line of the
+// program than the process itself, which may wait for them (idle ones are where it made them). Two at most.
+void add_evidence_of_workers(const model::Job& job, std::uint32_t process, std::int32_t rank,
+                             std::int64_t at_ns, findings::Finding& finding);
+
 // The thread that issued the member's latest call on the communicator; the process's first if it issued none.
 std::uint16_t issuing_thread(const matching::Collectives& collectives, const matching::Member& member);
 

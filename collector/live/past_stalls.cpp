@@ -223,6 +223,7 @@ void PastJudge::tell_silent(std::int32_t rank, const Speaker& speaker, findings:
         moment.traceback ? "where it was when it was ended"
                          : "the last call of the missing rank whose place in the program is known"));
   if (shown) finding.evidence.push_back(detectors::evidence_of(job_, *shown, "never came: " + did));
+  detectors::add_evidence_of_workers(job_, speaker.process, rank, at_ns_, finding);
 }
 
 findings::Finding PastJudge::tell(const Conversation& conversation, const Parts& parts) const {

@@ -170,7 +170,7 @@ std::optional<Error> keep_attempt(Job& job, std::int32_t wanted, const fs::path&
   const std::int32_t last = *attempts.rbegin();
   if (wanted >= 0 && !attempts.contains(wanted))
     return Error{fmt::format("there is no attempt {}", wanted), trace.string(),
-                 fmt::format("the folder holds {}", fmt::join(attempts, ", "))};
+                 fmt::format("the folder holds attempt {}", fmt::join(attempts, ", "))};
   job.attempt = wanted < 0 ? last : wanted;
   std::vector<std::int32_t> others;
   std::vector<bool> kept;

@@ -84,9 +84,12 @@ bool stops_the_job(const findings::Finding& finding) {
 }
 
 std::string cost_text(const findings::Finding& finding) {
-  if (stops_the_job(finding))
-    return fmt::format("the job goes no further: {:.3g} s lost until it ended",
-                       seconds(finding.last_ns - finding.first_ns));
+  if (stops_the_job(finding)) {
+    constexpr std::int64_t kLeast = 1'000'000;  // it ended at once
+    std::int64_t lost_ns = finding.last_ns - finding.first_ns;
+    std::string end = "the job goes no further";
+    return lost_ns < kLeast ? end : end + fmt::format(": {:.3g} s lost until it ended", seconds(lost_ns));
+  }
   std::string text;
   if (finding.cost.ms_per_step > 0) text = fmt::format("{:.3g} ms a step", finding.cost.ms_per_step);
   if (finding.cost.bytes_per_step > 0)

@@ -34,7 +34,10 @@ std::span<const T> view(std::span<const unsigned char> content) {
 }
 
 Error not_ours(std::string name) {
-  return {"not a ddpscope trace file", std::move(name), "remove it from the folder or name another one"};
+  const char* hint = name.ends_with(".ddps")
+                         ? "its header is damaged: copy it again from its host, or move it away"
+                         : "remove it from the folder or name another one";
+  return {"not a ddpscope trace file", std::move(name), hint};
 }
 
 // Asked before a whole file is read that may be anything.
