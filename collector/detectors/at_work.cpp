@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "collector/detectors/hangs.h"
+#include "collector/detectors/patience.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/ordering/stream_ends.h"
 

@@ -380,11 +380,6 @@ bool Hang::all_issued(const CallFacts& facts) const {
          facts.collectives.communicators[communicator].without_trace() == 0;
 }
 
-std::int64_t least_hang(std::int64_t p99, std::int64_t longest) {
-  constexpr std::int64_t kTimes = 10;
-  return std::max({kLongWait, kTimes * p99, longest});
-}
-
 std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck) {
   std::vector<Hang> hangs;
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "collector/detectors/detector.h"
+#include "collector/detectors/patience.h"
 #include "collector/ordering/stuck_work.h"
 
 namespace ddpscope::detectors {
@@ -36,17 +37,6 @@ struct Hang {
   bool all_issued(
       const CallFacts& facts) const;  // all members of the communicator, of which each left a trace
 };
-
-constexpr std::int64_t kLongWait = 2'000'000'000;
-// Who computes or writes files, itself or by its threads and the processes that it has made, or waits for one
-// of these, gets this many times as long as other ranks; so does a rank that cannot be asked, and so do all
-// in the first call of its kind, once everybody came.
-constexpr std::int64_t kPatience = 10;
-// With who computes or saves: an evaluation of minutes is as usual as an endless loop is rare.
-constexpr std::int64_t kPatienceWithWork = 100;
-
-// How long a wait must last to count, by what such waits took before (design, section 2).
-std::int64_t least_hang(std::int64_t p99, std::int64_t longest);
 
 // One for each communicator in which some host waits for a collective, and one for each send and receive that
 // stands in the way of a host (`stuck`: of the device work that is not complete). A job that was killed at

@@ -33,9 +33,6 @@ bool can_be_asked(const Process& process) {
   return process.role == model::Role::kRank && process.life == Life::kRuns;
 }
 
-// A job of another host, none of whose ranks has ended, may run on while its calls are as recent as this.
-constexpr std::int64_t kRecent = 10'000'000'000;
-
 // Between the signal to end and the kill, where somebody kills: Kubernetes' and torchrun's default.
 constexpr std::int64_t kGrace = 30'000'000'000;
 
@@ -382,19 +379,6 @@ Result<Look> look_at(const std::filesystem::path& trace, const trace::Identity& 
   Look look = Looker(reading->job, here, earlier, monotonic_ns, realtime_ns).take();
   look.errors = std::move(reading->errors);
   return look;
-}
-
-bool may_run_on(const model::Job& job, const trace::Identity& here) {
-  std::int64_t now_ns = clock_ns(CLOCK_REALTIME) - static_cast<std::int64_t>(job.start_unix_ns);
-  bool ended = false, lives = false, recent = false;
-  for (const Process& process : job.processes) {
-    if (process.role != model::Role::kRank) continue;
-    Life life = see(process.header(), here);
-    ended = ended || process.has_ended();
-    lives = lives || life == Life::kRuns || life == Life::kStopped;
-    recent = recent || (life == Life::kNotAsked && process.last_ns > now_ns - kRecent);
-  }
-  return lives || (recent && !ended);
 }
 
 Result<Look> look_twice(const std::filesystem::path& trace, const trace::Identity& here) {
