@@ -95,8 +95,7 @@ std::string status_text(const Look& look) {
   if (!look.stalls.empty() && !look.stalls.front().stuck)
     text += fmt::format(
         "  a wait there counts as stuck from {:.1f} s on if the missing rank does nothing, from {:.1f} s on "
-        "if "
-        "it waits for a time, a child or a server, from {:.1f} s on if it computes or saves\n",
+        "if it waits for a time, a child or a server, from {:.1f} s on if it computes or saves\n",
         seconds(look.stalls.front().needed_ns), seconds(look.stalls.front().needed_ns * detectors::kPatience),
         seconds(look.stalls.front().needed_ns * detectors::kPatienceWithWork));
   for (const live::RankNow& rank : look.ranks) {

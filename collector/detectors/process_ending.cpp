@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 
 #include "collector/detectors/story.h"
@@ -148,6 +150,11 @@ std::optional<int> find_signal(const Job& job, const Process& gone) {
     });
   }
   return signal;
+}
+
+bool is_for_ending_jobs(int signal) {
+  constexpr int kSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2};
+  return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
 }
 
 std::string text_of_signal(int signal) {

@@ -2,7 +2,6 @@
 #include "collector/detectors/untraced_failures.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -103,11 +102,6 @@ std::vector<UntracedFailure> find_untraced_failures(const Job& job) {
             [](const UntracedFailure& a, const UntracedFailure& b) { return a.to_ns < b.to_ns; });
   if (auto missing = only_missing_rank(job); missing && found.size() == 1) found.front().rank = *missing;
   return found;
-}
-
-bool is_for_ending_jobs(int signal) {
-  constexpr int kSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2};
-  return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
 }
 
 }  // namespace ddpscope::detectors

@@ -22,7 +22,4 @@ struct UntracedFailure {
 // it was is known if of all ranks it alone left no trace.
 std::vector<UntracedFailure> find_untraced_failures(const model::Job& job);
 
-// Sent to end a job: by users, launchers, schedulers.
-bool is_for_ending_jobs(int signal);
-
 }  // namespace ddpscope::detectors

@@ -106,8 +106,8 @@ struct Process {
   std::int32_t ended_status = 0;  // how that run saw it end: exit code, or 128 + signal; 0 also: not known
   std::uint32_t memory_kills = 0;  // if SIGKILL ended it: how many processes of its memory cgroup the
                                    // kernel's out-of-memory killer had ended by then, as that run saw it
-  std::uint64_t told_ticks = 0;    // when another process first sent it, or its whole job, a signal to end after
-                                   // which it issued no collective for long; 0: none was seen
+  std::uint64_t told_ticks = 0;    // when another process first sent it, or its whole job, a signal to end;
+                                   // not one after which it issued collectives for long; 0: none was seen
   std::vector<Sighting> sightings{};  // in order of time, as far as that run kept them
   Life life = Life::kNotAsked;
   std::string doing{};  // what the machine says its main thread, or the one that issues its collectives, is
