@@ -29,6 +29,7 @@ enum class FieldFormat : std::uint8_t {
   handoverflags,  // bits
   streamflags,    // bits
   storeoperation,
+  devicework,
 };
 
 struct FieldInfo {
@@ -41,9 +42,10 @@ struct FieldInfo {
 
 namespace detail {
 constexpr FieldFormat field_format(std::string_view word) {
-  constexpr std::string_view words[] = {
-      "dec",       "hex",    "text",  "path",     "errno",         "datatype",    "reduction",     "copykind",
-      "openflags", "result", "ticks", "handover", "handoverflags", "streamflags", "storeoperation"};
+  constexpr std::string_view words[] = {"dec",           "hex",         "text",           "path",
+                                        "errno",         "datatype",    "reduction",      "copykind",
+                                        "openflags",     "result",      "ticks",          "handover",
+                                        "handoverflags", "streamflags", "storeoperation", "devicework"};
   for (std::size_t i = 0; i < std::size(words); ++i)
     if (words[i] == word) return static_cast<FieldFormat>(i);
   throw "a format that payloads.def does not name";  // not a constant expression: does not compile

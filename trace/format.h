@@ -71,12 +71,17 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 
 enum class ChunkKind : std::uint8_t {
-  kRecords = 1,  // Record after Record, the kept budget
-  kBulk = 2,     // the same, a ring: the chunk may have been used before
-  kTables = 3,   // TableEntry after TableEntry: strings, stacks, the schema
-  kItems = 4,    // ItemRead after ItemRead, capped
-  kFolded = 5,   // FoldedWord after FoldedWord: regular calls, at 8 bytes each
+  kRecords = 1,     // Record after Record, the kept budget
+  kBulk = 2,        // the same, a ring: the chunk may have been used before
+  kTables = 3,      // TableEntry after TableEntry: strings, stacks, the schema
+  kItems = 4,       // ItemRead after ItemRead, capped
+  kFolded = 5,      // FoldedWord after FoldedWord: regular calls, at 8 bytes each
+  kDeviceWork = 6,  // DeviceWork after DeviceWork (device_work.h), never overwritten: collectives
+  kDeviceRing = 7,  // the same, a ring with kBulk: kernels, copies, fills
 };
+constexpr std::size_t kChunkKinds = 8;
+// Whether a chunk of this kind belongs to the ring, which may have taken it before.
+constexpr bool in_ring(ChunkKind kind) { return kind == ChunkKind::kBulk || kind == ChunkKind::kDeviceRing; }
 
 constexpr std::uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
 

@@ -4,6 +4,7 @@
 #include "collector/alignment/align.h"
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
+#include "collector/model/device_work.h"
 #include "collector/model/process_name.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/record_text.h"
@@ -39,6 +40,25 @@ void dump_items(const Process& process, const std::string& name) {
                  item.bytes);
 }
 
+// In the order of begin; what enqueued it is told by the time of that call's line.
+void dump_device_work(const Job& job, std::uint32_t index, const reports::RecordPrinter& printer,
+                      const std::string& name) {
+  const Process& process = job.processes[index];
+  std::vector<model::DeviceInterval> intervals = model::device_intervals(job, index, model::is_any);
+  std::vector<model::EventPlace> calls = model::calls_of(process, intervals);
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const model::DeviceInterval& interval = intervals[i];
+    std::string by;
+    if (calls[i] != model::kNoCall) {
+      trace::Record call = process.record(calls[i]);
+      by = fmt::format(" by {} of thread {} at {:.9f}", printer.call(call), call.thread,
+                       static_cast<double>(job.time_ns(index, call.begin)) * 1e-9);
+    }
+    fmt::print("{:.9f} +{}ns {} gpu {}{}\n", static_cast<double>(interval.begin_ns) * 1e-9,
+               interval.end_ns - interval.begin_ns, name, printer.device_work(interval.work), by);
+  }
+}
+
 Outcome dump(const TraceOptions& options) {
   auto reading = read_with_progress(options);
   if (!reading) return failed(reading.error());
@@ -52,6 +72,7 @@ Outcome dump(const TraceOptions& options) {
       dump_record(job, i, printer, name, record);
     });
     dump_items(job.processes[i], name);
+    dump_device_work(job, i, printer, name);
   }
   return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),
           std::move(reading->warnings)};

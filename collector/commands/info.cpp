@@ -6,6 +6,7 @@
 #include "collector/commands/command.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/matching/collectives.h"
+#include "collector/model/device_work.h"
 #include "collector/model/process_name.h"
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
@@ -107,6 +108,19 @@ void print_steps(const Job& job, const matching::Collectives& collectives, std::
   }
 }
 
+// How its device work was timed, and since when.
+void print_device_times(const Job& job, std::uint32_t index) {
+  for (const model::TimingPeriod& period : model::timing_periods(job, index))
+    fmt::print("  gpu times {} from {:.3f} s{}\n", escape(period.tier), seconds(period.from_ns),
+               period.reason.empty() ? "" : fmt::format(": {}", escape(period.reason)));
+  std::size_t count = 0;
+  for (const trace::DeviceSpan& span : job.processes[index].file.device_work()) count += span.work.size();
+  if (count == 0) return;
+  std::int64_t error_ns = model::device_clock_error_ns(job.processes[index]);
+  fmt::print("  gpu work  {} intervals, of a clock that is right to {:.1f} us\n", count,
+             static_cast<double>(error_ns) * 1e-3);
+}
+
 void print_process(const Job& job, const Process& process) {
   const trace::FileHeader& h = process.header();
   std::string rank = process.rank < 0 ? "" : fmt::format(" {}", process.rank);
@@ -141,6 +155,7 @@ Outcome info(const TraceOptions& options) {
   matching::Collectives collectives = matching::find_collectives(job);
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     print_process(job, job.processes[i]);
+    print_device_times(job, i);
     if (job.processes[i].role == model::Role::kRank) print_steps(job, collectives, i);
   }
   return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),

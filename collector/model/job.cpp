@@ -33,6 +33,8 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kLaunch:
     case PayloadKind::kDeviceOrder:
     case PayloadKind::kDevice:
+    case PayloadKind::kDeviceTiming:
+    case PayloadKind::kDeviceClock:
     case PayloadKind::kAllocation:
       return CallClass::kCuda;
     case PayloadKind::kConnection:

@@ -1,6 +1,7 @@
 // `report --format json`. Other programs read this: fields are added, never changed.
 #include <nlohmann/json.hpp>
 
+#include "collector/model/device_work.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 
@@ -33,7 +34,7 @@ ordered_json job_object(const model::Job& job) {
           {"events", job.calls()},
           {"dropped", job.lost()},
           {"clock_error_us", clock_error(job)},
-          {"gpu_timing", "none"}};
+          {"gpu_timing", valid_utf8(model::gpu_timing(job))}};
 }
 
 ordered_json evidence_object(const findings::Evidence& evidence) {

@@ -154,6 +154,19 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
   return number < 0 || field.type == "i32" ? fmt::format("{}", number) : fmt::format("{}", raw);
 }
 
+std::string RecordPrinter::device_work(const trace::DeviceWork& work) const {
+  std::string text = name_of(trace::FieldFormat::devicework, static_cast<std::uint64_t>(work.kind));
+  auto low = static_cast<std::uint32_t>(work.subject);
+  if (work.kind == trace::DeviceWorkKind::kKernel)
+    text += fmt::format(" name=\"{}\"", escape(file_.string(low)));
+  else if (work.kind == trace::DeviceWorkKind::kCollective)
+    text += fmt::format(" communicator={} sequence={}", low, work.subject >> 32);
+  else
+    text += fmt::format(" bytes={}", work.subject);
+  text += fmt::format(" device={}", work.device);
+  return work.stream ? text + fmt::format(" stream={}", work.stream) : text;
+}
+
 std::string RecordPrinter::stack(std::uint32_t id, const char* separator) const {
   std::string text;
   for (const trace::StackFrame& frame : file_.stack(id)) {

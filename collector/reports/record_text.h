@@ -18,6 +18,8 @@ class RecordPrinter {
   std::string call(const trace::Record& record) const;
   std::string fields(
       const trace::Record& record) const;  // "name=value name=value", strings resolved and escaped
+  // "kernel name=... device=0 stream=7"
+  std::string device_work(const trace::DeviceWork& work) const;
   std::string stack(std::uint32_t id,
                     const char* separator) const;  // innermost frame first, empty without one
 

@@ -41,6 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   for (const ItemSpan& span : file->items())
     for (const ItemRead& item : span.items) seen = seen + item.offset + item.bytes;
+  for (const DeviceSpan& span : file->device_work())
+    for (const DeviceWork& work : span.work) seen = seen + work.begin + work.subject;
   for (char c : file->schema()) seen = seen + static_cast<unsigned char>(c);
   seen = seen + file->host().size();
   return 0;

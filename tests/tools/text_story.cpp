@@ -25,6 +25,20 @@ constexpr trace::FieldInfo kItemFields[] = {
 };
 constexpr trace::PayloadInfo kItem{"item", "a further read", sizeof(trace::ItemRead), kItemFields};
 
+constexpr std::uint8_t kSubject = offsetof(trace::DeviceWork, subject);
+constexpr trace::FieldInfo kDeviceFields[] = {
+    {"kind", offsetof(trace::DeviceWork, kind), 1, false, trace::FieldFormat::devicework},
+    {"name", kSubject, 4, false, trace::FieldFormat::text},
+    {"bytes", kSubject, 8, false, trace::FieldFormat::dec},
+    {"communicator", kSubject, 4, false, trace::FieldFormat::dec},
+    {"sequence", kSubject + 4, 4, false, trace::FieldFormat::dec},
+    {"stream", offsetof(trace::DeviceWork, stream), 4, false, trace::FieldFormat::dec},
+    {"device", offsetof(trace::DeviceWork, device), 1, false, trace::FieldFormat::dec},
+    {"thread", offsetof(trace::DeviceWork, thread), 2, false, trace::FieldFormat::dec},
+    {"called", offsetof(DeviceStatement, called), 8, false, trace::FieldFormat::ticks},
+};
+constexpr trace::PayloadInfo kDevice{"gpu", "device work", sizeof(DeviceStatement), kDeviceFields};
+
 const trace::CallInfo& call_named(std::string_view symbol) {
   for (const trace::CallInfo& call : trace::kCalls)
     if (symbol == call.symbol) return call;
@@ -153,7 +167,7 @@ class StoryReader {
   }
 
   // SELECTOR[/THREAD] TIME +DURATION|inside CALL FIELD=VALUE...   or   SELECTOR[/THREAD] TIME item
-  // FIELD=VALUE...
+  // FIELD=VALUE...   or   SELECTOR[/THREAD] TIME +DURATION gpu FIELD=VALUE...
   void event(const Line& line) {
     const std::vector<Word>& words = line.words;
     Event event{line.number, 1, 0, 0, nullptr, {}, 0, {}, {}, {}};
@@ -168,13 +182,26 @@ class StoryReader {
       throw Mistake{"an event is cut short", "write: PROCESS TIME +DURATION CALL FIELD=VALUE..."};
     event.begin_ns = parse_seconds(words[1].text) + line.shift_ns;
     event.end_ns = item ? event.begin_ns : end_of(event.begin_ns, words[2].text);
-    event.call = item ? nullptr : &call_named(words[3].text);
+    bool device = !item && words[3].text == "gpu";
+    event.statement = item ? Statement::kItem : device ? Statement::kDevice : Statement::kCall;
+    if (event.statement == Statement::kCall) event.call = &call_named(words[3].text);
     read_fields(event, words, item ? 3 : 4);
     for (Process* process : processes) process->events.push_back(event);
   }
 
+  static const trace::PayloadInfo& payload_of(const Event& event) {
+    switch (event.statement) {
+      case Statement::kItem:
+        return kItem;
+      case Statement::kDevice:
+        return kDevice;
+      default:
+        return trace::info_of(event.call->payload);
+    }
+  }
+
   static void read_fields(Event& event, const std::vector<Word>& words, std::size_t first) {
-    const trace::PayloadInfo& payload = event.call ? trace::info_of(event.call->payload) : kItem;
+    const trace::PayloadInfo& payload = payload_of(event);
     set_defaults(event, payload);
     for (std::size_t i = first; i < words.size(); ++i) {
       if (!words[i].has_key()) throw Mistake{"'" + words[i].text + "' is not FIELD=VALUE"};

@@ -17,17 +17,31 @@ struct Text {
   std::string text;
 };
 
+enum class Statement : std::uint8_t {
+  kCall,
+  kItem,    // its ItemRead is the payload
+  kDevice,  // its DeviceStatement
+};
+
+// Device work as a text tells it.
+struct DeviceStatement {
+  trace::DeviceWork work;
+  std::uint64_t called;  // ns of true time, 0: not known
+};
+static_assert(sizeof(DeviceStatement) <= trace::kPayloadBytes);
+
 struct Event {
   int line;
   std::uint16_t thread;
   std::int64_t begin_ns;
   std::int64_t end_ns;          // TraceScribe::kInside: never
-  const trace::CallInfo* call;  // nullptr: an item, whose ItemRead is the payload
+  const trace::CallInfo* call;  // nullptr: another statement
   std::array<unsigned char, trace::kPayloadBytes> payload;
   std::uint64_t given;  // bit n: field n was written in the text
   std::vector<Text> texts;
   std::vector<PythonFrame> stack;
   std::string label;
+  Statement statement = Statement::kCall;
 };
 
 struct Process {

@@ -23,10 +23,17 @@ bool write_event(TraceScribe& scribe, const HostClock& clock, Event event) {
     std::uint32_t id = scribe.intern(event.thread, text.text);
     std::memcpy(event.payload.data() + text.offset, &id, sizeof(id));
   }
-  if (!event.call) {
+  if (event.statement == Statement::kItem) {
     trace::ItemRead item;
     std::memcpy(&item, event.payload.data(), sizeof(item));
     return scribe.write_item(event.thread, item, event.begin_ns);
+  }
+  if (event.statement == Statement::kDevice) {
+    DeviceStatement device;
+    std::memcpy(&device, event.payload.data(), sizeof(device));
+    if (device.called)
+      device.work.called = trace::call_time(clock.ticks(static_cast<std::int64_t>(device.called)));
+    return scribe.write_device_work(event.thread, device.work, event.begin_ns, event.end_ns);
   }
   convert_times(clock, event);
   std::uint32_t stack = event.stack.empty() ? 0 : scribe.intern_stack(event.thread, event.stack);

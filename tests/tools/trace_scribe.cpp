@@ -89,6 +89,14 @@ bool TraceScribe::write_item(std::uint16_t number, const trace::ItemRead& item, 
   return thread(number).add_item(*file_, item);
 }
 
+bool TraceScribe::write_device_work(std::uint16_t number, trace::DeviceWork work, std::int64_t begin_ns,
+                                    std::int64_t end_ns) {
+  now = clock_.tuple(end_ns);
+  work.begin = clock_.ticks(begin_ns);
+  work.duration = static_cast<float>(clock_.ticks(end_ns) - work.begin);
+  return thread(number).add_device_work(*file_, work);
+}
+
 std::uint32_t TraceScribe::intern(std::uint16_t number, std::string_view text) {
   return thread(number).intern(*file_, text.data(), text.size());
 }

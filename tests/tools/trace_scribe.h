@@ -63,6 +63,9 @@ class TraceScribe {
     return write(thread, call, &payload, begin_ns, end_ns, stack);
   }
   bool write_item(std::uint16_t thread, const trace::ItemRead& item, std::int64_t time_ns);
+  // Written by `thread` as if it had been told right after the end; begin and duration of `work` are set.
+  bool write_device_work(std::uint16_t thread, trace::DeviceWork work, std::int64_t begin_ns,
+                         std::int64_t end_ns);
 
   std::uint32_t intern(std::uint16_t thread, std::string_view text);
   std::uint32_t intern_stack(std::uint16_t thread, const std::vector<PythonFrame>& innermost_first);

@@ -148,6 +148,14 @@ std::vector<std::string> check_header(FileHeader& header, Contents contents) {
   return HeaderCheck(header, contents).run();
 }
 
+bool sound(const DeviceWork& work, Lifetime lifetime) {
+  auto kind = static_cast<std::uint8_t>(work.kind);
+  if (kind < 1 || kind > kDeviceWorkKinds) return false;
+  if (work.begin < lifetime.from_ticks || work.begin > lifetime.to_ticks) return false;
+  return work.duration >= 0 &&
+         work.duration <= static_cast<float>(lifetime.to_ticks - work.begin);  // not NaN
+}
+
 bool RecordCheck::in_schema(std::uint16_t call) {
   if (named_.count(call)) return true;
   if (unknown_.count(call)) return false;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/device_work.h"
 #include "trace/format.h"
 #include "trace/read/records.h"
 
@@ -35,6 +36,9 @@ class RecordCheck {
   std::set<std::uint16_t> unknown_;  // calls that neither this version nor the schema knows
   std::set<std::uint16_t> named_;    // that only the schema knows
 };
+
+// Whether this is something that a device can have done for such a process.
+bool sound(const DeviceWork& work, Lifetime lifetime);
 
 // What was found in the chunks of a file, to be compared with its header.
 struct Contents {

@@ -178,6 +178,7 @@ void TraceFile::read_chunks() {
   check_clock();
   for (std::string& sentence : check_header(header_, std::move(contents))) note_damage(std::move(sentence));
   check_records();
+  check_device_work();
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(records_.begin(), records_.end(), by_number);
   drop_unfinished_moves(records_);
@@ -232,6 +233,21 @@ void TraceFile::check_records() {
   if (bad) note_damage(std::to_string(bad) + (bad == 1 ? " record" : " records") + " of no call or no time");
 }
 
+void TraceFile::check_device_work() {
+  Lifetime life = lifetime();
+  std::size_t bad = 0;
+  for (DeviceSpan& span : device_work_) {
+    auto is_sound = [&](const DeviceWork& work) { return sound(work, life); };
+    if (std::all_of(span.work.begin(), span.work.end(), is_sound)) continue;
+    std::vector<DeviceWork>& kept = chosen_work_.emplace_back();
+    std::copy_if(span.work.begin(), span.work.end(), std::back_inserter(kept), is_sound);
+    bad += span.work.size() - kept.size();
+    span.work = kept;
+  }
+  if (bad)
+    note_damage(std::to_string(bad) + " of the device's times are of no time or nothing that is known");
+}
+
 void TraceFile::note_damage(std::string sentence) {
   constexpr std::size_t kEnough = 16;
   if (damage_.size() < kEnough) damage_.push_back(std::move(sentence));
@@ -249,7 +265,7 @@ std::size_t TraceFile::read_chunk(std::size_t offset, Contents& contents) {
   std::span<const unsigned char> content{bytes_.data() + offset + sizeof(ChunkHeader), used};
   tuples_.push_back(chunk.opened);
   contents.chunks.push_back(chunk.number);
-  if (chunk.kind == ChunkKind::kBulk) contents.overwritten += chunk.generation;
+  if (in_ring(chunk.kind)) contents.overwritten += chunk.generation;
   contents.threads.insert(chunk.thread);
   switch (chunk.kind) {
     case ChunkKind::kRecords:
@@ -263,6 +279,10 @@ std::size_t TraceFile::read_chunk(std::size_t offset, Contents& contents) {
       break;
     case ChunkKind::kItems:
       items_.push_back({chunk.thread, chunk.number, chunk.opened, view<ItemRead>(content)});
+      break;
+    case ChunkKind::kDeviceWork:
+    case ChunkKind::kDeviceRing:
+      device_work_.push_back({chunk.generation > 0, view<DeviceWork>(content)});
       break;
     case ChunkKind::kTables:
       read_tables(content);

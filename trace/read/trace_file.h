@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trace/calls.h"
+#include "trace/device_work.h"
 #include "trace/format.h"
 #include "trace/health.h"
 #include "trace/read/latest_part.h"
@@ -37,6 +38,12 @@ struct ItemSpan {
   std::uint64_t number;
   ClockTuple opened;  // no item is older
   std::span<const ItemRead> items;
+};
+
+// Device work that one thread wrote down. None of it began or ended when the process cannot have lived.
+struct DeviceSpan {
+  bool recycled;  // the ring took the chunk anew: what was written down earlier may be gone
+  std::span<const DeviceWork> work;
 };
 
 // The payload of a record whose call has this payload type (PayloadOf in calls.h).
@@ -70,6 +77,7 @@ class TraceFile {
   const std::vector<RecordSpan>& records() const { return records_; }
   std::uint64_t count(const OperationSet& operations) const;  // records
   const std::vector<ItemSpan>& items() const { return items_; }
+  const std::vector<DeviceSpan>& device_work() const { return device_work_; }  // in no order of time
   const std::vector<ClockTuple>& clock_tuples() const { return tuples_; }
 
   std::string_view string(std::uint32_t id) const;            // empty for 0 and for what is missing
@@ -95,6 +103,7 @@ class TraceFile {
   void check_clock();
   Lifetime lifetime() const;
   void check_records();
+  void check_device_work();
   void read_folded(std::size_t offset, const ChunkHeader& chunk);
   void read_tables(std::span<const unsigned char> content);
 
@@ -109,6 +118,8 @@ class TraceFile {
   std::vector<RecordSpan> records_;
   std::array<std::uint64_t, OperationSet::kPlaces> counts_{};  // records, by operation
   std::vector<ItemSpan> items_;
+  std::vector<DeviceSpan> device_work_;
+  std::vector<std::vector<DeviceWork>> chosen_work_;  // the sound part of chunks that hold others, too
   std::vector<ClockTuple> tuples_;
   std::unordered_map<std::uint32_t, std::string_view> strings_;
   std::unordered_map<std::uint32_t, std::span<const StackFrame>> stacks_;

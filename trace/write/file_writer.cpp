@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "trace/device_work.h"
 #include "trace/write/raw_syscall.h"
 
 namespace ddpscope::trace {
@@ -266,12 +267,12 @@ bool FileWriter::may_write() {
 
 ChunkHeader* FileWriter::open_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes) {
   if (!may_write()) return nullptr;
-  bool bulk = kind == ChunkKind::kBulk;
-  if (bulk && !reserve_bulk(bytes)) return recycle(thread);
+  bool bulk = in_ring(kind);
+  if (bulk && !reserve_bulk(bytes)) return recycle(kind, thread);
   ChunkHeader* chunk = holds_off() ? nullptr : map_chunk(kind, thread, bytes);
   if (!chunk) {
     if (bulk) __atomic_fetch_sub(&header_->bulk_bytes, bytes, __ATOMIC_RELAXED);
-    return bulk ? recycle(thread) : nullptr;
+    return bulk ? recycle(kind, thread) : nullptr;
   }
   if (bulk) register_bulk_chunk(chunk);
   return chunk;
@@ -291,7 +292,7 @@ void FileWriter::retire_bulk_chunk(ChunkHeader* chunk) {
   }
 }
 
-ChunkHeader* FileWriter::recycle(std::uint16_t thread) {
+ChunkHeader* FileWriter::recycle(ChunkKind kind, std::uint16_t thread) {
   std::uint32_t used = bulk_used_.load(std::memory_order_relaxed);
   BulkSlot* oldest = nullptr;
   std::uint64_t oldest_number = ~std::uint64_t{0};
@@ -313,18 +314,23 @@ ChunkHeader* FileWriter::recycle(std::uint16_t thread) {
     oldest->retired.store(1, std::memory_order_release);
     return nullptr;
   }
-  overwrite(chunk, thread);
+  overwrite(chunk, kind, thread);
   return chunk;
 }
 
 bool FileWriter::reuse_bulk_chunk(ChunkHeader* chunk) {
   if (has_open_record(chunk)) return false;
-  overwrite(chunk, chunk->thread);
+  overwrite(chunk, chunk->kind, chunk->thread);
   return true;
 }
 
-void FileWriter::overwrite(ChunkHeader* chunk, std::uint16_t thread) {
-  count(Health::bulk_records_overwritten, chunk->used / sizeof(Record));
+void FileWriter::overwrite(ChunkHeader* chunk, ChunkKind kind, std::uint16_t thread) {
+  if (chunk->kind == ChunkKind::kBulk)
+    count(Health::bulk_records_overwritten, chunk->used / sizeof(Record));
+  else
+    count(Health::device_work_overwritten, chunk->used / sizeof(DeviceWork));
+  __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);  // before it is of another kind
+  chunk->kind = kind;
   restart(chunk, thread);
 }
 

@@ -70,8 +70,8 @@ class FileWriter {
     std::atomic<std::uint32_t> retired;
   };
   ChunkHeader* map_chunk(ChunkKind kind, std::uint16_t thread, std::uint32_t bytes);
-  ChunkHeader* recycle(std::uint16_t thread);
-  void overwrite(ChunkHeader* chunk, std::uint16_t thread);
+  ChunkHeader* recycle(ChunkKind kind, std::uint16_t thread);
+  void overwrite(ChunkHeader* chunk, ChunkKind kind, std::uint16_t thread);
   void restart(ChunkHeader* chunk, std::uint16_t thread);
   void succeeded() {
     if (failures_.load(std::memory_order_relaxed)) failures_.store(0, std::memory_order_relaxed);

@@ -12,6 +12,9 @@ Health lost_counter(ChunkKind kind) {
       return Health::items_lost;
     case ChunkKind::kTables:
       return Health::strings_lost;
+    case ChunkKind::kDeviceWork:
+    case ChunkKind::kDeviceRing:
+      return Health::device_work_lost;
     default:
       return Health::kept_records_lost;
   }
@@ -40,7 +43,7 @@ ChunkHeader* ThreadWriter::next_chunk(FileWriter& file, ChunkKind kind, std::uin
   while (size < bytes + sizeof(ChunkHeader) && size < kMaxChunkBytes) size *= 2;
   if (size < bytes + sizeof(ChunkHeader)) return nullptr;
   ChunkHeader* fresh = file.open_chunk(kind, number_, size);
-  if (kind == ChunkKind::kBulk && full) {
+  if (in_ring(kind) && full) {
     if (!fresh) return file.reuse_bulk_chunk(full) ? full : nullptr;
     file.retire_bulk_chunk(full);
   }
@@ -149,20 +152,30 @@ void ThreadWriter::write_schema(FileWriter& file, const char* text, std::size_t 
   if (!write_entry(file, TableKind::kSchema, nullptr, text, bytes)) file.count(Health::strings_lost);
 }
 
-bool ThreadWriter::add_item(FileWriter& file, const ItemRead& item) {
-  ChunkHeader* chunk = room(file, ChunkKind::kItems, sizeof(ItemRead));
+template <class Entry>
+bool ThreadWriter::add(FileWriter& file, ChunkKind kind, const Entry& entry) {
+  ChunkHeader* chunk = room(file, kind, sizeof(entry));
   if (!chunk) {
-    file.count(Health::items_lost);
+    file.count(lost_counter(kind));
     return false;
   }
-  std::memcpy(free_space(chunk), &item, sizeof(item));
-  publish(chunk, sizeof(item));
+  std::memcpy(free_space(chunk), &entry, sizeof(entry));
+  publish(chunk, sizeof(entry));
   return true;
 }
 
+bool ThreadWriter::add_item(FileWriter& file, const ItemRead& item) {
+  return add(file, ChunkKind::kItems, item);
+}
+
+bool ThreadWriter::add_device_work(FileWriter& file, const DeviceWork& work) {
+  bool kept = work.kind == DeviceWorkKind::kCollective;
+  return add(file, kept ? ChunkKind::kDeviceWork : ChunkKind::kDeviceRing, work);
+}
+
 void ThreadWriter::leave(FileWriter& file) {
-  ChunkHeader* bulk = chunks_[static_cast<std::size_t>(ChunkKind::kBulk)];
-  if (bulk) file.retire_bulk_chunk(bulk);
+  for (ChunkHeader* chunk : chunks_)
+    if (chunk && in_ring(chunk->kind)) file.retire_bulk_chunk(chunk);
   forget();
 }
 

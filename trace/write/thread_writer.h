@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "trace/device_work.h"
 #include "trace/schema.h"
 #include "trace/write/file_writer.h"
 #include "trace/write/fold.h"
@@ -102,6 +103,8 @@ class ThreadWriter {
   void write_schema(FileWriter& file, const char* text, std::size_t bytes);
 
   bool add_item(FileWriter& file, const ItemRead& item);
+  // Collectives are kept, all else goes into the ring. False: no room (counted).
+  bool add_device_work(FileWriter& file, const DeviceWork& work);
 
   std::uint16_t number(FileWriter& file);                 // of this thread, given at its first record
   std::uint16_t known_number() const { return number_; }  // 0: it has none yet
@@ -164,13 +167,15 @@ class ThreadWriter {
       __atomic_store_n(&words[i], arguments.words[i], __ATOMIC_RELAXED);
   }
 
+  template <class Entry>
+  bool add(FileWriter& file, ChunkKind kind, const Entry& entry);
   std::uint32_t write_entry(FileWriter& file, TableKind kind, std::uint32_t* counter, const void* data,
                             std::size_t bytes);
   std::uint32_t intern_entry(FileWriter& file, TableKind kind, std::uint32_t* counter, const void* data,
                              std::size_t bytes, Health lost);
 
-  ChunkHeader* chunks_[6] = {};       // by ChunkKind: the one being filled
-  std::uint32_t next_bytes_[6] = {};  // size of the next one
+  ChunkHeader* chunks_[kChunkKinds] = {};       // by ChunkKind: the one being filled
+  std::uint32_t next_bytes_[kChunkKinds] = {};  // size of the next one
   Record* last_ = nullptr;
   ChunkHeader* last_chunk_ = nullptr;
   std::uint64_t last_key_ = 0;

@@ -25,6 +25,8 @@ Bytes sample() {
     recording.close(thread.open<Call::ncclBroadcast>(file, {}, next_tick(), stack));
     recording.close(recording.open_bulk(thread, i));
     thread.add_item(file, {i, 1, 1});
+    thread.add_device_work(
+        file, {next_tick(), 5, 3, i, 7, 1, i % 2 ? DeviceWorkKind::kKernel : DeviceWorkKind::kCollective, 0});
   }
   recording.open_kept(thread, 99);
   std::ifstream in(file.path(), std::ios::binary);
@@ -47,6 +49,8 @@ std::uint64_t walk(const TraceFile& trace) {
     }
   for (const ItemSpan& span : trace.items())
     for (const ItemRead& item : span.items) sum += item.offset;
+  for (const DeviceSpan& span : trace.device_work())
+    for (const DeviceWork& work : span.work) sum += work.begin + work.subject;
   return sum;
 }
 

@@ -1,0 +1,117 @@
+// Device work is read as it was written down, in no order, and sorted once.
+#include "collector/model/device_work.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+namespace ddpscope::model {
+namespace {
+
+using trace::DeviceWork;
+using trace::DeviceWorkKind;
+using trace::Operation;
+
+// A record's begin may have been rounded up (folded calls), a call's time is rounded down: one unit each.
+constexpr std::uint64_t kRounding = std::uint64_t{2} << trace::kCallTimeBits;
+
+struct Asked {
+  std::uint16_t thread;
+  std::uint64_t ticks;
+  std::size_t index;  // of the interval
+};
+
+struct Latest {
+  trace::Record record{};
+  EventPlace place = kNoCall;
+};
+
+trace::OperationSet device_calls() {
+  trace::OperationSet set;
+  for (const trace::CallInfo& call : trace::kCalls) {
+    CallClass about = class_of(call.payload);
+    if (about == CallClass::kCuda || about == CallClass::kNccl) set.add(call.operation);
+  }
+  return set;
+}
+
+bool is_inside(const Latest& latest, std::uint64_t ticks) {
+  return latest.place != kNoCall && (!latest.record.end || latest.record.end + kRounding > ticks);
+}
+
+std::size_t quality(std::string_view tier) {
+  constexpr std::string_view kTiers[] = {"none", "events", "profiler", "cupti"};
+  auto found = std::find(std::begin(kTiers), std::end(kTiers), tier);
+  return found == std::end(kTiers) ? 0 : static_cast<std::size_t>(found - std::begin(kTiers));
+}
+
+}  // namespace
+
+bool is_collective(DeviceWorkKind kind) { return kind == DeviceWorkKind::kCollective; }
+bool is_any(DeviceWorkKind) { return true; }
+
+std::vector<DeviceInterval> device_intervals(const Job& job, std::uint32_t process,
+                                             bool (*wanted)(DeviceWorkKind)) {
+  std::vector<DeviceInterval> intervals;
+  for (const trace::DeviceSpan& span : job.processes[process].file.device_work())
+    for (const DeviceWork& work : span.work) {
+      if (!wanted(work.kind)) continue;
+      auto end = work.begin + static_cast<std::uint64_t>(work.duration);
+      intervals.push_back({job.time_ns(process, work.begin), job.time_ns(process, end), work});
+    }
+  std::stable_sort(intervals.begin(), intervals.end(),
+                   [](const DeviceInterval& a, const DeviceInterval& b) { return a.begin_ns < b.begin_ns; });
+  return intervals;
+}
+
+std::vector<EventPlace> calls_of(const Process& process, const std::vector<DeviceInterval>& intervals) {
+  std::vector<EventPlace> calls(intervals.size(), kNoCall);
+  std::vector<Asked> asked;
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const DeviceWork& work = intervals[i].work;
+    if (work.thread) asked.push_back({work.thread, trace::ticks_of_call(work.called, work.begin), i});
+  }
+  std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.ticks < b.ticks; });
+  std::map<std::uint16_t, Latest> latest;  // by thread: the call that began last
+  std::size_t next = 0;
+  auto answer_until = [&](std::uint64_t ticks) {
+    for (; next < asked.size() && asked[next].ticks + kRounding <= ticks; ++next)
+      if (const Latest& call = latest[asked[next].thread]; is_inside(call, asked[next].ticks))
+        calls[asked[next].index] = call.place;
+  };
+  for_each_in_time(process.file, device_calls(), [&](EventPlace place, const trace::Record& record) {
+    answer_until(record.begin);
+    latest[record.thread] = {record, place};
+  });
+  answer_until(~std::uint64_t{0});
+  return calls;
+}
+
+std::vector<TimingPeriod> timing_periods(const Job& job, std::uint32_t process) {
+  std::vector<TimingPeriod> periods;
+  const trace::TraceFile& file = job.processes[process].file;
+  for_each_in_time(file, {Operation::kDeviceTiming}, [&](EventPlace, const trace::Record& record) {
+    auto timing = trace::payload_of<trace::payload::DeviceTiming>(record);
+    periods.push_back(
+        {job.time_ns(process, record.begin), file.string(timing.tier), file.string(timing.reason)});
+  });
+  return periods;
+}
+
+std::string_view gpu_timing(const Job& job) {
+  std::string_view best = "none";
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i)
+    for (const TimingPeriod& period : timing_periods(job, i))
+      if (quality(period.tier) > quality(best)) best = period.tier;
+  return best;
+}
+
+std::int64_t device_clock_error_ns(const Process& process) {
+  std::uint64_t most = 0;
+  for_each(process.file, {Operation::kDeviceClock}, [&](EventPlace, const trace::Record& record) {
+    most = std::max(most, trace::payload_of<trace::payload::DeviceClock>(record).error_ns);
+  });
+  return limited(static_cast<std::int64_t>(std::min<std::uint64_t>(most, kTimeLimit)));
+}
+
+}  // namespace ddpscope::model
