@@ -144,6 +144,20 @@ std::uint64_t moved_bytes(std::int32_t pid, std::int32_t tid) {
   return moved + ProcessStat(pid).field(ProcessStat::kMajorFaults) * page;
 }
 
+std::map<std::int32_t, std::uint64_t> processor_waits(std::int32_t pid) {
+  std::map<std::int32_t, std::uint64_t> waits;
+  std::error_code none;
+  std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid), none), end;
+  for (; !none && tasks != end; tasks.increment(none)) {
+    std::int32_t tid = 0;
+    std::string name = tasks->path().filename();
+    std::from_chars(name.data(), name.data() + name.size(), tid);
+    std::istringstream line(first_line(tasks->path() / "schedstat"));  // ran, waited, how often
+    if (std::uint64_t ran = 0, waited = 0; line >> ran >> waited) waits[tid] = waited;
+  }
+  return waits;
+}
+
 // "running", or the number, six arguments, stack pointer and address; -1: blocked outside of any call.
 Inside look_inside(std::int32_t pid, std::int32_t tid) {
   std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
