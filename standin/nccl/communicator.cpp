@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "standin/nccl/cuda.h"
+#include "standin/nccl/device_kernel.h"
 #include "standin/nccl/failure.h"
 #include "standin/nccl/link_model.h"
 #include "standin/nccl/log.h"
@@ -39,7 +40,7 @@ void Communicator::launch(std::unique_ptr<Plan> plan, cudaStream_t stream) {
     std::lock_guard lock(mutex_);
     plan->ticket = issued_++;
   }
-  const cudaError_t error = cudaLaunchHostFunc(stream, run_from_stream, plan.get());
+  const cudaError_t error = launch_plan(stream, run_from_stream, plan.get());
   if (error != cudaSuccess) {
     std::lock_guard lock(mutex_);
     --issued_;
@@ -62,6 +63,7 @@ bool Communicator::wait_for_turn(std::uint64_t ticket) {
 
 void Communicator::run(const Plan& plan) {
   if (wait_for_turn(plan.ticket)) {
+    plan_starts();
     try {
       execute(plan);
     } catch (const Released&) {
