@@ -47,8 +47,25 @@ DeviceWork work_of(DeviceWorkKind kind, std::uint64_t subject, std::uint32_t str
   return work;
 }
 
-// Of CUDA's own communication library, whose kernels are the collectives.
-bool is_collective(const char* kernel) { return kernel && strncmp(kernel, "nccl", 4) == 0; }
+// The kernels of NCCL's collectives, mangled or not: ncclDevKernel_..., _Z39ncclDevKernel_...,
+// ncclKernel_....
+bool is_collective(const char* kernel) {
+  if (!kernel) return false;
+  if (kernel[0] == '_' && kernel[1] == 'Z')
+    for (kernel += 2; *kernel >= '0' && *kernel <= '9';) ++kernel;
+  return strncmp(kernel, "nccl", 4) == 0;
+}
+
+// CUPTI calls what the guest may have replaced (malloc, locks): only what we write is our own work.
+void write(trace::FileWriter& file, const DeviceWork& work, bool kept) {
+  OwnWork own(&file);
+  if (own) this_thread.writer.add_device_work(file, work, kept ? trace::Budget::kKept : trace::Budget::kBulk);
+}
+
+std::uint32_t name_of(trace::FileWriter& file, const char* kernel) {
+  OwnWork own(&file);
+  return own ? this_thread.writer.intern(file, kernel) : 0;
+}
 
 template <class Record>
 const Record& as(const void* record) {
@@ -73,9 +90,8 @@ void CuptiRecords::take_timed(trace::FileWriter& file, const Timed& timed) {
   DeviceWork work = timed.work;
   work.begin = clock.ticks(timed.start);
   work.duration = static_cast<float>(clock.ticks(timed.end) - work.begin);
-  trace::Budget budget = timed.kept ? trace::Budget::kKept : trace::Budget::kBulk;
   if (link(timed.correlation, work) || waits_ == kWaiting)
-    this_thread.writer.add_device_work(file, work, budget);
+    write(file, work, timed.kept);
   else
     waiting_[waits_++] = {timed.correlation, 0, timed.kept, work};
 }
@@ -90,7 +106,7 @@ void CuptiRecords::take_one(trace::FileWriter& file, const void* record) {
     }
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto& kernel = as<CUpti_ActivityKernel10>(record);
-      std::uint32_t name = this_thread.writer.intern(file, kernel.name);
+      std::uint32_t name = name_of(file, kernel.name);
       return take_timed(file, {kernel.start, kernel.end, kernel.correlationId,
                                work_of(DeviceWorkKind::kKernel, name, kernel.streamId, kernel.deviceId),
                                is_collective(kernel.name)});
@@ -122,8 +138,7 @@ void CuptiRecords::settle(trace::FileWriter& file) {
   for (std::uint32_t i = 0; i < waits_; ++i) {
     Waiting& one = waiting_[i];
     if (link(one.correlation, one.work) || one.flushes > 0)
-      this_thread.writer.add_device_work(file, one.work,
-                                         one.kept ? trace::Budget::kKept : trace::Budget::kBulk);
+      write(file, one.work, one.kept);
     else
       waiting_[still++] = {one.correlation, one.flushes + 1, one.kept, one.work};
   }

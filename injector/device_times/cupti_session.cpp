@@ -66,8 +66,7 @@ void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint
                               std::size_t used) {
   if (trace::FileWriter* file = recorder(Weight::kFollows)) {
     Lock one_reader(reading);
-    OwnWork work(file);
-    if (work && used) records.take(*file, buffer, used);
+    if (used) records.take(*file, buffer, used);
     std::size_t dropped = 0;
     if (cupti()->dropped(context, stream, &dropped) == CUPTI_SUCCESS && dropped)
       file->count(trace::Health::device_work_dropped, dropped);
@@ -87,16 +86,24 @@ bool another_tool_is_there() {
   return false;
 }
 
+// Compares the clocks, and tells it.
+void tell_clock(trace::FileWriter& file) {
+  Lock one_reader(reading);
+  records.clock.read(file);
+  records.settle(file);
+  OwnWork work(&file);
+  if (!work) return;
+  record_moment<Call::device_clock>(
+      file, {records.clock.latest_ns(), records.clock.latest_ticks(), records.clock.error_ns(), 0});
+}
+
 const char* arm(trace::FileWriter& file) {
   const Cupti& c = *cupti();
   CUptiResult result = c.subscribe(&session.handle, no_callback, nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     return "another client has subscribed to CUPTI";
   if (result != CUPTI_SUCCESS) return "CUPTI refused the subscription";
-  {
-    Lock one_reader(reading);
-    records.clock.read(file);
-  }
+  tell_clock(file);
   if (c.register_callbacks(request_buffer, complete_buffer) == CUPTI_SUCCESS && enable_cupti_kinds(c)) {
     session.state = State::kArmed;
     __atomic_store_n(&links_device_work, true, __ATOMIC_RELEASE);
@@ -110,25 +117,15 @@ const char* arm(trace::FileWriter& file) {
 void disarm() {
   const Cupti& c = *cupti();
   __atomic_store_n(&links_device_work, false, __ATOMIC_RELEASE);
+  trace::FileWriter* file = recorder(Weight::kFollows);
+  if (file) tell_clock(*file);
   c.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   disable_cupti_kinds(c);
   c.unsubscribe(session.handle);
-  trace::FileWriter* file = recorder(Weight::kFollows);
   Lock one_reader(reading);
-  OwnWork work(file);
-  if (!work) return;
+  if (!file) return;
+  records.settle(*file);  // what waits, waits for the next flush
   records.settle(*file);
-  records.settle(*file);
-}
-
-void tell_clock(trace::FileWriter& file) {
-  Lock one_reader(reading);
-  records.clock.read(file);
-  OwnWork work(&file);
-  if (!work) return;
-  records.settle(file);
-  record_moment<Call::device_clock>(
-      file, {records.clock.latest_ns(), records.clock.latest_ticks(), records.clock.error_ns(), 0});
 }
 
 bool may_arm_again() {
