@@ -62,14 +62,18 @@ void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* bytes, std::siz
   *most_records = 0;
 }
 
+void count_dropped(trace::FileWriter& file, CUcontext context, std::uint32_t stream) {
+  std::size_t dropped = 0;
+  if (cupti()->dropped(context, stream, &dropped) == CUPTI_SUCCESS && dropped)
+    file.count(trace::Health::device_work_dropped, dropped);
+}
+
 void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
                               std::size_t used) {
   if (trace::FileWriter* file = recorder(Weight::kFollows)) {
     Lock one_reader(reading);
     if (used) records.take(*file, buffer, used);
-    std::size_t dropped = 0;
-    if (cupti()->dropped(context, stream, &dropped) == CUPTI_SUCCESS && dropped)
-      file->count(trace::Health::device_work_dropped, dropped);
+    count_dropped(*file, context, stream);
   }
   if (buffer) give_cupti_buffer_back(buffer);
 }
@@ -122,8 +126,9 @@ void disarm() {
   c.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   disable_cupti_kinds(c);
   c.unsubscribe(session.handle);
-  Lock one_reader(reading);
   if (!file) return;
+  count_dropped(*file, nullptr, 0);
+  Lock one_reader(reading);
   records.settle(*file);  // what waits, waits for the next flush
   records.settle(*file);
 }
@@ -137,6 +142,7 @@ void look(trace::FileWriter& file) {
   Lock lock(session.lock);
   if (session.state == State::kArmed) {
     cupti()->flush(0);
+    count_dropped(file, nullptr, 0);
     tell_clock(file);
   } else if (may_arm_again()) {
     if (arm(file))
