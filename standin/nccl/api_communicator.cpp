@@ -49,13 +49,21 @@ void create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicato
   });
 }
 
-void create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size) {
+std::string name_in(const ncclConfig_t* config) { return config && config->commName ? config->commName : ""; }
+
+void create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size,
+                  const std::string& name = "") {
   if (size < 1 || rank < 0 || rank >= size) {
     throw Failure(ncclInvalidArgument,
                   "Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(size));
   }
-  create(&required(handle, "comm"), std::make_shared<Communicator>(device),
+  create(&required(handle, "comm"), std::make_shared<Communicator>(device, name),
          [id, rank, size](Communicator& communicator) { communicator.init(id, rank, size); });
+}
+
+/// A configuration of its own replaces the parent's.
+std::string child_name(const Communicator& parent, const ncclConfig_t* config) {
+  return config ? name_in(config) : parent.name();
 }
 
 std::vector<int> checked_devices(int count, const int* list) {
@@ -93,7 +101,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId c
                                     ncclConfig_t* config) {
   return guarded(__func__, [&] {
     check_config(config);
-    create_by_id(comm, current_device(), commId, rank, nranks);
+    create_by_id(comm, current_device(), commId, rank, nranks, name_in(config));
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRankConfig);
@@ -104,7 +112,7 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myran
     check_config(config);
     if (nId < 1 || nId > nranks)
       throw Failure(ncclInvalidArgument, "Invalid number of ids " + std::to_string(nId));
-    create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks);
+    create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks, name_in(config));
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRankScalable);
@@ -130,7 +138,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
     check_config(config);
     if (color < 0 && color != NCCL_SPLIT_NOCOLOR) throw Failure(ncclInvalidArgument, "Invalid color");
     const auto parent = find_handle(comm);
-    const auto child = std::make_shared<Communicator>(parent->device());
+    const auto child = std::make_shared<Communicator>(parent->device(), child_name(*parent, config));
     const auto connect = [parent, color, key](Communicator& self) { self.split(*parent, color, key); };
     if (color == NCCL_SPLIT_NOCOLOR) {
       required(newcomm, "newcomm") = NCCL_COMM_NULL;
@@ -155,7 +163,8 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
       if (rank == parent->rank()) throw Failure(ncclInvalidUsage, "an excluded rank must not call this");
     }
     if (shrinkFlags & NCCL_SHRINK_ABORT) parent->release();
-    create(&required(newcomm, "newcomm"), std::make_shared<Communicator>(parent->device()),
+    create(&required(newcomm, "newcomm"),
+           std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
            [parent, excluded](Communicator& self) { self.shrink(*parent, excluded); });
   });
 }
@@ -170,7 +179,9 @@ STANDIN_PROFILING_TWIN(ncclCommFinalize);
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return guarded(__func__, [&] {
     if (!comm) return;
-    find_handle(comm)->drain();
+    const auto communicator = find_handle(comm);
+    communicator->drain();
+    communicator->end_profiling();
     remove_handle(comm);
   });
 }
@@ -179,7 +190,9 @@ STANDIN_PROFILING_TWIN(ncclCommDestroy);
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return guarded(__func__, [&] {
     if (!comm) return;
-    find_handle(comm)->abort();
+    const auto communicator = find_handle(comm);
+    communicator->abort();
+    communicator->end_profiling();
     remove_handle(comm);
   });
 }

@@ -55,7 +55,7 @@ void submit_message(ncclComm_t comm, cudaStream_t stream, Message::Direction dir
   const std::size_t bytes = count * checked_element_size(datatype);
   check_rank(*communicator, peer, "peer");
   if (bytes && !buffer) invalid("a buffer is NULL");
-  const Message message{direction, peer, buffer, bytes};
+  const Message message{direction, peer, buffer, bytes, count, datatype};
   group::submit(communicator, stream, {}, {&message, 1});
 }
 
@@ -67,6 +67,8 @@ class Blocks {
   Blocks(ncclComm_t comm, const void* send, void* recv, std::size_t count, ncclDataType_t datatype)
       : communicator_(find_handle(comm)),
         bytes_(count * checked_element_size(datatype)),
+        count_(count),
+        datatype_(datatype),
         send_(static_cast<std::byte*>(const_cast<void*>(send))),
         recv_(static_cast<std::byte*>(recv)) {}
 
@@ -80,11 +82,14 @@ class Blocks {
  private:
   void add(Message::Direction direction, int peer, std::byte* buffer, int block) {
     if (bytes_ && !buffer) invalid("a buffer is NULL");
-    messages_.push_back({direction, peer, buffer + bytes_ * static_cast<std::size_t>(block), bytes_});
+    messages_.push_back(
+        {direction, peer, buffer + bytes_ * static_cast<std::size_t>(block), bytes_, count_, datatype_});
   }
 
   std::shared_ptr<Communicator> communicator_;
   std::size_t bytes_;
+  std::size_t count_;
+  ncclDataType_t datatype_;
   std::byte* send_;
   std::byte* recv_;
   std::vector<Message> messages_;

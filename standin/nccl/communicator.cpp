@@ -40,13 +40,18 @@ void Communicator::launch(std::unique_ptr<Plan> plan, cudaStream_t stream) {
     std::lock_guard lock(mutex_);
     plan->ticket = issued_++;
   }
+  plan->events = profiler::PlanEvents::of(*plan);
+  const auto events = plan->events;
+  if (events) events->launches(stream);
   const cudaError_t error = launch_plan(stream, run_from_stream, plan.get());
   if (error != cudaSuccess) {
+    if (events) events->failed();
     std::lock_guard lock(mutex_);
     --issued_;
     check_cuda(error);
   }
   plan.release();  // the stream has it
+  if (events) events->launched();
 }
 
 void Communicator::run_from_stream(void* plan) {
@@ -64,6 +69,7 @@ bool Communicator::wait_for_turn(std::uint64_t ticket) {
 void Communicator::run(const Plan& plan) {
   if (wait_for_turn(plan.ticket)) {
     plan_starts();
+    if (plan.events) plan.events->starts();
     try {
       execute(plan);
     } catch (const Released&) {
@@ -82,6 +88,7 @@ void Communicator::run(const Plan& plan) {
       hang();
     }
   }
+  if (plan.events) plan.events->ended();
   std::lock_guard lock(mutex_);
   running_ = false;
   ++ended_;
@@ -150,6 +157,8 @@ void Communicator::abort() {
     for (const Descriptor& socket : links) shutdown(socket.fd(), SHUT_RDWR);
   }
 }
+
+void Communicator::end_profiling() { profiler_ = nullptr; }
 
 ncclRedOp_t Communicator::add_pre_multiplied_sum(const Reduction::Factor& factor) {
   std::lock_guard lock(mutex_);
