@@ -18,6 +18,14 @@ foreach(version 1 2 3 4 5)
 endforeach()
 add_python_test(standin.nccl_profiler nccl_profiler_test.py)
 
+# Linked against NVIDIA's NCCL, which it runs with unless a stand-in is in front.
+add_library(nvtx_tool SHARED ${CMAKE_CURRENT_LIST_DIR}/nvtx_tool.cpp)
+target_link_libraries(nvtx_tool PRIVATE ddpscope::options ddpscope::cuda_headers)
+set_target_properties(nvtx_tool PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tests)
+add_executable(nccl_without_communicator ${CMAKE_CURRENT_LIST_DIR}/nccl_without_communicator.c)
+target_link_libraries(nccl_without_communicator PRIVATE ddpscope::cuda_headers ddpscope::cudart ddpscope::nccl)
+add_python_test(standin.nccl_nvtx nccl_nvtx_test.py)
+
 add_executable(nccl_link_model_test
   ${CMAKE_CURRENT_LIST_DIR}/nccl_link_model_test.cpp ${PROJECT_SOURCE_DIR}/standin/nccl/link_model.cpp)
 target_link_libraries(nccl_link_model_test PRIVATE ddpscope::options ddpscope::cuda_headers GTest::gtest_main)
