@@ -1,13 +1,14 @@
 # The CUDA toolkit and NCCL: DDPSCOPE_CUDA_ROOT, else NVIDIA's wheels if install_dependencies.sh unpacked them into
 # .venv/cuda (which it does only where no toolkit 13 is installed, or when told to), else an installed toolkit.
-#   ddpscope::cuda_headers   cuda_runtime_api.h, cuda_fp16.h, nccl.h
+#   ddpscope::cuda_headers   cuda_runtime_api.h, cuda_fp16.h, cupti.h, nccl.h
 #   ddpscope::cudart         libcudart.so.13 to link against (at run time whichever library has that soname)
 #   ddpscope::nccl           libnccl.so.2, likewise
+#   ddpscope::cupti          libcupti.so.13, likewise
 #   add_cuda_object(NAME FILE.cu [OPTIONS ...])   compiles one .cu file with nvcc into NAME's object
 set(DDPSCOPE_CUDA_ROOT "" CACHE PATH "folder with bin/nvcc, include/cuda_runtime.h, include/nccl.h (empty: search)")
 
 # What an earlier run found may have been removed since (.venv, another toolkit).
-foreach(found CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUDART_LIBRARY NCCL_LIBRARY NVCC)
+foreach(found CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUPTI_INCLUDE_DIR CUDART_LIBRARY NCCL_LIBRARY CUPTI_LIBRARY NVCC)
   if(NOT EXISTS "${${found}}")
     unset(${found} CACHE)
   endif()
@@ -16,18 +17,25 @@ endforeach()
 set(cuda_hints ${DDPSCOPE_CUDA_ROOT} ${PROJECT_SOURCE_DIR}/.venv/cuda $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /opt/cuda)
 find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
+find_path(CUPTI_INCLUDE_DIR cupti.h HINTS ${cuda_hints} PATH_SUFFIXES include extras/CUPTI/include REQUIRED)
 find_library(CUDART_LIBRARY NAMES cudart libcudart.so.13 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
 find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+find_library(CUPTI_LIBRARY NAMES cupti libcupti.so.13 NAMES_PER_DIR HINTS ${cuda_hints}
+             PATH_SUFFIXES lib lib64 extras/CUPTI/lib64 REQUIRED)
 find_program(NVCC nvcc HINTS ${cuda_hints} PATH_SUFFIXES bin REQUIRED)
 
 add_library(ddpscope_cuda_headers INTERFACE)
 add_library(ddpscope::cuda_headers ALIAS ddpscope_cuda_headers)
-target_include_directories(ddpscope_cuda_headers SYSTEM INTERFACE ${CUDA_INCLUDE_DIR} ${NCCL_INCLUDE_DIR})
+target_include_directories(ddpscope_cuda_headers SYSTEM INTERFACE
+                           ${CUDA_INCLUDE_DIR} ${NCCL_INCLUDE_DIR} ${CUPTI_INCLUDE_DIR})
 
 add_library(ddpscope::cudart UNKNOWN IMPORTED)
 set_target_properties(ddpscope::cudart PROPERTIES IMPORTED_LOCATION ${CUDART_LIBRARY})
 add_library(ddpscope::nccl UNKNOWN IMPORTED)
 set_target_properties(ddpscope::nccl PROPERTIES IMPORTED_LOCATION ${NCCL_LIBRARY})
+
+add_library(ddpscope::cupti UNKNOWN IMPORTED)
+set_target_properties(ddpscope::cupti PROPERTIES IMPORTED_LOCATION ${CUPTI_LIBRARY})
 
 function(add_cuda_object name source)
   cmake_parse_arguments(arg "" "" "OPTIONS" ${ARGN})

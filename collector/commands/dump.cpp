@@ -51,7 +51,7 @@ void dump_device_work(const Job& job, std::uint32_t index, const reports::Record
     std::string by;
     if (calls[i] != model::kNoCall) {
       trace::Record call = process.record(calls[i]);
-      by = fmt::format(" by {} of thread {} at {:.9f}", printer.call(call), call.thread,
+      by = fmt::format(" call={} thread={} at={:.9f}", printer.call(call), call.thread,
                        static_cast<double>(job.time_ns(index, call.begin)) * 1e-9);
     }
     fmt::print("{:.9f} +{}ns {} gpu {}{}\n", static_cast<double>(interval.begin_ns) * 1e-9,

@@ -81,6 +81,7 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
   changed["LD_PRELOAD"] = list;
   // Ranges that the program names: of another tool that wants them (Nsight), they are its own.
   if (environment(kNvtxTool).empty()) changed[kNvtxTool] = preload.front().string();
+  changed["DDPSCOPE_GPU_TIMING"] = options.gpu_timing;
   if (options.ring) {
     auto bytes = parse_ring(*options.ring);
     if (!bytes) return bytes.error();

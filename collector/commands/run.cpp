@@ -32,7 +32,6 @@ using reports::escape;
 struct RunOptions {
   RecordingOptions recording;
   std::optional<std::string> folder;
-  std::string gpu_timing = "auto";
   std::string on_hang;
   bool report = false;
   std::vector<std::string> command;
@@ -210,8 +209,6 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
 }
 
 Outcome run(const RunOptions& options) {
-  if (options.gpu_timing != "auto" && options.gpu_timing != "none")
-    return not_in_this_version("--gpu-timing " + options.gpu_timing);
   auto environment = job_environment(options.recording);
   if (!environment) return failed(environment.error());
   auto folder = open_recording_folder(options.folder, options.command);
@@ -229,8 +226,9 @@ Action declare_run(CLI::App& app) {
   app.add_option("--ring", options->recording.ring,
                  "room for frequent calls, which are overwritten when it is full: 64K to 1024G a process, "
                  "64M by default");
-  app.add_option("--gpu-timing", options->gpu_timing,
-                 "auto or none, which are the same in this version: no GPU times are taken")
+  app.add_option(
+         "--gpu-timing", options->recording.gpu_timing,
+         "when devices did what: none; events, of collectives alone, which is also auto; cupti, of all")
       ->check(CLI::IsMember({"auto", "none", "events", "cupti"}));
   app.add_flag("--report", options->report, "print the findings at the end");
   app.add_option("--on-hang", options->on_hang,

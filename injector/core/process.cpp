@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "injector/core/settings.h"
+#include "injector/device_times/timing.h"
 #include "injector/files/passed_looks.h"
 #include "injector/python/interpreter.h"
 #include "injector/threads/releases.h"
@@ -214,6 +215,7 @@ void start_child() {
   process.follows_parent = process.follows_parent || state == State::kOpen;
   recording.file.abandon();
   forget_all_releases();
+  forget_device_times();
   forget_passed_looks();
   recording.state = State::kUnopened;
   opening = {};

@@ -14,7 +14,8 @@ void* real_functions[trace::kCallNumbers];
 
 namespace {
 
-constexpr const char* kVendorLibraries[] = {"libnccl.so.2", "libcudart.so.13", "libcudart.so.12"};
+constexpr const char* kVendorLibraries[] = {"libnccl.so.2", "libcudart.so.13", "libcudart.so.12",
+                                            "libcupti.so.13", "libcupti.so.12"};
 
 // RTLD_NOLOAD: what the guest has not loaded stays unloaded.
 void* find_in(const char* library, const char* symbol) {

@@ -33,6 +33,20 @@ struct AwaitedValue {
   std::uint64_t vendor_call;  // number of the copy among the thread's
 };
 
+// The collectives of the open group, as far as they are timed (device_times/event_pairs.h): runs on one
+// stream of one communicator.
+struct GroupedCollectives {
+  static constexpr unsigned kRuns = 4;
+  struct Run {
+    void* stream;
+    std::uint64_t called;  // ticks
+    std::uint32_t communicator, sequence, count;
+  };
+  Run runs[kRuns];
+  std::uint32_t used;
+  std::uint32_t untimed;  // collectives beyond them
+};
+
 struct ThreadState {
   trace::ThreadWriter writer;
   const OwnWork* own_work = nullptr;        // what the injector itself is at in this thread, see process.h
@@ -58,6 +72,7 @@ struct ThreadState {
   std::uint64_t before_echo = 0;    // before it took anything from that object
   std::uint32_t releases = 0;       // that other threads may have taken
   trace::OpenRecord semaphores_awaited;  // by the latest call on semaphores of System V
+  GroupedCollectives grouped = {};
   DigestedCopy digested = {};
   AwaitedValue awaited_value = {};
   HeldMutex held[1u << kHeldMutexBits] = {};
@@ -65,6 +80,12 @@ struct ThreadState {
 
 // initial-exec: no allocation at a thread's first access, one instruction afterwards.
 extern constinit thread_local ThreadState this_thread __attribute__((tls_model("initial-exec")));
+
+// Whether CUPTI is to tell which of our calls enqueued what a device does: the thread's latest record is told
+// to it for as long as the real function runs. __atomic.
+extern bool links_device_work;
+void link_device_work();
+void unlink_device_work();
 
 // Lies in the frame of the outermost NCCL or CUDA hook while the real function runs.
 //
@@ -76,8 +97,10 @@ class VendorCall {
  public:
   VendorCall() : number_(++this_thread.vendor_calls), outer_(this_thread.vendor_call) {
     this_thread.vendor_call = this;
+    if (__builtin_expect(__atomic_load_n(&links_device_work, __ATOMIC_RELAXED), 0)) link_device_work();
   }
   ~VendorCall() {
+    if (__builtin_expect(__atomic_load_n(&links_device_work, __ATOMIC_RELAXED), 0)) unlink_device_work();
     number_ = 0;
     this_thread.vendor_call = outer_;
   }

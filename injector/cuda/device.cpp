@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "injector/core/hook.h"
+#include "injector/device_times/timing.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -47,7 +48,10 @@ bool is_new(int device) {
 
 void set_device(int device) {
   this_thread.device = device;
-  if (open_recorder() && is_new(device)) record_device(device);
+  trace::FileWriter* file = open_recorder();
+  if (!file || !is_new(device)) return;
+  record_device(device);
+  decide_tier_once(*file);
 }
 
 int runtime_version() {

@@ -21,9 +21,11 @@ ncclResult_t group(ncclResult_t (*self)(Args...), Step step, Args... args) {
   std::uint32_t depth = depth_at(step);
   OpenRecord open = begin_regular<call>(Weight::kOpens, {depth, 0});
   VendorCall vendor;
+  TimedGroup timed(step == Step::kEnd && depth == 0);
   ncclResult_t result = function(args...);
   this_thread.group_depth = step == Step::kStart ? depth + 1 : depth;
   finish<PayloadOf<call>>(open, result);
+  timed.end(call == Call::ncclGroupSimulateEnd ? ncclInvalidUsage : result);
   return result;
 }
 

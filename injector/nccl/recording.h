@@ -6,6 +6,7 @@
 
 #include "injector/core/hook.h"
 #include "injector/nccl/communicators.h"
+#include "injector/nccl/timed_calls.h"
 
 namespace ddpscope::injector {
 
@@ -66,8 +67,10 @@ ncclResult_t collective(ncclResult_t (*self)(Params...), const CollectiveArgumen
   if (inside_vendor_call()) return function(args...);  // ncclBcast calls ncclBroadcast: one operation
   OpenRecord open = begin_collective<call>(arguments);
   VendorCall vendor;
+  TimedCollective timed(open, arguments.stream);
   ncclResult_t result = function(args...);
   finish<PayloadOf<call>>(open, result);
+  timed.end(result);
   return result;
 }
 

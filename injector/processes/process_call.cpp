@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "injector/device_times/timing.h"
 #include "injector/processes/generation.h"
 #include "trace/write/raw_syscall.h"
 
@@ -128,6 +129,7 @@ void end_wait(const trace::OpenRecord& record, pid_t reaped, int status) {
 
 void note_end(Call call, int code) {
   if (in_vfork_child()) return;
+  finish_device_times();
   record_exit(call, code);
   end(exit_record);
   note_exit(code);

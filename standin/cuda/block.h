@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "standin/cuda/memory.h"
+#include "standin/cuda/observer.h"
 
 namespace ddpscope::standin {
 
@@ -13,6 +14,7 @@ struct Rows {
   std::size_t height;
   std::size_t depth;
 
+  std::size_t bytes() const { return width * height * depth; }
   bool empty() const { return width == 0 || height == 0 || depth == 0; }
 };
 
@@ -43,5 +45,12 @@ inline Place place_of(const void* pointer) {
   const bool host = allocation->kind == MemoryKind::kHost || allocation->kind == MemoryKind::kRegistered;
   return host ? Place::kPinned : Place::kDevice;
 }
+
+/// The same as a profiler tells it, and whose device memory it is (-1: the host's).
+struct ObservedPlace {
+  MemoryPlace kind;
+  int device;
+};
+ObservedPlace observed_place_of(const void* pointer, const Device& current);
 
 }  // namespace ddpscope::standin

@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "standin/cuda/block.h"
+#include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/memory.h"
+#include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
 using namespace ddpscope::standin;
@@ -29,11 +31,31 @@ void check_direction(Place to, Place from, cudaMemcpyKind kind) {
   require(!from_device || from != Place::kPageable, cudaErrorInvalidValue);
 }
 
+Activity describe(const Stream& stream, const void* to, const void* from, std::size_t bytes,
+                  bool asynchronous) {
+  const ObservedPlace target = observed_place_of(to, stream.device());
+  const ObservedPlace source = observed_place_of(from, stream.device());
+  return {.kind = Activity::kCopy,
+          .device = stream.device().ordinal(),
+          .stream = stream.id(),
+          .bytes = bytes,
+          .from = source.kind,
+          .to = target.kind,
+          .from_device = source.device,
+          .to_device = target.device,
+          .asynchronous = asynchronous};
+}
+
 Mark queue_staged(const StreamRef& stream, const Target& to, const Source& from, Rows rows) {
   const std::size_t slice = rows.width * rows.height;
   std::shared_ptr<char[]> staged(new char[slice * rows.depth]);
   copy_rows({staged.get(), rows.width, slice}, from, rows);
-  return submit(stream, [=] { copy_rows(to, {staged.get(), rows.width, slice}, rows); });
+  return submit_observed(
+      stream,
+      [=] {
+        copy_rows(to, {staged.get(), rows.width, slice}, rows);
+      },
+      [&] { return describe(*stream, to.base, from.base, rows.bytes(), true); });
 }
 
 enum class Caller { kWaits, kGoesOn };
@@ -51,7 +73,9 @@ void copy(const StreamRef& stream, Target to, Source from, Rows rows, cudaMemcpy
     queue_staged(stream, to, from, rows);
     return;
   }
-  const Mark mark = submit(stream, [=] { copy_rows(to, from, rows); });
+  const Mark mark = submit_observed(
+      stream, [=] { copy_rows(to, from, rows); },
+      [&] { return describe(*stream, to.base, from.base, rows.bytes(), caller == Caller::kGoesOn); });
   const bool pageable = target == Place::kPageable || source == Place::kPageable;
   if (!within_device && (caller == Caller::kWaits || pageable || within_host)) mark.wait();
 }
@@ -101,58 +125,76 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* p, cudaStream_t stream, Caller call
 
 extern "C" {
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+RUNTIME_API(cudaMemcpy, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind),
+            (to, from, bytes, kind)) {
   return copy_flat(to, from, bytes, kind, nullptr, Caller::kWaits);
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream) {
+RUNTIME_API(cudaMemcpyAsync,
+            (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream),
+            (to, from, bytes, kind, stream)) {
   return copy_flat(to, from, bytes, kind, stream, Caller::kGoesOn);
 }
 
-cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
+RUNTIME_API(cudaMemcpyPeer,
+            (void* to, [[maybe_unused]] int to_device, const void* from, [[maybe_unused]] int from_device,
+             size_t bytes),
+            (to, to_device, from, from_device, bytes)) {
   return copy_flat(to, from, bytes, cudaMemcpyDefault, nullptr, Caller::kWaits);
 }
 
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
+RUNTIME_API(cudaMemcpyPeerAsync,
+            (void* to, [[maybe_unused]] int to_device, const void* from, [[maybe_unused]] int from_device,
+             size_t bytes, cudaStream_t stream),
+            (to, to_device, from, from_device, bytes, stream)) {
   return copy_flat(to, from, bytes, cudaMemcpyDefault, stream, Caller::kGoesOn);
 }
 
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind) {
+RUNTIME_API(cudaMemcpy2D,
+            (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+             cudaMemcpyKind kind),
+            (to, to_pitch, from, from_pitch, width, height, kind)) {
   return copy_2d(to, to_pitch, from, from_pitch, {width, height, 1}, kind, nullptr, Caller::kWaits);
 }
 
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+RUNTIME_API(cudaMemcpy2DAsync,
+            (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+             cudaMemcpyKind kind, cudaStream_t stream),
+            (to, to_pitch, from, from_pitch, width, height, kind, stream)) {
   return copy_2d(to, to_pitch, from, from_pitch, {width, height, 1}, kind, stream, Caller::kGoesOn);
 }
 
-cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
-                               cudaMemcpyKind kind) {
+RUNTIME_API(cudaMemcpyToSymbol,
+            (const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind),
+            (symbol, from, bytes, offset, kind)) {
   return enter([&] { return cudaMemcpy(inside_variable(symbol, offset, bytes), from, bytes, kind); });
 }
 
-cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t stream) {
+RUNTIME_API(cudaMemcpyToSymbolAsync,
+            (const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+             cudaStream_t stream),
+            (symbol, from, bytes, offset, kind, stream)) {
   return enter(
       [&] { return cudaMemcpyAsync(inside_variable(symbol, offset, bytes), from, bytes, kind, stream); });
 }
 
-cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
-                                 cudaMemcpyKind kind) {
+RUNTIME_API(cudaMemcpyFromSymbol,
+            (void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind),
+            (to, symbol, bytes, offset, kind)) {
   return enter([&] { return cudaMemcpy(to, inside_variable(symbol, offset, bytes), bytes, kind); });
 }
 
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
-                                      cudaMemcpyKind kind, cudaStream_t stream) {
+RUNTIME_API(cudaMemcpyFromSymbolAsync,
+            (void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+             cudaStream_t stream),
+            (to, symbol, bytes, offset, kind, stream)) {
   return enter(
       [&] { return cudaMemcpyAsync(to, inside_variable(symbol, offset, bytes), bytes, kind, stream); });
 }
 
-cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) { return copy_3d(p, nullptr, Caller::kWaits); }
+RUNTIME_API(cudaMemcpy3D, (const cudaMemcpy3DParms* p), (p)) { return copy_3d(p, nullptr, Caller::kWaits); }
 
-cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
+RUNTIME_API(cudaMemcpy3DAsync, (const cudaMemcpy3DParms* p, cudaStream_t stream), (p, stream)) {
   return copy_3d(p, stream, Caller::kGoesOn);
 }
 

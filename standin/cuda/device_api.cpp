@@ -6,6 +6,7 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/device_properties.h"
 #include "standin/cuda/entry.h"
+#include "standin/cuda/observer.h"
 
 using namespace ddpscope::standin;
 
@@ -28,7 +29,7 @@ void require_peer(int peer) { require(&device_at(peer) != &current_device(), cud
 
 extern "C" {
 
-cudaError_t cudaGetDeviceCount(int* count) {
+RUNTIME_API(cudaGetDeviceCount, (int* count), (count)) {
   const cudaError_t error = enter([&] {
     require(count != nullptr, cudaErrorInvalidValue);
     *count = static_cast<int>(visible_devices().size());
@@ -38,21 +39,23 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return error;
 }
 
-cudaError_t cudaSetDevice(int device) {
+RUNTIME_API(cudaSetDevice, (int device), (device)) {
   return enter([&] {
     make_current(device_at(device));
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaInitDevice(int device, unsigned int, unsigned int) {
+RUNTIME_API(cudaInitDevice,
+            (int device, [[maybe_unused]] unsigned int init_flags, [[maybe_unused]] unsigned int flags),
+            (device, init_flags, flags)) {
   return enter([&] {
     device_at(device);
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaGetDevice(int* device) {
+RUNTIME_API(cudaGetDevice, (int* device), (device)) {
   return enter([&] {
     require(device != nullptr, cudaErrorInvalidValue);
     *device = current_device().ordinal();
@@ -60,7 +63,7 @@ cudaError_t cudaGetDevice(int* device) {
   });
 }
 
-cudaError_t cudaSetValidDevices(int* devices, int count) {
+RUNTIME_API(cudaSetValidDevices, (int* devices, int count), (devices, count)) {
   return enter([&] {
     require(devices != nullptr || count == 0, cudaErrorInvalidValue);
     for (int i = 0; i < count; ++i) device_at(devices[i]);
@@ -68,7 +71,7 @@ cudaError_t cudaSetValidDevices(int* devices, int count) {
   });
 }
 
-cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+RUNTIME_API(cudaChooseDevice, (int* device, const cudaDeviceProp* wanted), (device, wanted)) {
   return enter([&] {
     require(device != nullptr && wanted != nullptr, cudaErrorInvalidValue);
     *device = 0;  // all are alike
@@ -76,7 +79,7 @@ cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
   });
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+RUNTIME_API(cudaGetDeviceProperties, (cudaDeviceProp * properties, int device), (properties, device)) {
   return enter([&] {
     require(properties != nullptr, cudaErrorInvalidValue);
     *properties = device_at(device).properties();
@@ -84,7 +87,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   });
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) {
+RUNTIME_API(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attr, int device), (value, attr, device)) {
   return enter([&] {
     require(value != nullptr, cudaErrorInvalidValue);
     *value = attribute(device_at(device).properties(), attr);
@@ -92,7 +95,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) 
   });
 }
 
-cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
+RUNTIME_API(cudaDeviceGetPCIBusId, (char* id, int length, int device), (id, length, device)) {
   return enter([&] {
     require(id != nullptr && length > 0, cudaErrorInvalidValue);
     const int bus = device_at(device).properties().pciBusID;
@@ -102,7 +105,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   });
 }
 
-cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* id) {
+RUNTIME_API(cudaDeviceGetByPCIBusId, (int* device, const char* id), (device, id)) {
   return enter([&] {
     require(device != nullptr && id != nullptr, cudaErrorInvalidValue);
     const int bus = pci_bus(id);
@@ -115,22 +118,25 @@ cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* id) {
   });
 }
 
-cudaError_t cudaDeviceSynchronize() {
+RUNTIME_API(cudaDeviceSynchronize, (), ()) {
   return enter([&] {
+    WaitScope wait([] {
+      return Synchronization{.kind = Synchronization::kDevice, .device = current_device().ordinal()};
+    });
     current_device().synchronize();
     return cudaSuccess;
   });
 }
 
 // The work is waited for; memory, streams and events stay valid, unlike on a GPU.
-cudaError_t cudaDeviceReset() {
+RUNTIME_API(cudaDeviceReset, (), ()) {
   return enter([&] {
     current_device().synchronize();
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+RUNTIME_API(cudaDeviceGetStreamPriorityRange, (int* least, int* greatest), (least, greatest)) {
   return enter([&] {
     if (least) *least = 0;
     if (greatest) *greatest = -5;
@@ -138,14 +144,14 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
-cudaError_t cudaSetDeviceFlags(unsigned int flags) {
+RUNTIME_API(cudaSetDeviceFlags, (unsigned int flags), (flags)) {
   return enter([&] {
     current_device().flags = flags;
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
+RUNTIME_API(cudaGetDeviceFlags, (unsigned int* flags), (flags)) {
   return enter([&] {
     require(flags != nullptr, cudaErrorInvalidValue);
     *flags = current_device().flags | cudaDeviceMapHost;
@@ -153,7 +159,7 @@ cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
   });
 }
 
-cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+RUNTIME_API(cudaDeviceGetLimit, (size_t * value, cudaLimit limit), (value, limit)) {
   return enter([&] {
     require(value != nullptr && limit >= 0 && limit < kLimits, cudaErrorInvalidValue);
     *value = limits[limit];
@@ -161,7 +167,7 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   });
 }
 
-cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+RUNTIME_API(cudaDeviceSetLimit, (cudaLimit limit, size_t value), (limit, value)) {
   return enter([&] {
     require(limit >= 0 && limit < kLimits, cudaErrorInvalidValue);
     limits[limit] = value;
@@ -169,7 +175,7 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   });
 }
 
-cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+RUNTIME_API(cudaDeviceGetCacheConfig, (cudaFuncCache * config), (config)) {
   return enter([&] {
     require(config != nullptr, cudaErrorInvalidValue);
     *config = cudaFuncCachePreferNone;
@@ -177,11 +183,11 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
   });
 }
 
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
+RUNTIME_API(cudaDeviceSetCacheConfig, ([[maybe_unused]] cudaFuncCache config), (config)) {
   return enter([] { return cudaSuccess; });
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+RUNTIME_API(cudaDeviceCanAccessPeer, (int* can, int device, int peer), (can, device, peer)) {
   return enter([&] {
     require(can != nullptr, cudaErrorInvalidValue);
     *can = &device_at(device) != &device_at(peer);
@@ -189,7 +195,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   });
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+RUNTIME_API(cudaDeviceEnablePeerAccess, (int peer, unsigned int flags), (peer, flags)) {
   return enter([&] {
     require(flags == 0, cudaErrorInvalidValue);
     require_peer(peer);
@@ -198,7 +204,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
   });
 }
 
-cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+RUNTIME_API(cudaDeviceDisablePeerAccess, (int peer), (peer)) {
   return enter([&] {
     require_peer(peer);
     const unsigned before = current_device().peers_enabled.fetch_and(~(1u << peer));
@@ -206,7 +212,8 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   });
 }
 
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attr, int source, int target) {
+RUNTIME_API(cudaDeviceGetP2PAttribute, (int* value, cudaDeviceP2PAttr attr, int source, int target),
+            (value, attr, source, target)) {
   return enter([&] {
     require(value != nullptr && &device_at(source) != &device_at(target), cudaErrorInvalidValue);
     *value = attr == cudaDevP2PAttrAccessSupported;
@@ -214,7 +221,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attr, int so
   });
 }
 
-cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
+RUNTIME_API(cudaMemGetInfo, (size_t * free_bytes, size_t* total_bytes), (free_bytes, total_bytes)) {
   return enter([&] {
     require(free_bytes != nullptr && total_bytes != nullptr, cudaErrorInvalidValue);
     *total_bytes = kDeviceMemoryBytes;

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "standin/cuda/device.h"
+#include "standin/cuda/observer.h"
 
 namespace ddpscope::standin {
 namespace {
@@ -17,6 +18,7 @@ thread_local bool inside_host_function = false;
 
 // Other threads of the parent may hold any of our locks at the fork, so a child never takes one.
 void after_fork_in_child() {
+  detail::attached.store(nullptr, std::memory_order_relaxed);
   if (used.load(std::memory_order_relaxed)) forked.store(true, std::memory_order_relaxed);
 }
 

@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include "standin/cuda/entry.h"
+#include "standin/cuda/observer.h"
 
 using namespace ddpscope::standin;
 
@@ -64,8 +65,8 @@ const ErrorText* text_of(cudaError_t error) {
 
 extern "C" {
 
-cudaError_t cudaGetLastError() { return last_error(true); }
-cudaError_t cudaPeekAtLastError() { return last_error(false); }
+RUNTIME_API(cudaGetLastError, (), ()) { return last_error(true); }
+RUNTIME_API(cudaPeekAtLastError, (), ()) { return last_error(false); }
 
 const char* cudaGetErrorName(cudaError_t error) {
   const ErrorText* text = text_of(error);
@@ -77,12 +78,12 @@ const char* cudaGetErrorString(cudaError_t error) {
   return text ? text->description : "unrecognized error code";
 }
 
-cudaError_t cudaRuntimeGetVersion(int* version) {
+RUNTIME_API(cudaRuntimeGetVersion, (int* version), (version)) {
   if (!version) return record_error(cudaErrorInvalidValue);
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
 
-cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+RUNTIME_API(cudaDriverGetVersion, (int* version), (version)) { return cudaRuntimeGetVersion(version); }
 
 }  // extern "C"

@@ -10,6 +10,7 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/handle_table.h"
+#include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
 using namespace ddpscope::standin;
@@ -22,16 +23,25 @@ struct Record {
   Mark mark;
   std::shared_ptr<std::atomic<Clock::rep>> time;  // when the stream came by; null without timing
   bool made = false;
+  std::uint64_t id = 0;  // for an observer; 0: none looked on
 };
+
+std::atomic<std::uint32_t> events_made{0};
+std::atomic<std::uint64_t> observed_records{0};
 
 class Event {
  public:
-  Event(Device& device, unsigned flags) : device_(device), timed_(!(flags & cudaEventDisableTiming)) {}
+  Event(Device& device, unsigned flags)
+      : device_(device), timed_(!(flags & cudaEventDisableTiming)), id_(++events_made) {}
+
+  const Device& device() const { return device_; }
+  std::uint32_t id() const { return id_; }
 
   void record(const StreamRef& stream) {
     require(&stream->device() == &device_, cudaErrorInvalidResourceHandle);
     Record record;
     record.made = true;
+    if (observer()) record.id = ++observed_records;
     Work stamp;
     if (timed_) {
       record.time = std::make_shared<std::atomic<Clock::rep>>(0);
@@ -50,9 +60,17 @@ class Event {
  private:
   Device& device_;
   const bool timed_;
+  const std::uint32_t id_;
   std::mutex mutex_;
   Record latest_;
 };
+
+Synchronization describe(const Event& event, const Record& record) {
+  return {.kind = Synchronization::kEvent,
+          .device = event.device().ordinal(),
+          .event = event.id(),
+          .record = record.id};
+}
 
 HandleTable<cudaEvent_t, Event>& events() {
   static auto* table = new HandleTable<cudaEvent_t, Event>;
@@ -63,7 +81,7 @@ HandleTable<cudaEvent_t, Event>& events() {
 
 extern "C" {
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+RUNTIME_API(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned int flags), (event, flags)) {
   return enter([&] {
     constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     require(event != nullptr && (flags & ~kKnown) == 0, cudaErrorInvalidValue);
@@ -73,16 +91,19 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
   });
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+RUNTIME_API(cudaEventCreate, (cudaEvent_t * event), (event)) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
 
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
+RUNTIME_API(cudaEventDestroy, (cudaEvent_t event), (event)) {
   return enter([&] {
     events().take(event);
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
+RUNTIME_API(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned int flags),
+            (event, stream, flags)) {
   return enter([&] {
     require((flags & ~cudaEventRecordExternal) == 0, cudaErrorInvalidValue);
     events().find(event)->record(find_stream(stream));
@@ -90,33 +111,49 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   });
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+RUNTIME_API(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (event, stream)) {
   return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return enter(
-      [&] { return events().find(event)->latest().mark.reached() ? cudaSuccess : cudaErrorNotReady; });
+RUNTIME_API(cudaEventQuery, (cudaEvent_t event), (event)) {
+  return enter([&] {
+    const std::shared_ptr<Event> asked = events().find(event);
+    const Record record = asked->latest();
+    WaitScope wait([&] { return describe(*asked, record); });
+    return wait.result(record.mark.reached() ? cudaSuccess : cudaErrorNotReady);
+  });
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+RUNTIME_API(cudaEventSynchronize, (cudaEvent_t event), (event)) {
   return enter([&] {
-    events().find(event)->latest().mark.wait();
+    const std::shared_ptr<Event> awaited = events().find(event);
+    const Record record = awaited->latest();
+    WaitScope wait([&] { return describe(*awaited, record); });
+    record.mark.wait();
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+RUNTIME_API(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned int flags),
+            (stream, event, flags)) {
   return enter([&] {
     require((flags & ~cudaEventWaitExternal) == 0, cudaErrorInvalidValue);
     const StreamRef waiting = find_stream(stream);
-    Mark mark = events().find(event)->latest().mark;
-    if (!mark.reached()) submit(waiting, {}, {std::move(mark)});
+    const std::shared_ptr<Event> awaited = events().find(event);
+    Record record = awaited->latest();
+    WaitScope wait([&] {
+      Synchronization described = describe(*awaited, record);
+      described.kind = Synchronization::kStreamWait;
+      described.stream = waiting->id();
+      return described;
+    });
+    if (!record.mark.reached()) submit(waiting, {}, {std::move(record.mark)});
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+RUNTIME_API(cudaEventElapsedTime, (float* milliseconds, cudaEvent_t start, cudaEvent_t end),
+            (milliseconds, start, end)) {
   return enter([&] {
     require(milliseconds != nullptr, cudaErrorInvalidValue);
     const Record first = events().find(start)->latest();

@@ -8,12 +8,11 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/kernel.h"
+#include "standin/cuda/observer.h"
 
 using namespace ddpscope::standin;
 
 namespace {
-
-constexpr int kRegisters = 32;
 
 cudaError_t occupancy(int* blocks, const void* function, int block_size, std::size_t shared_bytes) {
   return enter([&] {
@@ -35,14 +34,15 @@ cudaError_t occupancy(int* blocks, const void* function, int block_size, std::si
 
 extern "C" {
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+RUNTIME_API(cudaFuncGetAttributes, (cudaFuncAttributes * attributes, const void* function),
+            (attributes, function)) {
   return enter([&] {
     require(attributes != nullptr, cudaErrorInvalidValue);
     find_kernel(function);
     const cudaDeviceProp& limits = current_device().properties();
     *attributes = {};
     attributes->maxThreadsPerBlock = limits.maxThreadsPerBlock;
-    attributes->numRegs = kRegisters;
+    attributes->numRegs = kRegistersPerThread;
     attributes->ptxVersion = attributes->binaryVersion = 10 * limits.major + limits.minor;
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(limits.sharedMemPerBlock);
     attributes->preferredShmemCarveout = -1;
@@ -50,21 +50,24 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   });
 }
 
-cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute, int) {
+RUNTIME_API(cudaFuncSetAttribute,
+            (const void* function, [[maybe_unused]] cudaFuncAttribute attribute, [[maybe_unused]] int value),
+            (function, attribute, value)) {
   return enter([&] {
     find_kernel(function);
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
+RUNTIME_API(cudaFuncSetCacheConfig, (const void* function, [[maybe_unused]] cudaFuncCache config),
+            (function, config)) {
   return enter([&] {
     find_kernel(function);
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaFuncGetName(const char** name, const void* function) {
+RUNTIME_API(cudaFuncGetName, (const char** name, const void* function), (name, function)) {
   return enter([&] {
     require(name != nullptr, cudaErrorInvalidValue);
     *name = find_kernel(function).name().c_str();
@@ -72,22 +75,24 @@ cudaError_t cudaFuncGetName(const char** name, const void* function) {
   });
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_size,
-                                                          size_t shared_bytes) {
+RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+            (int* blocks, const void* function, int block_size, size_t shared_bytes),
+            (blocks, function, block_size, shared_bytes)) {
   return occupancy(blocks, function, block_size, shared_bytes);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
-                                                                   int block_size, size_t shared_bytes,
-                                                                   unsigned int) {
+RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+            (int* blocks, const void* function, int block_size, size_t shared_bytes,
+             [[maybe_unused]] unsigned int flags),
+            (blocks, function, block_size, shared_bytes, flags)) {
   return occupancy(blocks, function, block_size, shared_bytes);
 }
 
-cudaError_t cudaProfilerStart() {
+RUNTIME_API(cudaProfilerStart, (), ()) {
   return enter([] { return cudaSuccess; });
 }
 
-cudaError_t cudaProfilerStop() {
+RUNTIME_API(cudaProfilerStop, (), ()) {
   return enter([] { return cudaSuccess; });
 }
 

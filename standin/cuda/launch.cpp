@@ -4,6 +4,7 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/kernel.h"
+#include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
 using namespace ddpscope::standin;
@@ -42,14 +43,23 @@ void check_configuration(const cudaDeviceProp& limits, dim3 grid, dim3 block, si
 }
 
 cudaError_t launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
-                   cudaStream_t stream) {
+                   cudaStream_t stream, bool cooperative = false) {
   return enter([&] {
     Kernel& kernel = find_kernel(function);
     const StreamRef target = find_stream(stream);
     Device& device = target->device();
     require(&device == &current_device(), cudaErrorInvalidResourceHandle);
     check_configuration(device.properties(), grid, block, shared_bytes);
-    submit(target, kernel.prepare(args, grid, block));
+    submit_observed(target, kernel.prepare(args, grid, block), [&] {
+      return Activity{.kind = Activity::kKernel,
+                      .device = device.ordinal(),
+                      .stream = target->id(),
+                      .name = kernel.name().c_str(),
+                      .grid = grid,
+                      .block = block,
+                      .shared_bytes = shared_bytes,
+                      .cooperative = cooperative};
+    });
     return cudaSuccess;
   });
 }
@@ -74,22 +84,29 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_b
   return cudaSuccess;
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes,
-                               cudaStream_t stream) {
+RUNTIME_API(__cudaLaunchKernel,
+            (cudaKernel_t kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes,
+             cudaStream_t stream),
+            (kernel, grid, block, args, shared_bytes, stream)) {
   return launch(kernel, grid, block, args, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
-                             cudaStream_t stream) {
+RUNTIME_API(cudaLaunchKernel,
+            (const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
+             cudaStream_t stream),
+            (function, grid, block, args, shared_bytes, stream)) {
   return launch(function, grid, block, args, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
-                                        size_t shared_bytes, cudaStream_t stream) {
-  return launch(function, grid, block, args, shared_bytes, stream);
+RUNTIME_API(cudaLaunchCooperativeKernel,
+            (const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
+             cudaStream_t stream),
+            (function, grid, block, args, shared_bytes, stream)) {
+  return launch(function, grid, block, args, shared_bytes, stream, true);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args) {
+RUNTIME_API(cudaLaunchKernelExC, (const cudaLaunchConfig_t* config, const void* function, void** args),
+            (config, function, args)) {
   if (!config) return record_error(cudaErrorInvalidValue);
   return launch(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream);
 }

@@ -6,6 +6,7 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/memory.h"
+#include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
 using namespace ddpscope::standin;
@@ -50,24 +51,25 @@ cudaMemoryType type_of(MemoryKind kind) {
 
 extern "C" {
 
-cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+RUNTIME_API(cudaMalloc, (void** pointer, size_t bytes), (pointer, bytes)) {
   return allocate_into(pointer, bytes, MemoryKind::kDevice, 0);
 }
 
-cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
+RUNTIME_API(cudaMallocManaged, (void** pointer, size_t bytes, unsigned int flags), (pointer, bytes, flags)) {
   if (bytes == 0) return enter([] { return cudaErrorInvalidValue; });
   return allocate_into(pointer, bytes, MemoryKind::kManaged, flags);
 }
 
-cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
+RUNTIME_API(cudaHostAlloc, (void** pointer, size_t bytes, unsigned int flags), (pointer, bytes, flags)) {
   return allocate_into(pointer, bytes, MemoryKind::kHost, flags);
 }
 
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+RUNTIME_API(cudaMallocHost, (void** pointer, size_t bytes), (pointer, bytes)) {
   return allocate_into(pointer, bytes, MemoryKind::kHost, cudaHostAllocDefault);
 }
 
-cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+RUNTIME_API(cudaMallocPitch, (void** pointer, size_t* pitch, size_t width, size_t height),
+            (pointer, pitch, width, height)) {
   return enter([&] {
     require(pointer != nullptr && pitch != nullptr, cudaErrorInvalidValue);
     *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
@@ -77,7 +79,7 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
   });
 }
 
-cudaError_t cudaFree(void* pointer) {
+RUNTIME_API(cudaFree, (void* pointer), (pointer)) {
   return enter([&] {
     if (!pointer) return cudaSuccess;
     const auto allocation = find_allocation(pointer);
@@ -89,7 +91,7 @@ cudaError_t cudaFree(void* pointer) {
   });
 }
 
-cudaError_t cudaFreeHost(void* pointer) {
+RUNTIME_API(cudaFreeHost, (void* pointer), (pointer)) {
   return enter([&] {
     if (!pointer) return cudaSuccess;
     const auto allocation = find_allocation(pointer);
@@ -99,7 +101,7 @@ cudaError_t cudaFreeHost(void* pointer) {
   });
 }
 
-cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
+RUNTIME_API(cudaHostRegister, (void* pointer, size_t bytes, unsigned int flags), (pointer, bytes, flags)) {
   return enter([&] {
     require(pointer != nullptr && bytes > 0, cudaErrorInvalidValue);
     const bool fresh = register_range(pointer, bytes, MemoryKind::kRegistered, &current_device(), flags);
@@ -107,14 +109,15 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
   });
 }
 
-cudaError_t cudaHostUnregister(void* pointer) {
+RUNTIME_API(cudaHostUnregister, (void* pointer), (pointer)) {
   return enter([&] {
     require(pointer != nullptr, cudaErrorInvalidValue);
     return release(pointer, MemoryKind::kRegistered) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
   });
 }
 
-cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* pointer, unsigned int flags) {
+RUNTIME_API(cudaHostGetDevicePointer, (void** device_pointer, void* pointer, unsigned int flags),
+            (device_pointer, pointer, flags)) {
   return enter([&] {
     const auto allocation = find_allocation(pointer);
     require(device_pointer != nullptr && flags == 0 && allocation && !allocation->on_device(),
@@ -124,7 +127,7 @@ cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* pointer, unsig
   });
 }
 
-cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
+RUNTIME_API(cudaHostGetFlags, (unsigned int* flags, void* pointer), (flags, pointer)) {
   return enter([&] {
     const auto allocation = find_allocation(pointer);
     require(flags != nullptr && allocation && allocation->kind == MemoryKind::kHost, cudaErrorInvalidValue);
@@ -133,7 +136,8 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   });
 }
 
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+RUNTIME_API(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* pointer),
+            (attributes, pointer)) {
   return enter([&] {
     require(attributes != nullptr, cudaErrorInvalidValue);
     std::memset(attributes, 0, sizeof *attributes);
@@ -152,7 +156,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   });
 }
 
-cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+RUNTIME_API(cudaMalloc3D, (cudaPitchedPtr * pointer, cudaExtent extent), (pointer, extent)) {
   if (!pointer) return record_error(cudaErrorInvalidValue);
   pointer->xsize = extent.width;
   pointer->ysize = extent.height;
@@ -160,12 +164,17 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
 }
 
 // All memory is the host's and nothing moves: hints are taken and have no effect.
-cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
+RUNTIME_API(cudaMemAdvise,
+            (const void* pointer, [[maybe_unused]] size_t bytes, [[maybe_unused]] cudaMemoryAdvise advice,
+             [[maybe_unused]] cudaMemLocation location),
+            (pointer, bytes, advice, location)) {
   return enter([&] { return find_allocation(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
 }
 
-cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned int,
-                                 cudaStream_t stream) {
+RUNTIME_API(cudaMemPrefetchAsync,
+            (const void* pointer, [[maybe_unused]] size_t bytes, [[maybe_unused]] cudaMemLocation location,
+             [[maybe_unused]] unsigned int flags, cudaStream_t stream),
+            (pointer, bytes, location, flags, stream)) {
   return enter([&] {
     require(find_allocation(pointer).has_value(), cudaErrorInvalidValue);
     submit(find_stream(stream), {});

@@ -1,5 +1,6 @@
 // Memory pools and the stream-ordered allocations that come from them.
 #include "standin/cuda/memory_pool.h"
+#include "standin/cuda/observer.h"
 
 #include <cuda_runtime_api.h>
 
@@ -102,7 +103,7 @@ using namespace ddpscope::standin;
 
 extern "C" {
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+RUNTIME_API(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device), (pool, device)) {
   return enter([&] {
     require(pool != nullptr, cudaErrorInvalidValue);
     std::lock_guard lock(device_pools_mutex);
@@ -111,7 +112,7 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   });
 }
 
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+RUNTIME_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), (pool, device)) {
   return enter([&] {
     require(pool != nullptr, cudaErrorInvalidValue);
     std::lock_guard lock(device_pools_mutex);
@@ -120,7 +121,7 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
   });
 }
 
-cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+RUNTIME_API(cudaDeviceSetMemPool, (int device, cudaMemPool_t pool), (device, pool)) {
   return enter([&] {
     require(&pools().find(pool)->device() == &device_at(device), cudaErrorInvalidValue);
     std::lock_guard lock(device_pools_mutex);
@@ -129,7 +130,8 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
   });
 }
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+RUNTIME_API(cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps* properties),
+            (pool, properties)) {
   return enter([&] {
     require(pool != nullptr && properties != nullptr, cudaErrorInvalidValue);
     require(properties->location.type == cudaMemLocationTypeDevice &&
@@ -141,7 +143,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
 }
 
 // Memory that came from the pool stays until it is freed.
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+RUNTIME_API(cudaMemPoolDestroy, (cudaMemPool_t pool), (pool)) {
   return enter([&] {
     Device& device = pools().find(pool)->device();
     std::lock_guard lock(device_pools_mutex);
@@ -153,7 +155,8 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   });
 }
 
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attr, void* value) {
+RUNTIME_API(cudaMemPoolGetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attr, void* value),
+            (pool, attr, value)) {
   return enter([&] {
     require(value != nullptr, cudaErrorInvalidValue);
     const std::uint64_t now = pools().find(pool)->attribute(attr);
@@ -166,7 +169,8 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attr, vo
   });
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attr, void* value) {
+RUNTIME_API(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attr, void* value),
+            (pool, attr, value)) {
   return enter([&] {
     require(value != nullptr, cudaErrorInvalidValue);
     const bool flag = is_flag(attr);
@@ -176,7 +180,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attr, vo
   });
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+RUNTIME_API(cudaMemPoolTrimTo, (cudaMemPool_t pool, [[maybe_unused]] size_t bytes), (pool, bytes)) {
   return enter([&] {
     pools().find(pool);  // nothing is kept back
     return cudaSuccess;
@@ -184,7 +188,8 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
 }
 
 // All memory is the host's, so every device can always read and write it.
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* wanted, size_t count) {
+RUNTIME_API(cudaMemPoolSetAccess, (cudaMemPool_t pool, const cudaMemAccessDesc* wanted, size_t count),
+            (pool, wanted, count)) {
   return enter([&] {
     require(wanted != nullptr || count == 0, cudaErrorInvalidValue);
     pools().find(pool);
@@ -193,7 +198,9 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* wa
   });
 }
 
-cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* access, cudaMemPool_t pool, cudaMemLocation* location) {
+RUNTIME_API(cudaMemPoolGetAccess,
+            (cudaMemAccessFlags * access, cudaMemPool_t pool, cudaMemLocation* location),
+            (access, pool, location)) {
   return enter([&] {
     require(access != nullptr && location != nullptr, cudaErrorInvalidValue);
     pools().find(pool);
@@ -203,14 +210,15 @@ cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* access, cudaMemPool_t pool,
   });
 }
 
-cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+RUNTIME_API(cudaMallocFromPoolAsync, (void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+            (pointer, bytes, pool, stream)) {
   return enter([&] {
     find_stream(stream);
     return allocate_async(pointer, bytes, pools().find(pool));
   });
 }
 
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+RUNTIME_API(cudaMallocAsync, (void** pointer, size_t bytes, cudaStream_t stream), (pointer, bytes, stream)) {
   return enter([&] {
     Device& device = find_stream(stream)->device();
     cudaMemPool_t pool = nullptr;
@@ -222,7 +230,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
   });
 }
 
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+RUNTIME_API(cudaFreeAsync, (void* pointer, cudaStream_t stream), (pointer, stream)) {
   return enter([&] {
     if (!pointer) return cudaSuccess;
     const StreamRef behind = find_stream(stream);

@@ -12,6 +12,7 @@
 #include "standin/cuda/entry.h"
 #include "standin/cuda/kernel.h"
 #include "standin/cuda/memory.h"
+#include "standin/cuda/observer.h"
 
 using namespace ddpscope::standin;
 
@@ -83,14 +84,14 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
   }
 }
 
-cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
+RUNTIME_API(cudaGetKernel, (cudaKernel_t * kernel, const void* host_function), (kernel, host_function)) {
   return enter([&] {
     require(kernel != nullptr, cudaErrorInvalidValue);
     return __cudaGetKernel(kernel, host_function);
   });
 }
 
-cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
+RUNTIME_API(cudaGetSymbolAddress, (void** address, const void* symbol), (address, symbol)) {
   return enter([&] {
     require(address != nullptr, cudaErrorInvalidValue);
     *address = find_variable(symbol).base;
@@ -98,7 +99,7 @@ cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   });
 }
 
-cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
+RUNTIME_API(cudaGetSymbolSize, (size_t * bytes, const void* symbol), (bytes, symbol)) {
   return enter([&] {
     require(bytes != nullptr, cudaErrorInvalidValue);
     *bytes = find_variable(symbol).bytes;

@@ -8,6 +8,7 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/handle_table.h"
+#include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
 using namespace ddpscope::standin;
@@ -43,6 +44,10 @@ class PerThreadStreams {
 thread_local PerThreadStreams per_thread_streams;
 thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
+Synchronization describe_wait(const Stream& stream) {
+  return {.kind = Synchronization::kStream, .device = stream.device().ordinal(), .stream = stream.id()};
+}
+
 }  // namespace
 
 StreamRef find_stream(cudaStream_t handle) {
@@ -55,7 +60,8 @@ StreamRef find_stream(cudaStream_t handle) {
 
 extern "C" {
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+RUNTIME_API(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned int flags, int priority),
+            (stream, flags, priority)) {
   return enter([&] {
     require(stream != nullptr && (flags == cudaStreamDefault || flags == cudaStreamNonBlocking),
             cudaErrorInvalidValue);
@@ -66,16 +72,16 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flag
   });
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+RUNTIME_API(cudaStreamCreate, (cudaStream_t * stream), (stream)) {
   return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+RUNTIME_API(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned int flags), (stream, flags)) {
   return cudaStreamCreateWithPriority(stream, flags, 0);
 }
 
 // Returns at once; what the stream still has to do is done.
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+RUNTIME_API(cudaStreamDestroy, (cudaStream_t stream), (stream)) {
   return enter([&] {
     require(stream != nullptr && stream != cudaStreamLegacy && stream != cudaStreamPerThread,
             cudaErrorInvalidResourceHandle);
@@ -84,18 +90,24 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   });
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+RUNTIME_API(cudaStreamSynchronize, (cudaStream_t stream), (stream)) {
   return enter([&] {
-    synchronize(find_stream(stream));
+    const StreamRef awaited = find_stream(stream);
+    WaitScope wait([&] { return describe_wait(*awaited); });
+    synchronize(awaited);
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return enter([&] { return finished(find_stream(stream)) ? cudaSuccess : cudaErrorNotReady; });
+RUNTIME_API(cudaStreamQuery, (cudaStream_t stream), (stream)) {
+  return enter([&] {
+    const StreamRef asked = find_stream(stream);
+    WaitScope wait([&] { return describe_wait(*asked); });
+    return wait.result(finished(asked) ? cudaSuccess : cudaErrorNotReady);
+  });
 }
 
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+RUNTIME_API(cudaStreamGetPriority, (cudaStream_t stream, int* priority), (stream, priority)) {
   return enter([&] {
     require(priority != nullptr, cudaErrorInvalidValue);
     *priority = find_stream(stream)->priority();
@@ -103,7 +115,7 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   });
 }
 
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
+RUNTIME_API(cudaStreamGetFlags, (cudaStream_t stream, unsigned int* flags), (stream, flags)) {
   return enter([&] {
     require(flags != nullptr, cudaErrorInvalidValue);
     const bool apart = find_stream(stream)->kind() == StreamKind::kNonBlocking;
@@ -112,7 +124,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
   });
 }
 
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+RUNTIME_API(cudaStreamGetId, (cudaStream_t stream, unsigned long long* id), (stream, id)) {
   return enter([&] {
     require(id != nullptr, cudaErrorInvalidValue);
     *id = find_stream(stream)->id();
@@ -120,7 +132,7 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
   });
 }
 
-cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+RUNTIME_API(cudaStreamGetDevice, (cudaStream_t stream, int* device), (stream, device)) {
   return enter([&] {
     require(device != nullptr, cudaErrorInvalidValue);
     *device = find_stream(stream)->device().ordinal();
@@ -128,7 +140,8 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
   });
 }
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+RUNTIME_API(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data),
+            (stream, function, data)) {
   return enter([&] {
     require(function != nullptr, cudaErrorInvalidValue);
     submit(find_stream(stream), [function, data] {
@@ -139,8 +152,9 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   });
 }
 
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
-                                  unsigned int flags) {
+RUNTIME_API(cudaStreamAddCallback,
+            (cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned int flags),
+            (stream, callback, data, flags)) {
   return enter([&] {
     require(callback != nullptr && flags == 0, cudaErrorInvalidValue);
     submit(find_stream(stream), [stream, callback, data] {
@@ -152,7 +166,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 }
 
 // No stream is ever being captured: cudaStreamBeginCapture is not provided.
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+RUNTIME_API(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status), (stream, status)) {
   return enter([&] {
     require(status != nullptr, cudaErrorInvalidValue);
     find_stream(stream);
@@ -161,13 +175,15 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   });
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
-                                     const cudaGraphEdgeData**, size_t*) {
+RUNTIME_API(cudaStreamGetCaptureInfo,
+            (cudaStream_t stream, cudaStreamCaptureStatus* status, [[maybe_unused]] unsigned long long* id,
+             [[maybe_unused]] cudaGraph_t* graph, [[maybe_unused]] const cudaGraphNode_t** dependencies,
+             [[maybe_unused]] const cudaGraphEdgeData** edges, [[maybe_unused]] size_t* count),
+            (stream, status, id, graph, dependencies, edges, count)) {
   return cudaStreamIsCapturing(stream, status);
 }
 
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+RUNTIME_API(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode), (mode)) {
   return enter([&] {
     require(mode != nullptr, cudaErrorInvalidValue);
     std::swap(*mode, capture_mode);

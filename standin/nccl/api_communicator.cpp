@@ -8,6 +8,7 @@
 #include "standin/nccl/failure.h"
 #include "standin/nccl/group.h"
 #include "standin/nccl/link_model.h"
+#include "standin/nccl/nvtx.h"
 
 using namespace ddpscope::standin::nccl;
 
@@ -36,6 +37,7 @@ void check_config(const ncclConfig_t* config) {
 /// a creation that waits for a rank that never comes. A failed creation takes the handle back.
 void create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicator,
             std::function<void(Communicator&)> connect) {
+  nvtx::register_reductions();
   link_model();  // what cannot be read is refused here, not in the middle of the job
   *handle = add_handle(communicator);
   group::run([handle, communicator, connect = std::move(connect)] {
@@ -49,13 +51,33 @@ void create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicato
   });
 }
 
-void create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size) {
+nvtx::Seat seat_of(const Communicator& communicator) {
+  return {communicator.hash(), communicator.size(), communicator.rank(), communicator.device()};
+}
+
+nvtx::Seat seat_of_handle(ncclComm_t comm) {
+  try {
+    return seat_of(*find_handle(comm));
+  } catch (const Failure&) {
+    return {};
+  }
+}
+
+std::string name_in(const ncclConfig_t* config) { return config && config->commName ? config->commName : ""; }
+
+void create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size,
+                  const std::string& name = "") {
   if (size < 1 || rank < 0 || rank >= size) {
     throw Failure(ncclInvalidArgument,
                   "Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(size));
   }
-  create(&required(handle, "comm"), std::make_shared<Communicator>(device),
+  create(&required(handle, "comm"), std::make_shared<Communicator>(device, name),
          [id, rank, size](Communicator& communicator) { communicator.init(id, rank, size); });
+}
+
+/// A configuration of its own replaces the parent's.
+std::string child_name(const Communicator& parent, const ncclConfig_t* config) {
+  return config ? name_in(config) : parent.name();
 }
 
 std::vector<int> checked_devices(int count, const int* list) {
@@ -78,12 +100,19 @@ std::vector<int> checked_devices(int count, const int* list) {
 }  // namespace
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
-  return guarded(__func__, [&] { required(uniqueId, "uniqueId") = make_unique_id(); });
+  return guarded(__func__, [&] {
+    nvtx::register_reductions();
+    required(uniqueId, "uniqueId") = make_unique_id();
+  });
 }
 STANDIN_PROFILING_TWIN(ncclGetUniqueId);
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return guarded(__func__, [&] { create_by_id(comm, current_device(), commId, rank, nranks); });
+  nvtx::Range<nvtx::CommInitRank> range;
+  return guarded(__func__, [&] {
+    create_by_id(comm, current_device(), commId, rank, nranks);
+    range.end_with([&] { return seat_of(*find_handle(*comm)); });
+  });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRank);
 
@@ -91,25 +120,30 @@ STANDIN_PROFILING_TWIN(ncclCommInitRank);
 // ncclInProgress, which a correct caller accepts.
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config) {
+  nvtx::Range<nvtx::CommInitRankConfig> range;
   return guarded(__func__, [&] {
     check_config(config);
-    create_by_id(comm, current_device(), commId, rank, nranks);
+    create_by_id(comm, current_device(), commId, rank, nranks, name_in(config));
+    range.end_with([&] { return seat_of(*find_handle(*comm)); });
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRankConfig);
 
 ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
                                       ncclUniqueId* commIds, ncclConfig_t* config) {
+  nvtx::Range<nvtx::CommInitRankScalable> range;
   return guarded(__func__, [&] {
     check_config(config);
     if (nId < 1 || nId > nranks)
       throw Failure(ncclInvalidArgument, "Invalid number of ids " + std::to_string(nId));
-    create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks);
+    create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks, name_in(config));
+    range.end_with([&] { return seat_of(*find_handle(*newcomm)); });
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRankScalable);
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
+  nvtx::Range<nvtx::CommInitAll> range;
   return guarded(__func__, [&] {
     required(comm, "comm");
     if (ndev < 1)
@@ -121,22 +155,28 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
       create_by_id(comm + rank, devices[static_cast<std::size_t>(rank)], id, rank, ndev);
     }
     group::end();
+    range.end_with([&] { return nvtx::Devices{find_handle(comm[0])->hash(), ndev}; });
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitAll);
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm, ncclConfig_t* config) {
+  nvtx::Range<nvtx::CommSplit> range;
   return guarded(__func__, [&] {
     check_config(config);
     if (color < 0 && color != NCCL_SPLIT_NOCOLOR) throw Failure(ncclInvalidArgument, "Invalid color");
     const auto parent = find_handle(comm);
-    const auto child = std::make_shared<Communicator>(parent->device());
+    const auto child = std::make_shared<Communicator>(parent->device(), child_name(*parent, config));
     const auto connect = [parent, color, key](Communicator& self) { self.split(*parent, color, key); };
     if (color == NCCL_SPLIT_NOCOLOR) {
       required(newcomm, "newcomm") = NCCL_COMM_NULL;
       group::run([child, connect] { connect(*child); });
     } else {
       create(&required(newcomm, "newcomm"), child, connect);
+      range.end_with([&] {
+        return nvtx::Child{
+            child->hash(), parent->hash(), parent->size(), parent->rank(), parent->device(), color, key};
+      });
     }
   });
 }
@@ -144,6 +184,7 @@ STANDIN_PROFILING_TWIN(ncclCommSplit);
 
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
                             ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags) {
+  nvtx::Range<nvtx::CommShrink> range;
   return guarded(__func__, [&] {
     check_config(config);
     const auto parent = find_handle(comm);
@@ -155,40 +196,63 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
       if (rank == parent->rank()) throw Failure(ncclInvalidUsage, "an excluded rank must not call this");
     }
     if (shrinkFlags & NCCL_SHRINK_ABORT) parent->release();
-    create(&required(newcomm, "newcomm"), std::make_shared<Communicator>(parent->device()),
+    create(&required(newcomm, "newcomm"),
+           std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
            [parent, excluded](Communicator& self) { self.shrink(*parent, excluded); });
+    range.end_with([&] {
+      return nvtx::Shrunk{parent->hash(), parent->size(), parent->rank(), parent->device(),
+                          excludeRanksCount};
+    });
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommShrink);
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  return guarded(__func__, [&] { find_handle(comm)->finalize(); });
+  nvtx::Range<nvtx::CommFinalize> range;
+  return guarded(__func__, [&] {
+    const auto communicator = find_handle(comm);
+    communicator->finalize();
+    range.end_with([&] { return nvtx::Id{communicator->hash()}; });
+  });
 }
 STANDIN_PROFILING_TWIN(ncclCommFinalize);
 
 // The handle stays valid while it waits, so that a watchdog can abort a communicator whose destruction hangs.
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (!comm) {
+    const nvtx::Range<nvtx::CommDestroy> range;
+    return guarded(__func__, [] {});
+  }
+  const nvtx::Range<nvtx::CommDestroy> range([&] { return seat_of_handle(comm); });
   return guarded(__func__, [&] {
-    if (!comm) return;
-    find_handle(comm)->drain();
+    const auto communicator = find_handle(comm);
+    communicator->drain();
+    communicator->end_profiling();
     remove_handle(comm);
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommDestroy);
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  nvtx::Range<nvtx::CommAbort> range;
   return guarded(__func__, [&] {
     if (!comm) return;
-    find_handle(comm)->abort();
+    const auto communicator = find_handle(comm);
+    range.end_with([&] { return seat_of(*communicator); });
+    communicator->abort();
+    communicator->end_profiling();
     remove_handle(comm);
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommAbort);
 
 ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags) {
+  nvtx::Range<nvtx::CommRevoke> range;
   return guarded(__func__, [&] {
     if (revokeFlags != NCCL_REVOKE_DEFAULT) throw Failure(ncclInvalidArgument, "revokeFlags must be 0");
-    find_handle(comm)->release();
+    const auto communicator = find_handle(comm);
+    range.end_with([&] { return seat_of(*communicator); });
+    communicator->release();
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommRevoke);
@@ -199,16 +263,19 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
 STANDIN_PROFILING_TWIN(ncclCommGetAsyncError);
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  const nvtx::Range<nvtx::CommCount> range;
   return guarded(__func__, [&] { required(count, "count") = find_handle(comm)->size(); });
 }
 STANDIN_PROFILING_TWIN(ncclCommCount);
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  const nvtx::Range<nvtx::CommCuDevice> range;
   return guarded(__func__, [&] { required(device, "device") = find_handle(comm)->device(); });
 }
 STANDIN_PROFILING_TWIN(ncclCommCuDevice);
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  const nvtx::Range<nvtx::CommUserRank> range;
   return guarded(__func__, [&] { required(rank, "rank") = find_handle(comm)->rank(); });
 }
 STANDIN_PROFILING_TWIN(ncclCommUserRank);

@@ -6,6 +6,7 @@
 #include "standin/nccl/cuda.h"
 #include "standin/nccl/failure.h"
 #include "standin/nccl/log.h"
+#include "standin/nccl/nvtx.h"
 
 using namespace ddpscope::standin::nccl;
 
@@ -61,6 +62,7 @@ extern "C" [[gnu::visibility("default")]] void ncclResetDebugInitInternal();
 void ncclResetDebugInitInternal() { reset_log_level(); }
 
 ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
+  const nvtx::Range<nvtx::MemAlloc> range;
   return guarded(__func__, [&] {
     require(ptr);
     check_cuda(cudaMalloc(ptr, size));
@@ -69,6 +71,7 @@ ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
 STANDIN_PROFILING_TWIN(ncclMemAlloc);
 
 ncclResult_t ncclMemFree(void* ptr) {
+  const nvtx::Range<nvtx::MemFree> range;
   return guarded(__func__, [&] { check_cuda(cudaFree(ptr)); });
 }
 STANDIN_PROFILING_TWIN(ncclMemFree);

@@ -5,6 +5,7 @@
 #include "standin/nccl/boundary.h"
 #include "standin/nccl/failure.h"
 #include "standin/nccl/group.h"
+#include "standin/nccl/nvtx.h"
 
 using namespace ddpscope::standin::nccl;
 
@@ -12,6 +13,17 @@ namespace {
 
 constexpr unsigned kSimInfoMagic = 0x74685283;
 constexpr int kNoRoot = -1;
+
+/// For a payload: 0 where the handle is none.
+std::uint64_t hash_of(ncclComm_t comm) {
+  try {
+    return find_handle(comm)->hash();
+  } catch (const Failure&) {
+    return 0;
+  }
+}
+
+std::size_t bytes_of(std::size_t count, ncclDataType_t datatype) { return count * element_size(datatype); }
 
 [[noreturn]] void invalid(const std::string& why) { throw Failure(ncclInvalidArgument, why); }
 
@@ -55,7 +67,7 @@ void submit_message(ncclComm_t comm, cudaStream_t stream, Message::Direction dir
   const std::size_t bytes = count * checked_element_size(datatype);
   check_rank(*communicator, peer, "peer");
   if (bytes && !buffer) invalid("a buffer is NULL");
-  const Message message{direction, peer, buffer, bytes};
+  const Message message{direction, peer, buffer, bytes, count, datatype};
   group::submit(communicator, stream, {}, {&message, 1});
 }
 
@@ -67,6 +79,8 @@ class Blocks {
   Blocks(ncclComm_t comm, const void* send, void* recv, std::size_t count, ncclDataType_t datatype)
       : communicator_(find_handle(comm)),
         bytes_(count * checked_element_size(datatype)),
+        count_(count),
+        datatype_(datatype),
         send_(static_cast<std::byte*>(const_cast<void*>(send))),
         recv_(static_cast<std::byte*>(recv)) {}
 
@@ -80,11 +94,14 @@ class Blocks {
  private:
   void add(Message::Direction direction, int peer, std::byte* buffer, int block) {
     if (bytes_ && !buffer) invalid("a buffer is NULL");
-    messages_.push_back({direction, peer, buffer + bytes_ * static_cast<std::size_t>(block), bytes_});
+    messages_.push_back(
+        {direction, peer, buffer + bytes_ * static_cast<std::size_t>(block), bytes_, count_, datatype_});
   }
 
   std::shared_ptr<Communicator> communicator_;
   std::size_t bytes_;
+  std::size_t count_;
+  ncclDataType_t datatype_;
   std::byte* send_;
   std::byte* recv_;
   std::vector<Message> messages_;
@@ -94,6 +111,9 @@ class Blocks {
 
 ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  const nvtx::Range<nvtx::AllReduce> range([&] {
+    return nvtx::BytesReduction{hash_of(comm), bytes_of(count, datatype), op};
+  });
   return guarded(__func__, [&] {
     submit_collective(comm, stream, Kind::kAllReduce, sendbuff, recvbuff, count, datatype, op, kNoRoot);
   });
@@ -102,6 +122,9 @@ STANDIN_PROFILING_TWIN(ncclAllReduce);
 
 ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
                            ncclComm_t comm, cudaStream_t stream) {
+  const nvtx::Range<nvtx::AllGather> range([&] {
+    return nvtx::Bytes{hash_of(comm), bytes_of(sendcount, datatype)};
+  });
   return guarded(__func__, [&] {
     submit_collective(comm, stream, Kind::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum,
                       kNoRoot);
@@ -112,6 +135,9 @@ STANDIN_PROFILING_TWIN(ncclAllGather);
 ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                cudaStream_t stream) {
+  const nvtx::Range<nvtx::ReduceScatter> range([&] {
+    return nvtx::BytesReduction{hash_of(comm), bytes_of(recvcount, datatype), op};
+  });
   return guarded(__func__, [&] {
     submit_collective(comm, stream, Kind::kReduceScatter, sendbuff, recvbuff, recvcount, datatype, op,
                       kNoRoot);
@@ -121,6 +147,9 @@ STANDIN_PROFILING_TWIN(ncclReduceScatter);
 
 ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                            int root, ncclComm_t comm, cudaStream_t stream) {
+  const nvtx::Range<nvtx::Broadcast> range([&] {
+    return nvtx::BytesRoot{hash_of(comm), bytes_of(count, datatype), root};
+  });
   return guarded(__func__, [&] {
     submit_collective(comm, stream, Kind::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum, root);
   });
@@ -129,14 +158,15 @@ STANDIN_PROFILING_TWIN(ncclBroadcast);
 
 ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
                        cudaStream_t stream) {
-  return guarded(__func__, [&] {
-    submit_collective(comm, stream, Kind::kBroadcast, buff, buff, count, datatype, ncclSum, root);
-  });
+  return ncclBroadcast(buff, buff, count, datatype, root, comm, stream);
 }
 STANDIN_PROFILING_TWIN(ncclBcast);
 
 ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  const nvtx::Range<nvtx::Reduce> range([&] {
+    return nvtx::BytesRootReduction{hash_of(comm), bytes_of(count, datatype), root, op};
+  });
   return guarded(__func__, [&] {
     submit_collective(comm, stream, Kind::kReduce, sendbuff, recvbuff, count, datatype, op, root);
   });
@@ -145,6 +175,9 @@ STANDIN_PROFILING_TWIN(ncclReduce);
 
 ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                           ncclComm_t comm, cudaStream_t stream) {
+  const nvtx::Range<nvtx::AlltoAll> range([&] {
+    return nvtx::Bytes{hash_of(comm), bytes_of(count, datatype)};
+  });
   return guarded(__func__, [&] {
     Blocks blocks(comm, sendbuff, recvbuff, count, datatype);
     for (int peer = 0; peer < blocks.communicator().size(); ++peer) {
@@ -158,6 +191,9 @@ STANDIN_PROFILING_TWIN(ncclAlltoAll);
 
 ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
                         ncclComm_t comm, cudaStream_t stream) {
+  const nvtx::Range<nvtx::Gather> range([&] {
+    return nvtx::BytesRoot{hash_of(comm), bytes_of(count, datatype), root};
+  });
   return guarded(__func__, [&] {
     Blocks blocks(comm, sendbuff, recvbuff, count, datatype);
     check_rank(blocks.communicator(), root, "root");
@@ -172,6 +208,9 @@ STANDIN_PROFILING_TWIN(ncclGather);
 
 ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                          int root, ncclComm_t comm, cudaStream_t stream) {
+  const nvtx::Range<nvtx::Scatter> range([&] {
+    return nvtx::BytesRoot{hash_of(comm), bytes_of(count, datatype), root};
+  });
   return guarded(__func__, [&] {
     Blocks blocks(comm, sendbuff, recvbuff, count, datatype);
     check_rank(blocks.communicator(), root, "root");
@@ -186,6 +225,9 @@ STANDIN_PROFILING_TWIN(ncclScatter);
 
 ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
+  const nvtx::Range<nvtx::Send> range([&] {
+    return nvtx::BytesPeer{hash_of(comm), bytes_of(count, datatype), peer};
+  });
   return guarded(__func__, [&] {
     submit_message(comm, stream, Message::kSend, const_cast<void*>(sendbuff), count, datatype, peer);
   });
@@ -194,23 +236,29 @@ STANDIN_PROFILING_TWIN(ncclSend);
 
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
+  const nvtx::Range<nvtx::Recv> range([&] {
+    return nvtx::BytesPeer{hash_of(comm), bytes_of(count, datatype), peer};
+  });
   return guarded(__func__,
                  [&] { submit_message(comm, stream, Message::kReceive, recvbuff, count, datatype, peer); });
 }
 STANDIN_PROFILING_TWIN(ncclRecv);
 
 ncclResult_t ncclGroupStart() {
+  const nvtx::Range<nvtx::GroupStart> range;
   return guarded(__func__, [] { group::start(); });
 }
 STANDIN_PROFILING_TWIN(ncclGroupStart);
 
 ncclResult_t ncclGroupEnd() {
+  const nvtx::Range<nvtx::GroupEnd> range;
   return guarded(__func__, [] { group::end(); });
 }
 STANDIN_PROFILING_TWIN(ncclGroupEnd);
 
 // The estimate is the link model's; 0 without one.
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
+  const nvtx::Range<nvtx::GroupSimulateEnd> range;
   return guarded(__func__, [&] {
     if (!simInfo || simInfo->magic != kSimInfoMagic)
       invalid("simInfo is not set up by NCCL_SIM_INFO_INITIALIZER");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "standin/nccl/links.h"
+#include "standin/nccl/profiler_events.h"
 #include "standin/nccl/reduce.h"
 
 namespace ddpscope::standin::nccl {
@@ -12,6 +13,7 @@ struct Collective {
   const void* send;  ///< AllReduce, Broadcast, Reduce, AllGather: count elements; ReduceScatter: size * count
   void* recv;        ///< AllReduce, Broadcast, Reduce, ReduceScatter: count; AllGather: size * count
   Reduction reduction;
+  profiler::Asked asked{};
 
   ncclDataType_t datatype() const { return static_cast<ncclDataType_t>(signature.datatype); }
   std::size_t bytes() const { return signature.count * element_size(datatype()); }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "standin/nccl/cuda.h"
+#include "standin/nccl/device_kernel.h"
 #include "standin/nccl/failure.h"
 #include "standin/nccl/link_model.h"
 #include "standin/nccl/log.h"
@@ -39,13 +40,18 @@ void Communicator::launch(std::unique_ptr<Plan> plan, cudaStream_t stream) {
     std::lock_guard lock(mutex_);
     plan->ticket = issued_++;
   }
-  const cudaError_t error = cudaLaunchHostFunc(stream, run_from_stream, plan.get());
+  plan->events = profiler::PlanEvents::of(*plan);
+  const auto events = plan->events;
+  if (events) events->launches(stream);
+  const cudaError_t error = launch_plan(stream, run_from_stream, plan.get());
   if (error != cudaSuccess) {
+    if (events) events->failed();
     std::lock_guard lock(mutex_);
     --issued_;
     check_cuda(error);
   }
   plan.release();  // the stream has it
+  if (events) events->launched();
 }
 
 void Communicator::run_from_stream(void* plan) {
@@ -62,6 +68,8 @@ bool Communicator::wait_for_turn(std::uint64_t ticket) {
 
 void Communicator::run(const Plan& plan) {
   if (wait_for_turn(plan.ticket)) {
+    plan_starts();
+    if (plan.events) plan.events->starts();
     try {
       execute(plan);
     } catch (const Released&) {
@@ -80,6 +88,7 @@ void Communicator::run(const Plan& plan) {
       hang();
     }
   }
+  if (plan.events) plan.events->ended();
   std::lock_guard lock(mutex_);
   running_ = false;
   ++ended_;
@@ -148,6 +157,8 @@ void Communicator::abort() {
     for (const Descriptor& socket : links) shutdown(socket.fd(), SHUT_RDWR);
   }
 }
+
+void Communicator::end_profiling() { profiler_ = nullptr; }
 
 ncclRedOp_t Communicator::add_pre_multiplied_sum(const Reduction::Factor& factor) {
   std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "standin/nccl/collectives.h"
 #include "standin/nccl/point_to_point.h"
@@ -19,14 +20,15 @@ struct Plan {
   std::shared_ptr<Communicator> communicator;
   std::vector<Collective> collectives;
   std::vector<Message> messages;
-  std::vector<cudaStream_t> streams;  ///< each once, in the order of first use
-  std::uint64_t ticket = 0;           ///< place in the communicator's order
+  std::vector<cudaStream_t> streams;             ///< each once, in the order of first use
+  std::uint64_t ticket = 0;                      ///< place in the communicator's order
+  std::shared_ptr<profiler::PlanEvents> events;  ///< null where no profiler plugin wants any
 };
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   /// Not yet connected; only abort is possible.
-  explicit Communicator(int device) : device_(device) {}
+  explicit Communicator(int device, std::string name = "") : device_(device), name_(std::move(name)) {}
 
   /// Connect to the peers and wait for all of them. Throw Failure, Released.
   void init(const ncclUniqueId& id, int rank, int size);
@@ -51,7 +53,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int rank() const { return rank_; }
   int size() const { return size_; }
   int device() const { return device_; }
+  const std::string& name() const { return name_; }  ///< as its configuration has it; "" without
+  std::uint64_t hash() const { return hash_; }       ///< the same on all ranks, another for each communicator
   ncclResult_t async_error() const { return async_error_.load(); }
+
+  /// What a profiler plugin has of this communicator; null without one.
+  const std::shared_ptr<profiler::Session>& profiler() const { return profiler_; }
+  void end_profiling();  ///< nothing runs any more
 
   ncclRedOp_t add_pre_multiplied_sum(const Reduction::Factor& factor);
   void remove_reduction(ncclRedOp_t op);
@@ -72,8 +80,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void hang();
 
   const int device_;
+  const std::string name_;
   int rank_ = -1;
   int size_ = 0;
+  std::uint64_t hash_ = 0;
+  std::shared_ptr<profiler::Session> profiler_;
   Address address_;  ///< at which this rank can be reached; the port means nothing any more
   std::array<Links, kChannels> links_;
   std::optional<PointToPoint> point_to_point_;

@@ -78,12 +78,28 @@ void enqueue_all(std::vector<std::unique_ptr<Plan>>& plans) {
   }
 }
 
+/// Tells a profiler plugin of the end of the outermost group, however it ends.
+class ProfiledEnd {
+ public:
+  ProfiledEnd() : outermost_(current.depth <= 1) {
+    if (outermost_) profiler::group_ends();
+  }
+  ProfiledEnd(const ProfiledEnd&) = delete;
+  ~ProfiledEnd() {
+    if (outermost_) profiler::group_ended();
+  }
+
+ private:
+  const bool outermost_;
+};
+
 }  // namespace
 
 void start() { ++current.depth; }
 
 void end() {
   Group ended;
+  const ProfiledEnd profiled;
   if (!leave(ended)) return;
   if (!ended.creations.empty()) run_together(ended.creations);
   enqueue_all(ended.plans);
@@ -92,6 +108,7 @@ void end() {
 std::chrono::nanoseconds simulate_end() {
   Group ended;
   std::chrono::nanoseconds longest{0};
+  const ProfiledEnd profiled;
   if (!leave(ended)) return longest;
   for (const auto& plan : ended.plans) longest = std::max(longest, plan->communicator->duration(*plan));
   return longest;
@@ -111,8 +128,17 @@ void submit(const std::shared_ptr<Communicator>& communicator, cudaStream_t stre
   std::vector<std::unique_ptr<Plan>> alone;
   Plan& plan = plan_for(current.depth > 0 ? current.plans : alone, communicator);
   if (std::ranges::find(plan.streams, stream) == plan.streams.end()) plan.streams.push_back(stream);
-  plan.collectives.insert(plan.collectives.end(), collectives.begin(), collectives.end());
-  plan.messages.insert(plan.messages.end(), messages.begin(), messages.end());
+  const int depth = current.depth + 1;  // NCCL makes each call a group, too
+  for (const Collective& collective : collectives) {
+    plan.collectives.push_back(collective);
+    plan.collectives.back().asked = profiler::called(*communicator, collective, stream, depth);
+  }
+  for (const Message& message : messages) {
+    plan.messages.push_back(message);
+    plan.messages.back().asked = profiler::called(*communicator, message, stream, depth);
+  }
+  if (current.depth > 0) return;
+  const ProfiledEnd profiled;
   enqueue_all(alone);
 }
 

@@ -16,23 +16,29 @@ using ErrorText = std::array<char, 1024>;
 constinit ErrorText latest{};
 constinit std::mutex latest_mutex;
 
-enum class Level : int { kUnread, kSilent, kWarnings };
+enum class Level : int { kUnread, kSilent, kWarnings, kEverything };
 constinit std::atomic<Level> level{Level::kUnread};
 
 Level read_level() {
   const char* wanted = std::getenv("NCCL_DEBUG");
   if (!wanted) return Level::kSilent;
-  for (const char* verbose : {"WARN", "INFO", "ABORT", "TRACE"}) {
-    if (strcasecmp(wanted, verbose) == 0) return Level::kWarnings;
+  for (const char* verbose : {"INFO", "ABORT", "TRACE"}) {
+    if (strcasecmp(wanted, verbose) == 0) return Level::kEverything;
   }
-  return Level::kSilent;
+  return strcasecmp(wanted, "WARN") == 0 ? Level::kWarnings : Level::kSilent;
 }
 
-void print(const std::string& message) {
+Level current_level() {
+  Level current = level.load(std::memory_order_relaxed);
+  if (current == Level::kUnread) level.store(current = read_level(), std::memory_order_relaxed);
+  return current;
+}
+
+void print(const std::string& message, const char* kind = "WARN") {
   char host[64] = "";
   gethostname(host, sizeof host - 1);
   const std::string line = std::string(host) + ":" + std::to_string(getpid()) + ":" +
-                           std::to_string(gettid()) + " NCCL WARN " + message + "\n";
+                           std::to_string(gettid()) + " NCCL " + kind + " " + message + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -43,9 +49,11 @@ void warn(const std::string& message) {
     std::lock_guard lock(latest_mutex);
     latest[message.copy(latest.data(), latest.size() - 1)] = '\0';
   }
-  Level current = level.load(std::memory_order_relaxed);
-  if (current == Level::kUnread) level.store(current = read_level(), std::memory_order_relaxed);
-  if (current == Level::kWarnings) print(message);
+  if (current_level() >= Level::kWarnings) print(message);
+}
+
+void inform(const std::string& message) {
+  if (current_level() >= Level::kEverything) print(message, "INFO");
 }
 
 void say(const std::string& message) { print(message); }

@@ -8,6 +8,9 @@ namespace ddpscope::standin::nccl {
 /// Keeps `message` as the last error and, with NCCL_DEBUG=WARN, INFO or TRACE, prints it.
 void warn(const std::string& message);
 
+/// With NCCL_DEBUG=INFO or TRACE prints it.
+void inform(const std::string& message);
+
 /// Prints in any case: what the stand-in cannot do must not pass in silence.
 void say(const std::string& message);
 

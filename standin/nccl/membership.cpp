@@ -1,5 +1,7 @@
 // How a communicator comes to be: by a unique id, or out of a parent.
 #include <algorithm>
+#include <cstring>
+#include <set>
 #include <unordered_map>
 
 #include "standin/nccl/communicator.h"
@@ -13,6 +15,23 @@ std::vector<int> Communicator::all_ranks() const {
   return ranks;
 }
 
+namespace {
+
+/// The nonce was drawn for this communicator, and all ranks know it.
+std::uint64_t hash_of(const Nonce& nonce) {
+  std::uint64_t hash = 0;
+  std::memcpy(&hash, nonce.data(), sizeof hash);
+  return hash;
+}
+
+int hosts_of(const Seat& seat) {
+  std::set<std::uint64_t> hosts;
+  for (const Member& member : seat.members) hosts.insert(member.host);
+  return static_cast<int>(hosts.size());
+}
+
+}  // namespace
+
 void Communicator::take_seat(const Seat& seat) {
   links_ = connect_members(seat, leave_);
   point_to_point_.emplace(seat.members.size());
@@ -22,6 +41,8 @@ void Communicator::take_seat(const Seat& seat) {
   // A barrier: a rank that failed on its way here is noticed now, not in the first operation.
   all_gather(links_[kControl], all_ranks(), rank_, Signature{.kind = Kind::kBarrier}, std::int32_t{0},
              leave_);
+  hash_ = hash_of(seat.members[0].nonce);
+  profiler_ = profiler::Session::begin(hash_, name_, hosts_of(seat), size_, rank_);
 }
 
 void Communicator::init(const ncclUniqueId& id, int rank, int size) {

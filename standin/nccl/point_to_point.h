@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "standin/nccl/links.h"
+#include "standin/nccl/profiler_events.h"
 
 namespace ddpscope::standin::nccl {
 
@@ -12,6 +13,9 @@ struct Message {
   int peer;
   void* buffer;  ///< only read for a send
   std::size_t bytes;
+  std::size_t count;  ///< elements of `datatype`, as the call gave them
+  ncclDataType_t datatype;
+  profiler::Asked asked{};
 };
 
 /// The point-to-point side of a communicator. A message leaves when its receiver has posted the matching

@@ -33,9 +33,14 @@ def test_nccl_column_is_what_was_built():
     assert table("nccl") == {name: "yes" if name in built else "no" for name in table("nccl")}
 
 
+def test_cupti_column_is_what_was_built():
+    built = symbols(BUILD / "lib/standin/libcupti.so.13", "--defined-only")
+    assert table("cupti") == {name: {"T": "yes", "W": "no"}.get(built.get(name)) for name in table("cupti")}
+
+
 def test_headings_count_the_rows():
-    for library, prefix in (("libcudart", "cuda"), ("libnccl", "nccl")):
-        counts = re.search(rf"^## {library}: (\d+) imports, (\d+) ", PAGE.read_text(), re.MULTILINE).groups()
+    for library, prefix in (("libcudart", "cuda"), ("libnccl", "nccl"), ("libcupti", "cupti")):
+        counts = re.search(rf"^## {library}: (\d+) (?:imports|calls), (\d+) ", PAGE.read_text(), re.MULTILINE).groups()
         rows = table(prefix)
         assert counts == (str(len(rows)), str(list(rows.values()).count("yes")))
 

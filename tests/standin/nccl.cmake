@@ -1,5 +1,5 @@
 # The stand-in NCCL: programs of several ranks, started by pytest with the stand-ins in front.
-foreach(program nccl_numerics nccl_mismatch nccl_endings nccl_order)
+foreach(program nccl_numerics nccl_mismatch nccl_endings nccl_order nccl_profiled)
   add_executable(${program} ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp ${CMAKE_CURRENT_LIST_DIR}/nccl_rank.cpp)
   target_link_libraries(${program} PRIVATE
     ddpscope::options ddpscope::cuda_headers ddpscope::cudart ddpscope::nccl)
@@ -7,6 +7,24 @@ foreach(program nccl_numerics nccl_mismatch nccl_endings nccl_order)
 endforeach()
 
 add_python_test(standin.nccl nccl_test.py)
+
+# The same plugin as NCCL's five versions know it.
+foreach(version 1 2 3 4 5)
+  add_library(nccl_profiler_v${version} SHARED ${CMAKE_CURRENT_LIST_DIR}/nccl_profiler_plugin.cpp)
+  target_link_libraries(nccl_profiler_v${version} PRIVATE ddpscope::options ddpscope::cuda_headers)
+  target_compile_definitions(nccl_profiler_v${version} PRIVATE PLUGIN_VERSION=${version})
+  set_target_properties(nccl_profiler_v${version} PROPERTIES
+    OUTPUT_NAME nccl-profiler-v${version} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tests)
+endforeach()
+add_python_test(standin.nccl_profiler nccl_profiler_test.py)
+
+# Linked against NVIDIA's NCCL, which it runs with unless a stand-in is in front.
+add_library(nvtx_tool SHARED ${CMAKE_CURRENT_LIST_DIR}/nvtx_tool.cpp)
+target_link_libraries(nvtx_tool PRIVATE ddpscope::options ddpscope::cuda_headers)
+set_target_properties(nvtx_tool PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tests)
+add_executable(nccl_without_communicator ${CMAKE_CURRENT_LIST_DIR}/nccl_without_communicator.c)
+target_link_libraries(nccl_without_communicator PRIVATE ddpscope::cuda_headers ddpscope::cudart ddpscope::nccl)
+add_python_test(standin.nccl_nvtx nccl_nvtx_test.py)
 
 add_executable(nccl_link_model_test
   ${CMAKE_CURRENT_LIST_DIR}/nccl_link_model_test.cpp ${PROJECT_SOURCE_DIR}/standin/nccl/link_model.cpp)

@@ -94,7 +94,8 @@ bool TraceScribe::write_device_work(std::uint16_t number, trace::DeviceWork work
   now = clock_.tuple(end_ns);
   work.begin = clock_.ticks(begin_ns);
   work.duration = static_cast<float>(clock_.ticks(end_ns) - work.begin);
-  return thread(number).add_device_work(*file_, work);
+  bool kept = work.kind == trace::DeviceWorkKind::kCollective;
+  return thread(number).add_device_work(*file_, work, kept ? trace::Budget::kKept : trace::Budget::kBulk);
 }
 
 std::uint32_t TraceScribe::intern(std::uint16_t number, std::string_view text) {

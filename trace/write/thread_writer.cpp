@@ -168,9 +168,8 @@ bool ThreadWriter::add_item(FileWriter& file, const ItemRead& item) {
   return add(file, ChunkKind::kItems, item);
 }
 
-bool ThreadWriter::add_device_work(FileWriter& file, const DeviceWork& work) {
-  bool kept = work.kind == DeviceWorkKind::kCollective;
-  return add(file, kept ? ChunkKind::kDeviceWork : ChunkKind::kDeviceRing, work);
+bool ThreadWriter::add_device_work(FileWriter& file, const DeviceWork& work, Budget budget) {
+  return add(file, budget == Budget::kKept ? ChunkKind::kDeviceWork : ChunkKind::kDeviceRing, work);
 }
 
 void ThreadWriter::leave(FileWriter& file) {

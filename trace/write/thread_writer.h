@@ -103,8 +103,8 @@ class ThreadWriter {
   void write_schema(FileWriter& file, const char* text, std::size_t bytes);
 
   bool add_item(FileWriter& file, const ItemRead& item);
-  // Collectives are kept, all else goes into the ring. False: no room (counted).
-  bool add_device_work(FileWriter& file, const DeviceWork& work);
+  // Kept: collectives, by whatever kind of work they are; the ring is for all else. False: no room (counted).
+  bool add_device_work(FileWriter& file, const DeviceWork& work, Budget budget);
 
   std::uint16_t number(FileWriter& file);                 // of this thread, given at its first record
   std::uint16_t known_number() const { return number_; }  // 0: it has none yet

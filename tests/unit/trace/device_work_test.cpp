@@ -18,6 +18,12 @@ DeviceWork work_at(std::uint64_t begin, DeviceWorkKind kind, std::uint64_t subje
   return {begin, 100, call_time(begin), subject, 7, 1, kind, 0};
 }
 
+// Collectives are kept, all else goes into the ring.
+bool add(ThreadWriter& thread, FileWriter& file, const DeviceWork& work) {
+  return thread.add_device_work(file, work,
+                                work.kind == DeviceWorkKind::kCollective ? Budget::kKept : Budget::kBulk);
+}
+
 std::vector<DeviceWork> all_of(const TraceFile& trace, DeviceWorkKind kind) {
   std::vector<DeviceWork> found;
   for (const DeviceSpan& span : trace.device_work())
@@ -31,8 +37,8 @@ TEST(DeviceWork, ComesBackByteByByte) {
   DeviceWork kernel{next_tick(), 1234.5f, 99, 5, 13, 3, DeviceWorkKind::kKernel, 2};
   DeviceWork collective{
       next_tick(), 7, 98, 1 | std::uint64_t{42} << 32, 14, 4, DeviceWorkKind::kCollective, 1};
-  ASSERT_TRUE(recording.thread().add_device_work(recording.file(), kernel));
-  ASSERT_TRUE(recording.thread().add_device_work(recording.file(), collective));
+  ASSERT_TRUE(add(recording.thread(), recording.file(), kernel));
+  ASSERT_TRUE(add(recording.thread(), recording.file(), collective));
   TraceFile trace = recording.read();
   ASSERT_TRUE(trace.damage().empty());
   auto kernels = all_of(trace, DeviceWorkKind::kKernel);
@@ -47,8 +53,8 @@ TEST(DeviceWork, CostsAtMost34BytesInTheFile) {
   Recording recording;
   constexpr std::uint64_t kCount = 200'000;
   for (std::uint64_t i = 0; i < kCount; ++i)
-    ASSERT_TRUE(recording.thread().add_device_work(recording.file(),
-                                                   work_at(next_tick(), DeviceWorkKind::kCollective, i)));
+    ASSERT_TRUE(
+        add(recording.thread(), recording.file(), work_at(next_tick(), DeviceWorkKind::kCollective, i)));
   EXPECT_LE(recording.file().header().file_bytes, 34 * kCount);
   EXPECT_EQ(all_of(recording.read(), DeviceWorkKind::kCollective).size(), kCount);
 }
@@ -59,10 +65,10 @@ TEST(DeviceWork, KernelsShareTheRingWithBulkRecordsAndCollectivesStay) {
   ThreadWriter other{};
   for (std::uint64_t i = 0; i < kRounds; ++i) {
     recording.close(recording.open_bulk(recording.thread(), i));
-    ASSERT_TRUE(other.add_device_work(recording.file(), work_at(next_tick(), DeviceWorkKind::kKernel, i)));
-    if (i % 100 == 0)
-      ASSERT_TRUE(
-          other.add_device_work(recording.file(), work_at(next_tick(), DeviceWorkKind::kCollective, i)));
+    ASSERT_TRUE(add(other, recording.file(), work_at(next_tick(), DeviceWorkKind::kKernel, i)));
+    if (i % 100 == 0) {
+      ASSERT_TRUE(add(other, recording.file(), work_at(next_tick(), DeviceWorkKind::kCollective, i)));
+    }
   }
   TraceFile trace = recording.read();
   EXPECT_TRUE(trace.damage().empty()) << trace.damage().front();
@@ -84,7 +90,7 @@ TEST(DeviceWork, AChunkOfTheRingMayBecomeOneOfTheOtherKind) {
   {
     ThreadWriter gone{};
     for (std::uint64_t i = 0; i < 5'000; ++i)
-      gone.add_device_work(recording.file(), work_at(next_tick(), DeviceWorkKind::kFill, i));
+      add(gone, recording.file(), work_at(next_tick(), DeviceWorkKind::kFill, i));
     gone.leave(recording.file());
   }
   for (std::uint64_t i = 0; i < 5'000; ++i) recording.close(recording.open_bulk(recording.thread(), i));
@@ -105,7 +111,7 @@ TEST(DeviceWork, WhatCannotBeIsLeftOutAndTold) {
   backwards.duration = -1;
   endless.duration = std::numeric_limits<float>::infinity();
   for (const DeviceWork& work : {good, unknown, never, no_number, backwards, endless, good})
-    ASSERT_TRUE(recording.thread().add_device_work(recording.file(), work));
+    ASSERT_TRUE(add(recording.thread(), recording.file(), work));
   TraceFile trace = recording.read();
   EXPECT_EQ(all_of(trace, DeviceWorkKind::kKernel).size(), 2u);
   ASSERT_EQ(trace.damage().size(), 1u);

@@ -25,8 +25,8 @@ Bytes sample() {
     recording.close(thread.open<Call::ncclBroadcast>(file, {}, next_tick(), stack));
     recording.close(recording.open_bulk(thread, i));
     thread.add_item(file, {i, 1, 1});
-    thread.add_device_work(
-        file, {next_tick(), 5, 3, i, 7, 1, i % 2 ? DeviceWorkKind::kKernel : DeviceWorkKind::kCollective, 0});
+    DeviceWork work{next_tick(), 5, 3, i, 7, 1, DeviceWorkKind::kKernel, 0};
+    thread.add_device_work(file, work, i % 2 ? Budget::kKept : Budget::kBulk);
   }
   recording.open_kept(thread, 99);
   std::ifstream in(file.path(), std::ios::binary);

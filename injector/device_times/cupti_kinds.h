@@ -1,0 +1,11 @@
+// Which records CUPTI is to make: kernels, copies and fills, and of the calls only those that enqueue some,
+// because an external correlation id comes with a call's record.
+#pragma once
+#include "injector/device_times/cupti_library.h"
+
+namespace ddpscope::injector {
+
+bool enable_cupti_kinds(const Cupti& cupti);  // false: kernels cannot be recorded
+void disable_cupti_kinds(const Cupti& cupti);
+
+}  // namespace ddpscope::injector

@@ -1,0 +1,237 @@
+// One lock for whatever changes who has CUPTI; the hot path asks a flag (links_device_work).
+#include "injector/device_times/cupti_session.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "injector/core/hook.h"
+#include "injector/device_times/cupti_buffers.h"
+#include "injector/device_times/cupti_kinds.h"
+#include "injector/device_times/cupti_library.h"
+#include "injector/device_times/cupti_records.h"
+#include "injector/device_times/own_thread.h"
+#include "injector/device_times/timing.h"
+#include "trace/write/raw_syscall.h"
+
+namespace ddpscope::injector {
+namespace {
+
+constexpr std::uint64_t kFlushNs = 1'000'000'000;
+constexpr std::uint64_t kFinishNs = 200'000'000;
+
+enum class State : int {
+  kOff,
+  kArmed,
+  kLent,   // to a client of the program's own
+  kEnded,  // for good
+};
+
+struct Session {
+  State state;
+  int lock;  // 1: taken
+  CUpti_SubscriberHandle handle;
+  bool client_subscribed;
+  std::uint64_t quiet_since_ns;  // when the other client went, 0: it is there
+  CUpti_BuffersCallbackRequestFunc client_request;
+  CUpti_BuffersCallbackCompleteFunc client_complete;
+};
+Session session;
+CuptiRecords records;
+int reading;  // 1: a thread reads a buffer
+OwnThread flusher;
+
+// Held for system calls at most: whoever waits gives its processor away.
+class Lock {
+ public:
+  explicit Lock(int& taken) : taken_(taken) {
+    while (__atomic_exchange_n(&taken_, 1, __ATOMIC_ACQUIRE)) sched_yield();
+  }
+  ~Lock() { __atomic_store_n(&taken_, 0, __ATOMIC_RELEASE); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int& taken_;
+};
+
+void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+  *buffer = take_cupti_buffer();
+  *bytes = *buffer ? kCuptiBufferBytes : 0;
+  *most_records = 0;
+}
+
+void count_dropped(trace::FileWriter& file, CUcontext context, std::uint32_t stream) {
+  std::size_t dropped = 0;
+  if (cupti()->dropped(context, stream, &dropped) == CUPTI_SUCCESS && dropped)
+    file.count(trace::Health::device_work_dropped, dropped);
+}
+
+void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                              std::size_t used) {
+  if (trace::FileWriter* file = recorder(Weight::kFollows)) {
+    Lock one_reader(reading);
+    if (used) records.take(*file, buffer, used);
+    count_dropped(*file, context, stream);
+  }
+  if (buffer) give_cupti_buffer_back(buffer);
+}
+
+void CUPTIAPI no_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+// Nsight and the debuggers have CUPTI, or would lose what they are there for.
+bool another_tool_is_there() {
+  const char* injection = getenv("CUDA_INJECTION64_PATH");
+  if (injection && *injection && !strstr(injection, "libddpscope")) return true;
+  for (const char* name :
+       {"NSYS_PROFILING_SESSION_ID", "NV_NSIGHT_INJECTION_TRANSPORT_TYPE", "CUDA_SANITIZER_ENABLED"})
+    if (getenv(name)) return true;
+  return false;
+}
+
+// Compares the clocks, and tells it.
+void tell_clock(trace::FileWriter& file) {
+  Lock one_reader(reading);
+  records.clock.read(file);
+  records.settle(file);
+  OwnWork work(&file);
+  if (!work) return;
+  record_moment<Call::device_clock>(
+      file, {records.clock.latest_ns(), records.clock.latest_ticks(), records.clock.error_ns(), 0});
+}
+
+const char* arm(trace::FileWriter& file) {
+  const Cupti& c = *cupti();
+  CUptiResult result = c.subscribe(&session.handle, no_callback, nullptr);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+    return "another client has subscribed to CUPTI";
+  if (result != CUPTI_SUCCESS) return "CUPTI refused the subscription";
+  tell_clock(file);
+  if (c.register_callbacks(request_buffer, complete_buffer) == CUPTI_SUCCESS && enable_cupti_kinds(c)) {
+    session.state = State::kArmed;
+    __atomic_store_n(&links_device_work, true, __ATOMIC_RELEASE);
+    return nullptr;
+  }
+  disable_cupti_kinds(c);
+  c.unsubscribe(session.handle);
+  return "CUPTI refused to record kernels";
+}
+
+void disarm() {
+  const Cupti& c = *cupti();
+  __atomic_store_n(&links_device_work, false, __ATOMIC_RELEASE);
+  trace::FileWriter* file = recorder(Weight::kFollows);
+  if (file) tell_clock(*file);
+  c.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  disable_cupti_kinds(c);
+  c.unsubscribe(session.handle);
+  if (!file) return;
+  count_dropped(*file, nullptr, 0);
+  Lock one_reader(reading);
+  records.settle(*file);  // what waits, waits for the next flush
+  records.settle(*file);
+}
+
+bool may_arm_again() {
+  return session.state == State::kLent && !session.client_subscribed && session.quiet_since_ns &&
+         trace::monotonic_ns() - session.quiet_since_ns > kFlushNs;
+}
+
+void look(trace::FileWriter& file) {
+  Lock lock(session.lock);
+  if (session.state == State::kArmed) {
+    cupti()->flush(0);
+    count_dropped(file, nullptr, 0);
+    tell_clock(file);
+  } else if (may_arm_again()) {
+    if (arm(file))
+      session.quiet_since_ns = trace::monotonic_ns();
+    else
+      change_tier(file, TimingTier::kCupti, "the other client of CUPTI has gone");
+  }
+}
+
+void* run(void*) {
+  this_thread.vendor_thread = true;  // what CUPTI does here is not the guest's
+  trace::FileWriter* file = recorder(Weight::kFollows);
+  while (file && flusher.goes_on_after(kFlushNs)) look(*file);
+  {
+    Lock lock(session.lock);
+    if (session.state == State::kArmed) disarm();
+    session.state = State::kEnded;
+  }
+  flusher.end();
+  return nullptr;
+}
+
+}  // namespace
+
+constinit bool links_device_work = false;
+
+// `position` is the begin of the thread's latest record; in a run of calls, a time within it.
+void link_device_work() {
+  std::uint16_t thread = this_thread.writer.known_number();
+  std::uint64_t id = thread ? link_of(thread, trace::call_time(this_thread.position)) : 0;
+  cupti()->push(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id);
+}
+
+void unlink_device_work() {
+  std::uint64_t id = 0;
+  cupti()->pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &id);
+}
+
+const char* start_cupti(trace::FileWriter& file) {
+  Lock lock(session.lock);
+  if (another_tool_is_there()) return "another tool is there, which uses CUPTI or the debugger's interface";
+  if (!cupti()) return "CUPTI was not found";
+  if (session.client_subscribed || session.client_request) return "the program uses CUPTI itself";
+  if (!prepare_cupti_buffers()) return "no memory for CUPTI's buffers";
+  if (const char* reason = arm(file)) return reason;
+  if (flusher.start(run)) return nullptr;
+  disarm();
+  session.state = State::kEnded;
+  return "no thread could be started to read what CUPTI tells";
+}
+
+void lend_cupti() {
+  Lock lock(session.lock);
+  session.quiet_since_ns = 0;
+  if (session.state != State::kArmed) return;
+  disarm();
+  session.state = State::kLent;
+  if (trace::FileWriter* file = open_recorder())
+    change_tier(*file, TimingTier::kEvents, "the program uses CUPTI itself");
+}
+
+void note_cupti_client(bool subscribed) {
+  Lock lock(session.lock);
+  session.client_subscribed = subscribed;
+  session.quiet_since_ns = subscribed ? 0 : trace::monotonic_ns();
+}
+
+void note_cupti_callbacks(CUpti_BuffersCallbackRequestFunc request,
+                          CUpti_BuffersCallbackCompleteFunc complete) {
+  Lock lock(session.lock);
+  session.client_request = request;
+  session.client_complete = complete;
+}
+
+void restore_cupti_callbacks() {
+  Lock lock(session.lock);
+  if (session.client_request && cupti())
+    cupti()->register_callbacks(session.client_request, session.client_complete);
+}
+
+void finish_cupti() { flusher.finish(kFinishNs); }
+
+bool uses_cupti() { return flusher.was_started(); }
+
+void forget_cupti() {
+  flusher.forget();
+  session = Session{};
+  reading = 0;
+  links_device_work = false;
+}
+
+}  // namespace ddpscope::injector

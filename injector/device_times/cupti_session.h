@@ -1,0 +1,29 @@
+// Our time as CUPTI's one client: when it begins, who else may have it, when it ends.
+#pragma once
+#include <cupti.h>
+
+#include <cstdint>
+
+#include "trace/write/file_writer.h"
+
+namespace ddpscope::injector {
+
+// Subscribes, and has kernels, copies and fills recorded from here on. What stands against it, in words;
+// nullptr: it is done. In a thread of the guest that uses CUDA, once a process.
+const char* start_cupti(trace::FileWriter& file);
+
+// Another client comes (the program called CUPTI itself): what was recorded is written down, CUPTI is free,
+// and device work is timed by events until the other one has gone for a second.
+void lend_cupti();
+// The other one subscribed, and unsubscribed; it has callbacks for buffers of its own, which are set again
+// before it enables anything.
+void note_cupti_client(bool subscribed);
+void note_cupti_callbacks(CUpti_BuffersCallbackRequestFunc request,
+                          CUpti_BuffersCallbackCompleteFunc complete);
+void restore_cupti_callbacks();
+
+void finish_cupti();  // the process ends; waits for a fifth of a second at most
+void forget_cupti();  // after fork
+bool uses_cupti();    // now, or before it was lent
+
+}  // namespace ddpscope::injector

@@ -1,0 +1,94 @@
+// The tier is decided once a trace; a process whose CUDA is its parent's is not timed.
+#include "injector/device_times/timing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "injector/core/hook.h"
+#include "injector/device_times/cuda_events.h"
+#include "injector/device_times/cupti_session.h"
+#include "injector/device_times/event_poller.h"
+
+namespace ddpscope::injector {
+
+constinit TimingTier timing_tier{};
+
+namespace {
+
+enum class Wish { kAuto, kNone, kCupti };
+Wish wish;
+bool parent_used_cuda;  // this process was forked by one whose devices were timed
+int deciding;           // __atomic, 1: a thread decides
+
+// The environment is read once, before the guest can change it.
+__attribute__((constructor(102))) void load() {
+  const char* text = getenv("DDPSCOPE_GPU_TIMING");
+  if (text && strcmp(text, "none") == 0) wish = Wish::kNone;
+  if (text && strcmp(text, "cupti") == 0) wish = Wish::kCupti;
+}
+
+const char* name_of(TimingTier tier) {
+  if (tier == TimingTier::kEvents) return "events";
+  return tier == TimingTier::kCupti ? "cupti" : "none";
+}
+
+void tell(trace::FileWriter& file, TimingTier tier, const char* reason) {
+  OwnWork work(&file);
+  if (!work) return;
+  trace::ThreadWriter& writer = this_thread.writer;
+  std::uint32_t tier_id = writer.intern(file, name_of(tier));
+  record_moment<Call::device_timing>(file, {tier_id, *reason ? writer.intern(file, reason) : 0});
+}
+
+struct Decision {
+  TimingTier tier;
+  const char* reason;
+};
+
+Decision decision(trace::FileWriter& file) {
+  if (wish == Wish::kNone) return {TimingTier::kNone, "it was asked for"};
+  if (parent_used_cuda)
+    return {TimingTier::kNone, "the process was forked by one that had used CUDA, which does not work in it"};
+  const char* against_cupti = wish == Wish::kCupti ? start_cupti(file) : "";
+  if (!against_cupti) return {TimingTier::kCupti, ""};
+  if (!CudaEvents::found()) return {TimingTier::kNone, "the CUDA runtime's events were not found"};
+  return {TimingTier::kEvents, against_cupti};
+}
+
+}  // namespace
+
+TimingTier decide_tier(trace::FileWriter& file) {
+  // Whoever comes second goes on untimed for the moment.
+  if (__atomic_exchange_n(&deciding, 1, __ATOMIC_ACQUIRE)) return TimingTier::kUndecided;
+  TimingTier known = __atomic_load_n(&timing_tier, __ATOMIC_ACQUIRE);
+  if (known == TimingTier::kUndecided) {
+    Decision decided = decision(file);
+    __atomic_store_n(&timing_tier, known = decided.tier, __ATOMIC_RELEASE);
+    tell(file, decided.tier, decided.reason);
+  }
+  __atomic_store_n(&deciding, 0, __ATOMIC_RELEASE);
+  return known;
+}
+
+void change_tier(trace::FileWriter& file, TimingTier tier, const char* reason) {
+  if (__atomic_exchange_n(&timing_tier, tier, __ATOMIC_ACQ_REL) != tier) tell(file, tier, reason);
+}
+
+void stop_timing(const char* reason) {
+  if (trace::FileWriter* file = open_recorder()) change_tier(*file, TimingTier::kNone, reason);
+}
+
+void finish_device_times() {
+  finish_event_poller();
+  finish_cupti();
+}
+
+void forget_device_times() {
+  parent_used_cuda = parent_used_cuda || event_poller_runs() || uses_cupti();
+  forget_event_poller();
+  forget_cupti();
+  timing_tier = TimingTier::kUndecided;
+  deciding = 0;
+}
+
+}  // namespace ddpscope::injector

@@ -1,0 +1,60 @@
+// A pair of events is of the device that is current: collectives of other devices are counted as not timed.
+#include "injector/nccl/timed_calls.h"
+
+namespace ddpscope::injector {
+namespace {
+
+EnqueuedCollectives enqueued(const GroupedCollectives::Run& run) {
+  return {static_cast<cudaStream_t>(run.stream), run.communicator, run.sequence, run.count};
+}
+
+// Its place among those of the open group. False: there is none.
+bool add_to_group(GroupedCollectives& grouped, const EnqueuedCollectives& one, std::uint64_t called) {
+  if (grouped.used) {
+    GroupedCollectives::Run& last = grouped.runs[grouped.used - 1];
+    if (last.stream == one.stream && last.communicator == one.communicator &&
+        last.sequence + last.count == one.sequence) {
+      ++last.count;
+      return true;
+    }
+  }
+  if (grouped.used == GroupedCollectives::kRuns) return false;
+  grouped.runs[grouped.used++] = {one.stream, called, one.communicator, one.sequence, 1};
+  return true;
+}
+
+}  // namespace
+
+void TimedCollective::begin(const OpenRecord& open, cudaStream_t stream) {
+  const auto& fields = open.payload<trace::payload::Collective>();
+  collectives_ = {stream, fields.communicator, fields.sequence, 1};
+  called_ = open.record->begin;
+  ask_device();
+  bool here = fields.communicator && fields.device == current_device();
+  if (this_thread.group_depth) {
+    if (!here || !add_to_group(this_thread.grouped, collectives_, called_)) ++this_thread.grouped.untimed;
+    return;
+  }
+  if (here)
+    pair_ = begin_pair(collectives_, fields.device);
+  else if (trace::FileWriter* file = file_of(open))
+    file->count(trace::Health::device_work_untimed);
+}
+
+void TimedGroup::begin() {
+  GroupedCollectives& grouped = this_thread.grouped;
+  trace::FileWriter* file = open_recorder();
+  if (file && grouped.untimed) file->count(trace::Health::device_work_untimed, grouped.untimed);
+  grouped.untimed = 0;
+  for (std::uint32_t i = 0; i < grouped.used; ++i)
+    pairs_[i] = begin_pair(enqueued(grouped.runs[i]), current_device());
+}
+
+void TimedGroup::end_all(ncclResult_t result) {
+  GroupedCollectives& grouped = this_thread.grouped;
+  for (std::uint32_t i = 0; i < grouped.used; ++i)
+    end_pair(pairs_[i], enqueued(grouped.runs[i]), grouped.runs[i].called, result == ncclSuccess);
+  grouped.used = 0;
+}
+
+}  // namespace ddpscope::injector

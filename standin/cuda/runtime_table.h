@@ -1,0 +1,32 @@
+// What libcudart.so.13 of this folder offers to the libraries beside it.
+#pragma once
+
+#include <driver_types.h>
+
+#include <cstdint>
+
+namespace ddpscope::standin {
+
+class Observer;
+
+struct Runtime {
+  void (*observe)(Observer* observer);  ///< null ends it
+  bool (*observed)();
+  /// Ordinal of the calling thread's current device; -1 if there is none.
+  int (*current_device)();
+  /// Device and id of a stream; false where there is no such stream.
+  bool (*stream_id)(cudaStream_t stream, bool per_thread, int* device, std::uint64_t* id);
+  const char* (*kernel_name)(const void* function);  ///< mangled; null where it is not a kernel
+  /// cudaLaunchHostFunc that a profiler sees as a kernel, launched by the driver's cuLaunchKernelEx as NCCL
+  /// does it. `name`: mangled, never freed.
+  cudaError_t (*launch_kernel)(cudaStream_t stream, cudaHostFn_t function, void* data, const char* name);
+  /// In a function that launch_kernel() launched: only now does the kernel start.
+  void (*kernel_starts)();
+};
+
+inline constexpr const char* kRuntimeSymbol = "standin_cudart_runtime";
+
+}  // namespace ddpscope::standin
+
+/// Found by name, as the real library has none: weak here, looked up by who does not link the runtime.
+extern "C" [[gnu::weak]] const ddpscope::standin::Runtime* standin_cudart_runtime();

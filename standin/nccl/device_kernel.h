@@ -1,0 +1,17 @@
+// The kernel that a plan would be on a GPU: what a profiler of the stand-in CUDA runtime sees of it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace ddpscope::standin::nccl {
+
+struct Plan;
+
+/// Has `function(plan)` run in stream order. With a profiler looking on it is a kernel of NCCL's name for the
+/// plan.
+cudaError_t launch_plan(cudaStream_t stream, cudaHostFn_t function, Plan* plan);
+
+/// In that function: the plan's turn has come, and the kernel starts now.
+void plan_starts();
+
+}  // namespace ddpscope::standin::nccl

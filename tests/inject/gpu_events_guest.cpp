@@ -1,0 +1,209 @@
+// A program on CUDA and NCCL whose collectives are timed by events, or must not be: one story an argument.
+#include <cuda_runtime.h>
+#include <nccl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace {
+
+constexpr std::size_t kCount = 1 << 10;
+
+void check(cudaError_t error) {
+  if (error != cudaSuccess) std::fprintf(stderr, "%s\n", cudaGetErrorString(error)), _exit(3);
+}
+void check(ncclResult_t error) {
+  if (error != ncclSuccess) std::fprintf(stderr, "%s\n", ncclGetErrorString(error)), _exit(4);
+}
+
+void sleep_ms(void* ms) { std::this_thread::sleep_for(std::chrono::milliseconds(*static_cast<int*>(ms))); }
+
+// One device of this process, with a stream and some memory.
+struct Device {
+  explicit Device(int number) {
+    check(cudaSetDevice(number));
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    check(cudaMalloc(&data, kCount * sizeof(float)));
+  }
+  void reduce(ncclComm_t communicator) {
+    check(ncclAllReduce(data, data, kCount, ncclFloat, ncclSum, communicator, stream));
+  }
+  cudaStream_t stream{};
+  void* data{};
+};
+
+ncclComm_t alone() {
+  ncclUniqueId id;
+  ncclComm_t communicator;
+  check(ncclGetUniqueId(&id));
+  check(ncclCommInitRank(&communicator, 1, id, 0));
+  return communicator;
+}
+
+// Two devices; the second comes to the collective 80 ms late. Prints how long each took, by events of its
+// own.
+void late_peer(int device, ncclComm_t communicator) {
+  static int late_ms = 80;
+  Device own(device);
+  cudaEvent_t begin, end;
+  check(cudaEventCreate(&begin));
+  check(cudaEventCreate(&end));
+  own.reduce(communicator);
+  check(cudaStreamSynchronize(own.stream));
+  if (device == 1) check(cudaLaunchHostFunc(own.stream, sleep_ms, &late_ms));
+  check(cudaEventRecord(begin, own.stream));
+  own.reduce(communicator);
+  check(cudaEventRecord(end, own.stream));
+  check(cudaStreamSynchronize(own.stream));
+  float ms = 0;
+  check(cudaEventElapsedTime(&ms, begin, end));
+  std::printf("device %d took %.6f ms\n", device, static_cast<double>(ms));
+}
+
+void peers() {
+  ncclComm_t communicators[2];
+  check(ncclCommInitAll(communicators, 2, nullptr));
+  std::thread first(late_peer, 0, communicators[0]), second(late_peer, 1, communicators[1]);
+  first.join();
+  second.join();
+}
+
+// Three collectives that one ncclGroupEnd enqueues, behind 40 ms of other work.
+void group() {
+  Device own(0);
+  ncclComm_t communicator = alone();
+  int ms = 40;
+  check(cudaLaunchHostFunc(own.stream, sleep_ms, &ms));
+  check(ncclGroupStart());
+  for (int i = 0; i < 3; ++i) own.reduce(communicator);
+  check(ncclGroupEnd());
+  check(cudaStreamSynchronize(own.stream));
+}
+
+// An error that the program has not looked at yet stays its own.
+void errors() {
+  Device own(0);
+  ncclComm_t communicator = alone();
+  own.reduce(communicator);
+  check(cudaStreamSynchronize(own.stream));
+  cudaMemcpy(nullptr, own.data, 4, static_cast<cudaMemcpyKind>(99));
+  own.reduce(communicator);
+  std::printf("last error %d\n", static_cast<int>(cudaGetLastError()));
+  std::printf("then %d\n", static_cast<int>(cudaGetLastError()));
+  check(cudaStreamSynchronize(own.stream));
+}
+
+// Far more than can be timed at once: the stream stands still meanwhile.
+void crowd() {
+  Device own(0);
+  ncclComm_t communicator = alone();
+  int ms = 300;
+  check(cudaLaunchHostFunc(own.stream, sleep_ms, &ms));
+  for (int i = 0; i < 2000; ++i) own.reduce(communicator);
+  check(cudaStreamSynchronize(own.stream));
+}
+
+void quick_end() {
+  Device own(0);
+  ncclComm_t communicator = alone();
+  for (int i = 0; i < 5; ++i) own.reduce(communicator);
+  check(cudaStreamSynchronize(own.stream));
+  std::fflush(stdout);
+  _exit(7);
+}
+
+void normal_end() {
+  Device own(0);
+  ncclComm_t communicator = alone();
+  for (int i = 0; i < 5; ++i) own.reduce(communicator);
+  check(cudaStreamSynchronize(own.stream));
+}
+
+void in_child(void (*what)()) {
+  pid_t child = fork();
+  if (child == 0) {
+    what();
+    exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::printf("child %d\n", status);
+}
+
+// CUDA works in the child of a process that has not used it.
+void fork_before() { in_child(normal_end); }
+
+// And not in that of one that has: the child does something else, and ends as it likes.
+void fork_after() {
+  normal_end();
+  in_child([] {});
+}
+
+int threads() {
+  int count = 0;
+  char line[256];
+  std::FILE* status = std::fopen("/proc/self/status", "r");
+  while (std::fgets(line, sizeof(line), status))
+    if (std::strncmp(line, "Threads:", 8) == 0) count = std::atoi(line + 8);
+  std::fclose(status);
+  return count;
+}
+
+// How many threads there are more than without timing is for the test to compare.
+void count_threads() {
+  normal_end();
+  std::printf("threads %d\n", threads());
+}
+
+// Signals of the process are handled by the program's threads, also when all of them block it but one.
+void signals() {
+  static pthread_t self;
+  static volatile sig_atomic_t elsewhere;
+  self = pthread_self();
+  normal_end();
+  signal(SIGUSR1, [](int) { elsewhere = elsewhere || !pthread_equal(self, pthread_self()); });
+  sigset_t set, old;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  for (int i = 0; i < 200; ++i) {
+    pthread_sigmask(SIG_BLOCK, &set, &old);
+    kill(getpid(), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  }
+  std::printf("elsewhere %d\n", static_cast<int>(elsewhere));
+}
+
+struct Story {
+  const char* name;
+  void (*run)();
+};
+constexpr Story kStories[] = {{"peers", peers},
+                              {"group", group},
+                              {"errors", errors},
+                              {"crowd", crowd},
+                              {"quick_end", quick_end},
+                              {"normal_end", normal_end},
+                              {"fork_before", fork_before},
+                              {"fork_after", fork_after},
+                              {"threads", count_threads},
+                              {"signals", signals}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const Story& story : kStories) {
+    if (argc < 2 || std::strcmp(story.name, argv[1]) != 0) continue;
+    story.run();
+    return 0;
+  }
+  return 2;
+}

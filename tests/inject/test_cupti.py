@@ -1,0 +1,117 @@
+"""Device work by CUPTI: linked to its calls, and CUPTI is the program's as soon as the program wants it. Each story is
+a function of cupti_guest.cpp; CUPTI is the stand-in, which serves one client as NVIDIA's does."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import records
+
+sys.path.append(str(pathlib.Path(__file__).parent / "traps"))
+import recording
+from traces import BUILD
+
+GUEST = BUILD / "bin" / "inject" / "cupti_guest"
+
+
+class Run:
+    def __init__(self, folder, story, **environment):
+        self.trace = folder / "trace"
+        self.done = subprocess.run(
+            [str(word) for word in (BUILD / "bin" / "ddpscope", "run", "--cpu", "--gpu-timing", "cupti", "-o", self.trace,
+                                    "--", GUEST, story)],
+            cwd=folder, text=True, timeout=120, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={key: text for key, text in os.environ.items() if not key.startswith("DDPSCOPE_")} | environment)
+        self.records = records.read(self.trace)
+        self.work = records.device_work(self.trace)
+
+    def tiers(self):
+        return [(record["tier"], record["reason"]) for record in self.records if record.call == "device_timing"]
+
+    def kernels(self):
+        return [work for work in self.work if work.kind == "kernel"]
+
+    def told(self):
+        return [(word, int(number)) for word, number in re.findall(r"(\w+) (-?\d+)", self.done.stdout)]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def start(story, **environment):
+        guest = Run(tmp_path, story, **environment)
+        assert guest.done.returncode == 0, guest.done.stderr
+        return guest
+    return start
+
+
+def test_kernels_copies_and_fills_are_linked_to_their_calls(run):
+    guest = run("alone")
+    assert guest.tiers() == [("cupti", "-")]
+    assert sorted(work.kind for work in guest.work) == ["copy_to_device", "fill"] + 5 * ["kernel"]
+    expected = {"copy_to_device": "cudaMemcpyAsync", "fill": "cudaMemsetAsync", "kernel": "ncclAllReduce"}
+    assert all(work["call"] == expected[work.kind] for work in guest.work)
+    calls = [record.begin for record in guest.records if record.call == "ncclAllReduce"]
+    assert [float(work["at"]) for work in guest.kernels()] == pytest.approx(calls, abs=1e-8)
+    assert all(work.begin > float(work["at"]) for work in guest.work)
+    assert all(earlier.end <= later.begin for earlier, later in zip(guest.work, guest.work[1:]))  # one stream
+
+
+def test_a_call_on_the_device_takes_32_bytes(run):
+    guest = run("alone")
+    header = 64  # of a chunk
+    used = 0
+    for file in guest.trace.glob("*.ddps"):
+        content = file.read_bytes()
+        chunks = [content[at:at + header] for at in range(4096, len(content), 4096)]
+        used += sum(int.from_bytes(chunk[12:16], "little") for chunk in chunks
+                    if chunk[:4] == b"CHNK" and chunk[4] in (6, 7))
+    assert used == 32 * len(guest.work) > 0
+
+
+def test_what_cupti_drops_is_counted(tmp_path):
+    """A client that has no memory gives CUPTI no buffer."""
+    library = recording.build_mutant(
+        [("injector/device_times/cupti_buffers.cpp", "std::uint8_t* take_cupti_buffer() {",
+          "std::uint8_t* take_cupti_buffer() { return nullptr;")], ["injector/device_times/cupti_buffers.cpp"])
+    standins = BUILD / "lib" / "standin"
+    guest, trace = recording.run([GUEST, "alone"], tmp_path, injector=library,
+                                 after=[standins / "libcudart.so.13", standins / "libnccl.so.2"],
+                                 environment={"LD_LIBRARY_PATH": str(standins), "DDPSCOPE_GPU_TIMING": "cupti"})
+    assert guest.returncode == 0, guest.stderr
+    assert not records.device_work(tmp_path / "trace") and trace.health["device_work_dropped"] >= 7
+
+
+def test_a_client_that_was_there_before_keeps_cupti(run):
+    guest = run("client_first")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5)]
+    (tier, reason), = guest.tiers()
+    assert tier == "events" and "program uses CUPTI itself" in reason
+    assert [work.kind for work in guest.work] == 5 * ["collective"]
+
+
+def test_cupti_is_lent_and_taken_again(run):
+    guest = run("client_later")
+    # The program finds what it would find alone, also the second time.
+    assert guest.told() == [("subscribe", 0), ("kernels", 4), ("kernels", 6)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events", "cupti", "events"]
+    sequences = {"kernel": [], "collective": []}
+    calls = {record.begin: record["sequence"] for record in guest.records if record.call == "ncclAllReduce"}
+    for work in guest.work:
+        if work.kind == "kernel":
+            at = min(calls, key=lambda begin: abs(begin - float(work["at"])))
+            sequences["kernel"].append(calls[at])
+        elif work.kind == "collective":
+            sequences["collective"].append(work["sequence"])
+    assert sequences["kernel"] == [0, 1, 2] + list(range(7, 12))
+    assert sequences["collective"] == [3, 4, 5, 6] + list(range(12, 18))
+
+
+@pytest.mark.parametrize("variable", ["CUDA_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID"])
+def test_under_another_tool_it_steps_aside(run, variable):
+    guest = run("alone", **{variable: "/opt/nsight/libToolsInjection64.so"})
+    (tier, reason), = guest.tiers()
+    assert tier == "events" and "another tool" in reason
+    assert [work.kind for work in guest.work] == 5 * ["collective"]
