@@ -74,7 +74,7 @@ findings::Finding finding_of(const Facts& facts, const std::vector<LateReduction
       100.0 * static_cast<double>(worst.hidden_ns) /
           static_cast<double>(std::max<std::int64_t>(worst.step_ns, 1)));
   finding.count = worst.steps.size();
-  finding.first_ns = worst.steps.front().step.begin_ns;
+  finding.first_ns = facts.collectives.calls.begin_ns(worst.steps.front().calls.front());
   finding.last_ns = worst.steps.back().step.end_ns;
   finding.cost.ms_per_step = milliseconds(worst.hidden_ns);
   finding.advice =
@@ -95,8 +95,8 @@ struct Doubts {
     std::sort(untimed.begin(), untimed.end());
     untimed.erase(std::unique(untimed.begin(), untimed.end()), untimed.end());
     outcome.coverage.push_back({fmt::format("what hides the communication of {}", list_ranks(untimed)),
-                                "no device times of their reductions were recorded, or they are captured in "
-                                "graphs",
+                                "no device times of their reductions were recorded that tell transfer from "
+                                "waiting, or they are captured in graphs",
                                 {kSlug}});
   }
 };

@@ -164,7 +164,8 @@ std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t index, std::
     latest_end = std::max(latest_end, time->end_ns);
   }
   std::int64_t apart_ns = latest_end - earliest_end;
-  if (apart_ns > split->transfer_ns && apart_ns - split->transfer_ns > 2 * error_ns) return std::nullopt;
+  std::int64_t most_ns = std::max(split->transfer_ns, (split->longest_ns - split->transfer_ns) / 10);
+  if (apart_ns > most_ns && apart_ns - most_ns > 2 * error_ns) return std::nullopt;
   return split;
 }
 

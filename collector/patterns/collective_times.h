@@ -35,8 +35,8 @@ class CollectiveTimes {
   const DeviceTime* of(std::uint32_t call) const;  // nullptr: not timed
 
   // Nothing if a member has no trace or was not timed, or members differ in what they issued; if only some
-  // need the others (broadcasts); if the ends are further apart than the shortest time is long: then they
-  // tell nothing of who came last.
+  // need the others (broadcasts); if the ends are further apart than the shortest time is long and a tenth of
+  // the longest wait: then they tell nothing of who came last.
   std::optional<CollectiveSplit> split(std::uint32_t communicator, std::size_t ordinal) const;
 
  private:

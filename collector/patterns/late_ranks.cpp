@@ -79,6 +79,9 @@ class Finder {
     double beyond;   // part of its time that a late member waited for processors beyond a typical one
     double typical;  // that a typical one waited
   };
+  std::string what_is_untimed() const {
+    return times_.any() ? "device times tell too seldom who came last" : "no device times were recorded";
+  }
   double part_without_processor(std::uint32_t member) const;
   Processors processors_of(const std::vector<std::uint32_t>& late) const;
 
@@ -297,10 +300,10 @@ LateRanksFound Finder::find() {
   }
   std::vector<Arrivals> hosts = arrivals(false);
   if (hosts.size() <= kLeastTurns)
-    return {std::nullopt, "no device times were recorded, and hosts do not wait in each step"};
+    return {std::nullopt, what_is_untimed() + ", and hosts do not wait in each step"};
   LateRanksFound found{judge(std::move(hosts), false), ""};
   if (!found.late)
-    found.doubt = "no device times were recorded: a rank whose device is slow shows in no call of its host";
+    found.doubt = what_is_untimed() + ": a rank whose device is slow shows in no call of its host";
   return found;
 }
 

@@ -82,7 +82,8 @@ std::vector<WindowUse> read_window_uses(const model::Job& job, const matching::C
     if (end_ns <= from_ns) return;
     Operation operation = trace::operation_of(record.call);
     // Who polls before it receives waits in a call that is not recorded.
-    if (operation == Operation::kStreamReceive) begin_ns = std::min(begin_ns, std::max(before_ns, from_ns));
+    bool polled = operation == Operation::kStreamReceive && (end_ns - begin_ns) * 10 < begin_ns - before_ns;
+    if (polled) begin_ns = std::min(begin_ns, std::max(before_ns, from_ns));
     if (kWaits.has(operation)) uses.add(Use::kInput, begin_ns, end_ns, place);
     if (kFileCalls.has(operation)) uses.add(Use::kFiles, begin_ns, end_ns, place);
   });

@@ -25,7 +25,8 @@ struct WindowUse {
 
 // By window; `windows` ascend. Counted are calls of the process's main thread and of those that issue the
 // member's collectives; calls at the same time count once. What was folded into one record counts as inside,
-// and so does the time since a thread's last call before it receives from a pipe or socket: it polls.
+// and so does the time since a thread's last call before it receives from a pipe or socket in a tenth of that
+// time: it polls.
 std::vector<WindowUse> read_window_uses(const model::Job& job, const matching::Collectives& collectives,
                                         const matching::Member& member,
                                         std::span<const MemberWindow> windows);

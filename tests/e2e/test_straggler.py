@@ -35,7 +35,8 @@ def test_slow_input(tmp_path, ranks, seed):
     draw.workers = 1
     trace = trainer.fault("straggler/slow-input", draw, tmp_path, "--fault-delay", 2)
     finding = assert_late(draw, trace, "it waits for its input")
-    trainer.assert_at(finding, draw.rank, finding["evidence"][0]["call"], trainer.place("training.cpp", "loader.next(tokens)"))
+    waits = finding["evidence"][0]  # from the worker's pipe, which is read too often for a stack
+    assert (waits["rank"], waits["call"]) == (draw.rank, "socket_read"), waits
 
 
 @trainer.everywhere
@@ -52,8 +53,7 @@ def test_slow_files(tmp_path, ranks, seed):
     caching_mount.skip_where_impossible()
     draw = draw_of(seed, "slow-files", ranks)
     (tmp_path / "backing").mkdir()
-    for name in ("out", "run", "job"):
-        (tmp_path / name / "logs").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
     command = [trainer.TRAINER, *draw.arguments(), "--workdir", tmp_path / "out", "--fault", "straggler/slow-files",
                "--fault-rank", draw.rank]
     with caching_mount.mounted(tmp_path / "backing", tmp_path / "out" / "logs", bytes_per_second=500_000):
