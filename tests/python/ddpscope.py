@@ -26,19 +26,53 @@ class Finished:
 
 
 def start(command, cwd, env=None, timeout=120):
-    """Runs command to its end; after `timeout` seconds kills it with all its children and fails the test."""
+    """Runs command to its end; after `timeout` seconds ends it with all that it started, says so and fails the test."""
     process = subprocess.Popen([str(word) for word in command], cwd=cwd, env={**os.environ, **(env or {})},
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
     try:
         stdout, stderr = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        for pid in [process.pid, *descendants(process.pid)]:  # launchers give ranks sessions of their own
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        stdout, stderr = process.communicate()
-        raise AssertionError(f"no end after {timeout} s: {command}\n{stdout[-2000:]}\n{stderr[-2000:]}") from None
+        ended = process.poll() is not None
+        killed = kill_job(process)
+        stdout, stderr = process.communicate(timeout=60)
+        why = f"it ended with {process.returncode}, but left processes behind" if ended else "no end"
+        raise AssertionError(f"{why} after {timeout} s: {command}\nkilled: {killed}\n{stdout[-2000:]}\n{stderr[-2000:]}") from None
     return Finished(process.returncode, stdout, stderr)
+
+
+def kill_job(process):
+    """Kills a process with its children, and who else holds its output: {pid: command line} of all of them.
+
+    Launchers give ranks sessions of their own; who outlives its parent (a loader worker of a rank that failed) is nobody's
+    child, and reading the output would last as long as it lives.
+    """
+    killed = {}
+    family = [process.pid, *descendants(process.pid)] if process.poll() is None else []
+    for pids in (lambda: family, lambda: holders([process.stdout, process.stderr])):
+        while new := [pid for pid in pids() if pid not in killed]:
+            for pid in new:
+                killed[pid] = "gone"
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    killed[pid] = pathlib.Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip()
+                    os.kill(pid, signal.SIGKILL)
+    return killed
+
+
+def holders(pipes):
+    """Processes, besides this one, with a descriptor of one of these pipes."""
+    names = {f"pipe:[{os.fstat(pipe.fileno()).st_ino}]" for pipe in pipes if not pipe.closed}
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*/fd"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+            if any(target_of(fd) in names for fd in folder.iterdir()) and int(folder.parent.name) != os.getpid():
+                found.append(int(folder.parent.name))
+    return found
+
+
+def target_of(fd):
+    with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+        return os.readlink(fd)
 
 
 def descendants(pid):
