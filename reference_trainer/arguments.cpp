@@ -71,6 +71,7 @@ void apply_twin(Arguments& a) {
   if (a.faults.on(Twin::kFrequentEvaluation) || a.faults.on(Twin::kShuffledEvaluation)) a.evaluate_every = 4;
   if (a.faults.on(Twin::kPaddedSampler) || a.faults.on(Twin::kDropLast)) a.samples -= a.batch + 3;
   if (a.faults.on(Twin::kManyBuckets)) a.bucket_bytes = 1;
+  if (a.faults.on(Twin::kOneBucket)) a.bucket_bytes = int64_t{1} << 40;
   // Each of two parts has a multiple of the lanes.
   if (a.faults.on(Twin::kTensorParallel)) a.width += a.width % (2 * kLanes);
 }

@@ -1,5 +1,5 @@
-// Data sets that are not read by position: lines dealt out to the ranks, mapped shards, and two that go
-// wrong.
+// Data sets that are not read by position: lines dealt out to the ranks, mapped shards, and three that
+// go wrong.
 #include "dataset_variants.h"
 
 #include <sys/mman.h>
@@ -66,6 +66,13 @@ void RandomDataset::start_worker(int worker, int workers) {
 
 void RandomDataset::read(int64_t /*index*/, std::span<Token> sample) {
   shards_->read(static_cast<int64_t>(generator_() % shards_->size()), sample);
+}
+
+void SlowDataset::read(int64_t index, std::span<Token> sample) {
+  bool slow =
+      faults_.hits(Fault::kStragglerInput, rank_) || (faults_.on(Twin::kUnevenSamples) && index % 4 == 0);
+  if (slow) faults_.come_late(0.01);
+  dataset_.read(index, sample);
 }
 
 void StuckDataset::read(int64_t index, std::span<Token> sample) {

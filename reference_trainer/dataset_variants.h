@@ -1,5 +1,5 @@
-// Data sets that are not read by position: lines dealt out to the ranks, mapped shards, and two that go
-// wrong.
+// Data sets that are not read by position: lines dealt out to the ranks, mapped shards, and three that
+// go wrong.
 #pragma once
 
 #include <fstream>
@@ -49,6 +49,20 @@ class RandomDataset : public Dataset {
   std::unique_ptr<ShardDataset> shards_;
   uint64_t seed_;
   std::mt19937_64 generator_;
+};
+
+// Fault straggler/slow-input and twin uneven-samples: the file server takes its time.
+class SlowDataset : public Dataset {
+ public:
+  SlowDataset(Dataset& dataset, const Faults& faults, int rank)
+      : dataset_(dataset), faults_(faults), rank_(rank) {}
+  void start_worker(int worker, int workers) override { dataset_.start_worker(worker, workers); }
+  void read(int64_t index, std::span<Token> sample) override;
+
+ private:
+  Dataset& dataset_;
+  const Faults& faults_;
+  int rank_;
 };
 
 // Fault hung-collective/stuck: the file server never answers for one sample.

@@ -48,7 +48,7 @@ class Faults {
 
   // Keeps the caller busy for a while, as a slow file system does: what nothing orders then goes well by
   // luck.
-  void come_late() const { std::this_thread::sleep_for(delay_); }
+  void come_late(double part = 1) const { std::this_thread::sleep_for(delay_ * part); }
 
  private:
   std::optional<Fault> fault_;

@@ -40,16 +40,23 @@ void GradientBuckets::rebuild() { arrange(group_.agree(bucket_bytes_, 0)); }
 void GradientBuckets::ready(size_t parameter, cudaStream_t compute) {
   if (!reduce_) return;
   if (usage_) usage_->mark(parameter);
+  if (faults_.on(Fault::kExposedAfterBackward)) return;
   const auto bucket = std::find_if(buckets_.begin(), buckets_.end(),
                                    [&](const Bucket& b) { return b.last_parameter == parameter; });
   if (bucket == buckets_.end()) return;
-  bucket->ready.record(compute);
-  bucket->ready.hold(group_.stream());
-  reduce(*bucket);
+  reduce_ready(*bucket, compute);
+}
+
+void GradientBuckets::reduce_ready(Bucket& bucket, cudaStream_t compute) {
+  bucket.ready.record(compute);
+  bucket.ready.hold(group_.stream());
+  reduce(bucket);
 }
 
 void GradientBuckets::finish(cudaStream_t compute) {
   if (!reduce_) return;
+  if (faults_.on(Fault::kExposedAfterBackward))
+    for (Bucket& bucket : buckets_) reduce_ready(bucket, compute);
   if (usage_) usage_->share();
   ++reductions_;
   reduced_.record(group_.stream());

@@ -54,6 +54,7 @@ class GradientBuckets {
   };
   void arrange(int64_t bucket_bytes);
   void rebuild();
+  void reduce_ready(Bucket& bucket, cudaStream_t compute);
   void reduce(const Bucket& bucket);
   Reduction reduction_of(const Bucket& bucket) const;
   bool goes_wrong(Fault fault, const Bucket& bucket) const;

@@ -12,7 +12,8 @@ Learner::Learner(const Arguments& arguments, const ModelShape& shape, const Mode
       buckets(model, arguments.bucket_bytes, replicas, arguments.faults),
       optimizer(model, arguments.learning_rate),
       faults_(arguments.faults),
-      micro_batches_(arguments.accumulate) {}
+      micro_batches_(arguments.accumulate),
+      rank_(replicas.rank()) {}
 
 void Learner::train(const int32_t* tokens, int micro_batch, int64_t step, double* total,
                     cudaStream_t stream) {
@@ -25,6 +26,8 @@ void Learner::train(const int32_t* tokens, int micro_batch, int64_t step, double
   // Too late: the forward pass has settled it.
   if (!reduces && !no_sync) no_sync.emplace(buckets);
   if (faults_.on(Twin::kGradientCheckpointing)) model.recompute(tokens, stream);
+  for (int i = 0; i < 4 && faults_.hits(Fault::kStragglerCompute, rank_); ++i)
+    model.recompute(tokens, stream);
   model.backward(tokens, stream, [&](size_t parameter) { buckets.ready(parameter, stream); });
   buckets.finish(stream);
 }

@@ -32,6 +32,7 @@ class Learner {
 
   const Faults& faults_;
   const int micro_batches_;  // in a step
+  const int rank_;
 };
 
 }  // namespace reference_trainer

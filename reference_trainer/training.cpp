@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "atomic_file.h"
 #include "data_preparation.h"
 #include "dataset_variants.h"
 #include "saved_weights.h"
@@ -84,7 +85,8 @@ void Training::run_epoch(int64_t epoch) {
   agree_on_epoch(epoch);
   std::vector<int64_t> indices = samples_of_epoch();
   StuckDataset stuck(*dataset_, stuck_sample(indices));
-  Loader loader(stuck, std::move(indices), arguments_.batch, arguments_.tokens_per_sample(),
+  SlowDataset slow(stuck, arguments_.faults, group_.rank());
+  Loader loader(slow, std::move(indices), arguments_.batch, arguments_.tokens_per_sample(),
                 arguments_.workers);
   digest_ = kHashStart;
   samples_ = 0;
@@ -152,6 +154,7 @@ double Training::run_step(Loader& loader) {
   const double loss = read_loss();
   if (arguments_.faults.on(Twin::kLocalSgd) && step_ % 4 == 0) average_parameters();
   if (subgroup_) exchange_in_subgroup(loss);
+  if (arguments_.faults.hits(Fault::kStragglerFiles, group_.rank())) write_down_gradients();
   // The first step also pays for what is set up lazily.
   if (step_ > 1) step_time_ += std::chrono::steady_clock::now() - start, ++timed_steps_;
   return loss;
@@ -183,6 +186,18 @@ void Training::average_parameters() {
     group_.all_reduce(values.data(), values.size(), ncclFloat32, ncclAvg);
   }
   group_.synchronize();
+}
+
+// For whoever debugs them: no record is lost if the program ends here.
+void Training::write_down_gradients() {
+  group_.watchdog().at(fmt::format("the log of step {}", step_));
+  const DeviceBuffer<float>& gradients = learners_.front().model.gradients();
+  std::vector<float> values(gradients.size());
+  gradients.download(values);
+  const std::filesystem::path folder = std::filesystem::path(arguments_.workdir) / "logs";
+  std::filesystem::create_directories(folder);
+  const Bytes bytes = std::as_bytes(std::span(values));
+  write_atomically(folder / fmt::format("gradients.{}", group_.rank()), std::span(&bytes, 1));
 }
 
 const int32_t* Training::next_batch(Loader& loader) {

@@ -44,6 +44,7 @@ class Training {
   void update(const int32_t* last_batch);
   bool alternates() const { return arguments_.faults.on(Twin::kAlternatingUpdates); }
   void average_parameters();
+  void write_down_gradients();
   const int32_t* next_batch(Loader& loader);
   void copy_mask();
   double read_loss();

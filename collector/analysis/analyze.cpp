@@ -142,6 +142,8 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
       [&] { return detectors::find_sample_groups(job, collectives, data_parallel); });
   model::Lazy<std::vector<patterns::UnevenSteps>> uneven_steps(
       [&] { return patterns::find_uneven_steps(job, collectives, divergences, data_parallel); });
+  model::Lazy<patterns::CollectiveTimes> collective_times(
+      [&] { return patterns::CollectiveTimes(job, collectives); });
   detectors::Facts facts{{job, collectives, divergences, device_order, rounds, places},
                          barriers,
                          data_parallel,
@@ -151,7 +153,8 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
                          races,
                          reduction_habits,
                          samples,
-                         uneven_steps};
+                         uneven_steps,
+                         collective_times};
   const bool runs_on = here && attempt < 0 && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
   bool hangs_by_tcp =

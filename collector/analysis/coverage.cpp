@@ -138,7 +138,8 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
   if (job.ranks().size() < 2 || !collectives.communicators.empty()) return;
   std::vector<std::string> slugs = collective_slugs();
   if (hangs_by_tcp) std::erase(slugs, "hung-collective");
-  for (const char* slug : {"redundant-accumulation-sync", "missing-gradient-sync", "rank-divergence"})
+  for (const char* slug : {"redundant-accumulation-sync", "missing-gradient-sync", "rank-divergence",
+                           "straggler", "exposed-communication"})
     slugs.emplace_back(slug);
   coverage.push_back(
       {"collectives",

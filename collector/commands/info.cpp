@@ -8,6 +8,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/model/device_work.h"
 #include "collector/model/process_name.h"
+#include "collector/patterns/collective_times.h"
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
@@ -146,6 +147,26 @@ void print_process(const Job& job, const Process& process) {
   for (const std::string& sentence : process.file.damage()) fmt::print("  damage    {}\n", escape(sentence));
 }
 
+// "512 B", "4 KiB", "16 MiB" of 2^bits.
+std::string size_of(std::uint32_t bits) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  return fmt::format("{} {}", std::uint64_t{1} << bits % 10, kUnits[bits / 10]);
+}
+
+// What collectives took by themselves, and how long the first member waited for the last.
+void print_collective_times(const matching::Collectives& collectives,
+                            const patterns::CollectiveTimes& times) {
+  std::vector<patterns::CollectiveClass> rows = patterns::summarise_collective_times(collectives, times);
+  if (rows.empty()) return;
+  fmt::print("\n{:<16}{:>6}{:>10}{:>9}{:>14}{:>14}{:>14}\n", "collectives", "ranks", "size from", "timed",
+             "transfer", "longest wait", "bus bandwidth");
+  for (const patterns::CollectiveClass& row : rows)
+    fmt::print("{:<16}{:>6}{:>10}{:>9}{:>11.3f} ms{:>11.3f} ms{:>9.2f} GB/s\n",
+               matching::name_of(row.operation), row.ranks, size_of(row.size), row.count,
+               static_cast<double>(row.transfer_ns) * 1e-6, static_cast<double>(row.wait_ns) * 1e-6,
+               row.bytes_per_second * 1e-9);
+}
+
 Outcome info(const TraceOptions& options) {
   auto reading = read_with_progress(options);
   if (!reading) return failed(reading.error());
@@ -158,6 +179,7 @@ Outcome info(const TraceOptions& options) {
     print_device_times(job, i);
     if (job.processes[i].role == model::Role::kRank) print_steps(job, collectives, i);
   }
+  print_collective_times(collectives, patterns::CollectiveTimes(job, collectives));
   return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),
           std::move(reading->warnings)};
 }

@@ -74,6 +74,7 @@ bool ThreadWatch::look_at(Watched& process, std::uint64_t now) {
   char state = stat.state();
   bool another = stat.field(trace::ProcessStat::kStartTime) != process.start_time;
   if (!state || another || state == 'Z' || state == 'X') return false;
+  look_at_waits(process, now);
   auto place = place_of(process.pid, state);
   if (!place) {
     process.first = {};
@@ -135,6 +136,27 @@ void ThreadWatch::write(Watched& process, std::int64_t cpu_ns, std::uint64_t now
   if (!process.now) return;
   process.now.payload<trace::payload::Sighting>() = sighting;
   trace::ThreadWriter::close(*file_, process.now, now);
+}
+
+void ThreadWatch::look_at_waits(Watched& process, std::uint64_t now) {
+  for (const auto& [tid, waited] : live::processor_waits(process.pid))
+    process.waited[tid] = std::max(process.waited[tid], waited);
+  if (process.waited.empty()) return;
+  std::uint64_t waited = 0;
+  for (const auto& [tid, ns] : process.waited) waited += ns;
+  if (process.waits_looks++ == 0) {
+    process.waited_before = waited;
+    process.waits_from = now;
+    return;
+  }
+  if (!has_file()) return;
+  trace::payload::ProcessorWait wait{process.start_time, waited - process.waited_before, process.pid,
+                                     process.waits_looks};
+  process.waits = process.waits ? writer_.resume(*file_, process.waits)
+                                : writer_.open<trace::Call::processor_wait>(*file_, wait, process.waits_from);
+  if (!process.waits) return;
+  process.waits.payload<trace::payload::ProcessorWait>() = wait;
+  trace::ThreadWriter::close(*file_, process.waits, now);
 }
 
 bool ThreadWatch::has_file() {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -18,9 +19,10 @@
 namespace ddpscope::commands {
 
 // Looks once a second, less often where that takes long: at most a hundredth of a processor, but every ten
-// seconds at least. Reads /proc only, and writes a trace file of this process, of `thread_seen` records, as
-// it goes: killed with the job, it leaves what it saw. What was seen at one look alone is not kept, of each
-// process at most the 64 latest places. Without room for the file, nothing is.
+// seconds at least. Reads /proc only, and writes a trace file of this process, of `thread_seen` records and
+// `processor_wait`, as it goes: killed with the job, it leaves what it saw. What was seen at one look alone
+// is not kept, of each process at most the 64 latest places. How long each process waited for processors is
+// one record, prolonged at each look. Without room for the file, nothing is.
 class ThreadWatch {
  public:
   explicit ThreadWatch(std::filesystem::path folder);
@@ -49,11 +51,17 @@ class ThreadWatch {
     std::vector<trace::OpenRecord> records{};  // of places where it was before, and is
     std::size_t next = 0;                      // of them, to be taken for the next place
     trace::OpenRecord now{};                   // of the place where it is; none yet at the first look
+    // For a processor, of its threads: those that have ended count as far as they were seen.
+    std::map<std::int32_t, std::uint64_t> waited{};
+    std::uint64_t waited_before = 0, waits_from = 0;  // at the first look, and when that was (ticks)
+    std::uint32_t waits_looks = 0;
+    trace::OpenRecord waits{};
   };
   void watch(const std::stop_token& stop);
   bool look_at(Watched& process, std::uint64_t now);
   static void begin(Watched& process, const Look& look);
   void write(Watched& process, std::int64_t cpu_ns, std::uint64_t now);
+  void look_at_waits(Watched& process, std::uint64_t now);
   bool has_file();
 
   std::filesystem::path folder_;

@@ -12,6 +12,7 @@
 #include "collector/model/job.h"
 #include "collector/model/lazy.h"
 #include "collector/ordering/device_order.h"
+#include "collector/patterns/collective_times.h"
 #include "collector/patterns/file_races.h"
 #include "collector/patterns/gradient_traffic.h"
 #include "collector/patterns/reduction_habits.h"
@@ -45,6 +46,7 @@ struct Facts : CallFacts {
   const model::Lazy<patterns::ReductionHabits>& reduction_habits;
   const model::Lazy<SampleGroups>& samples;
   const model::Lazy<std::vector<patterns::UnevenSteps>>& uneven_steps;
+  const model::Lazy<patterns::CollectiveTimes>& collective_times;
 };
 
 struct Detector {
@@ -73,6 +75,8 @@ void detect_rank_divergence(const Facts& facts, findings::Outcome& outcome);
 void detect_shared_device(const Facts& facts, findings::Outcome& outcome);
 void detect_rank_mismatch(const Facts& facts, findings::Outcome& outcome);
 void detect_slow_checkpoint(const Facts& facts, findings::Outcome& outcome);
+void detect_straggler(const Facts& facts, findings::Outcome& outcome);
+void detect_exposed_communication(const Facts& facts, findings::Outcome& outcome);
 void detect_filesystem_lag(const Facts& facts, findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

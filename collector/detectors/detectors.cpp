@@ -23,6 +23,8 @@ constexpr Detector kDetectors[] = {
     {"rank-divergence", detect_rank_divergence},
     {"shared-device", detect_shared_device},
     {"rank-mismatch", detect_rank_mismatch},
+    {"straggler", detect_straggler},
+    {"exposed-communication", detect_exposed_communication},
     {"filesystem-lag", detect_filesystem_lag},
 };
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "trace/write/process_stat.h"
 
@@ -96,6 +97,17 @@ Inside inside(const std::string& folder, long number, std::string_view arguments
   return found;
 }
 
+std::vector<std::int32_t> threads_of(std::int32_t pid) {
+  std::vector<std::int32_t> threads;
+  std::error_code none;
+  std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid), none), end;
+  for (; !none && tasks != end; tasks.increment(none)) {
+    std::string name = tasks->path().filename();
+    std::from_chars(name.data(), name.data() + name.size(), threads.emplace_back());
+  }
+  return threads;
+}
+
 std::int64_t cpu_ns_of(std::int32_t pid) {
   ProcessStat stat(pid);
   long hertz = ::sysconf(_SC_CLK_TCK);
@@ -117,14 +129,9 @@ model::Life see(const trace::FileHeader& header, const trace::Identity& here) {
 
 Activity activity_of(std::int32_t pid) {
   Activity found{cpu_ns_of(pid)};
-  std::error_code none;
-  std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid), none), end;
-  for (; !none && tasks != end; tasks.increment(none)) {
-    std::int32_t tid = 0;
-    std::string name = tasks->path().filename();
-    std::from_chars(name.data(), name.data() + name.size(), tid);
+  for (std::int32_t tid : threads_of(pid)) {
     found.runs = found.runs || ProcessStat(tid).state() == 'R';
-    std::istringstream children(first_line(tasks->path() / "children"));
+    std::istringstream children(first_line(fmt::format("/proc/{}/task/{}/children", pid, tid)));
     for (std::int32_t child = 0; children >> child;) {
       Activity own = activity_of(child);
       found.cpu_ns += own.cpu_ns;
@@ -142,6 +149,16 @@ std::uint64_t moved_bytes(std::int32_t pid, std::int32_t tid) {
     if (name == "rchar:" || name == "wchar:") moved += bytes;
   auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return moved + ProcessStat(pid).field(ProcessStat::kMajorFaults) * page;
+}
+
+std::map<std::int32_t, std::uint64_t> processor_waits(std::int32_t pid) {
+  std::map<std::int32_t, std::uint64_t> waits;
+  for (std::int32_t tid : threads_of(pid)) {
+    // How long it ran, how long it waited, how often.
+    std::istringstream line(first_line(fmt::format("/proc/{}/task/{}/schedstat", pid, tid)));
+    if (std::uint64_t ran = 0, waited = 0; line >> ran >> waited) waits[tid] = waited;
+  }
+  return waits;
 }
 
 // "running", or the number, six arguments, stack pointer and address; -1: blocked outside of any call.

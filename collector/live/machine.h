@@ -1,6 +1,7 @@
 // What this machine says of a job's processes, beside their trace. Only looks: /proc, never the process.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "collector/model/job.h"
@@ -25,6 +26,10 @@ Activity activity_of(std::int32_t pid);
 std::uint64_t moved_bytes(std::int32_t pid, std::int32_t tid);
 // Between two looks: a page at least. Who asks a queue or a flag again and again moves a few bytes.
 constexpr std::uint64_t kLeastMoved = 4096;
+
+// For how long each thread of a process has been ready to run without a processor so far, by its id. Empty if
+// the machine does not say.
+std::map<std::int32_t, std::uint64_t> processor_waits(std::int32_t pid);
 
 // What a thread is inside of in the kernel, at this moment.
 enum class Doing : std::uint8_t {

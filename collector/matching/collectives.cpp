@@ -289,14 +289,17 @@ std::uint64_t bytes_of(const Signature& signature) {
   return signature.count * model::datatype_bytes(signature.datatype);
 }
 
-std::string to_text(const Signature& signature) {
+const char* name_of(Operation operation) {
   static constexpr const char* kOperations[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
                                                 "reduce",     "all-to-all", "gather",         "scatter",
                                                 "send",       "receive"};
-  auto index =
-      static_cast<std::size_t>(signature.operation) - static_cast<std::size_t>(Operation::kAllReduce);
-  std::string text = fmt::format("{} of {} {}", index < std::size(kOperations) ? kOperations[index] : "call",
-                                 signature.count, model::datatype_name(signature.datatype));
+  auto index = static_cast<std::size_t>(operation) - static_cast<std::size_t>(Operation::kAllReduce);
+  return index < std::size(kOperations) ? kOperations[index] : "call";
+}
+
+std::string to_text(const Signature& signature) {
+  std::string text = fmt::format("{} of {} {}", name_of(signature.operation), signature.count,
+                                 model::datatype_name(signature.datatype));
   if (reduces(signature.operation)) text += fmt::format(" ({})", model::reduction_name(signature.reduction));
   if (signature.root >= 0) text += fmt::format(" (root {})", signature.root);
   return text;

@@ -12,7 +12,8 @@ namespace ddpscope::matching {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-std::string to_text(const Signature& signature);  // "AllReduce of 1 float32 (sum)"
+const char* name_of(trace::Operation operation);  // "all-reduce"
+std::string to_text(const Signature& signature);  // "all-reduce of 1 float32 (sum)"
 std::uint64_t bytes_of(const Signature& signature);
 
 struct Member {

@@ -92,6 +92,12 @@ struct Sighting {
   std::uint32_t looks, running;           // and those at which one of their threads ran
 };
 
+// For how long threads of a process were ready to run and had no processor, as it saw.
+struct ProcessorWait {
+  std::uint64_t first_ticks = 0, last_ticks = 0;  // of the looks; equal: nothing is known
+  std::uint64_t waited_ns = 0;                    // of all threads together
+};
+
 struct Process {
   trace::TraceFile file;
   std::uint32_t host = 0;
@@ -109,6 +115,7 @@ struct Process {
   std::uint64_t told_ticks = 0;    // when another process first sent it, or its whole job, a signal to end;
                                    // not one after which it issued collectives for long; 0: none was seen
   std::vector<Sighting> sightings{};  // in order of time, as far as that run kept them
+  ProcessorWait processor_wait{};     // likewise
   Life life = Life::kNotAsked;
   std::string doing{};  // what the machine says its main thread, or the one that issues its collectives, is
                         // inside of: "is inside clock_nanosleep"; empty: not asked

@@ -11,7 +11,7 @@ class Lazy {
  public:
   explicit Lazy(std::function<T()> derive) : derive_(std::move(derive)) {}
   const T& get() const {
-    if (!value_) value_ = derive_();
+    if (!value_) value_.emplace(derive_());
     return *value_;
   }
 

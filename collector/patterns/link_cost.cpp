@@ -12,21 +12,6 @@ using trace::Record;
 
 constexpr double kSmall = 4096, kLarge = 65536;  // moved bytes
 
-double moved_bytes(const matching::Signature& signature, std::int32_t ranks) {
-  auto bytes = static_cast<double>(matching::bytes_of(signature));
-  double n = std::max(ranks, 1);
-  switch (signature.operation) {
-    case Operation::kAllReduce:
-      return bytes * 2 * (n - 1) / n;
-    case Operation::kAllGather:  // the count is one rank's part
-    case Operation::kReduceScatter:
-    case Operation::kAllToAll:
-      return bytes * (n - 1);
-    default:
-      return bytes;
-  }
-}
-
 // The times at which the process launched kernels: a wait over some of them does not measure the link.
 std::vector<std::int64_t> launch_times(const model::Job& job, std::uint32_t process) {
   std::vector<std::int64_t> times;
@@ -160,6 +145,21 @@ double mean(std::vector<double>& values) {
 }
 
 }  // namespace
+
+double moved_bytes(const matching::Signature& signature, std::int32_t ranks) {
+  auto bytes = static_cast<double>(matching::bytes_of(signature));
+  double n = std::max(ranks, 1);
+  switch (signature.operation) {
+    case Operation::kAllReduce:
+      return bytes * 2 * (n - 1) / n;
+    case Operation::kAllGather:  // the count is one rank's part
+    case Operation::kReduceScatter:
+    case Operation::kAllToAll:
+      return bytes * (n - 1);
+    default:
+      return bytes;
+  }
+}
 
 double LinkCost::of(const matching::Signature& signature, std::int32_t ranks) const {
   return ns_per_call + ns_per_byte * moved_bytes(signature, ranks);

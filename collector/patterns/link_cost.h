@@ -8,8 +8,11 @@
 
 namespace ddpscope::patterns {
 
-// A fixed time an operation and one a moved byte. Moved bytes are what the slowest link carries for the
-// buffers given (nccl-tests' "bus bandwidth": 2(n-1)/n for an all-reduce of n ranks).
+// What the slowest link carries for the buffers given (nccl-tests' "bus bandwidth": 2(n-1)/n of the bytes for
+// an all-reduce of n ranks).
+double moved_bytes(const matching::Signature& signature, std::int32_t ranks);
+
+// A fixed time an operation and one a moved byte.
 struct LinkCost {
   double ns_per_call = 0;
   double ns_per_byte = 0;

@@ -6,6 +6,7 @@
 #include "collector/model/cuda_types.h"
 #include "collector/model/nccl_types.h"
 #include "collector/patterns/inputs.h"
+#include "collector/patterns/known_launches.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -50,7 +51,6 @@ class Finder {
   void begin_optimizer(EventPlace place);
   void end_step();
   std::uint32_t call_at(EventPlace place, std::int64_t at_ns);
-  std::int64_t complete_from() const;
 
   const model::Job& job_;
   const matching::Collectives& collectives_;
@@ -77,15 +77,6 @@ std::uint32_t Finder::call_at(EventPlace place, std::int64_t at_ns) {
   for (std::uint32_t i = next_call_; i < end && calls.begin_ns(i) == at_ns; ++i)
     if (calls.is_at(i, place)) return i;
   return matching::kNone;
-}
-
-// Launches are bulk records: before the oldest of them that is left, nothing is known of steps.
-std::int64_t Finder::complete_from() const {
-  if (file_.health(trace::Health::bulk_records_overwritten) == 0) return job_.processes[process_].first_ns;
-  for (const trace::RecordSpan& span : file_.records())  // by number of the chunk, hence by age
-    if (span.kind == trace::ChunkKind::kBulk && !span.records.empty())
-      return job_.time_ns(process_, span.records.front().begin);
-  return job_.processes[process_].last_ns;
 }
 
 // A step ends with the last of the optimizer's launches that follow each other without an input or a
@@ -207,7 +198,7 @@ constexpr trace::OperationSet kStepping =
 RankSteps Finder::find(std::size_t most) {
   result_.rank = job_.processes[process_].rank;
   result_.process = process_;
-  step_.begin_ns = complete_from();
+  step_.begin_ns = launches_known_from(job_, process_);
   result_.entries.reserve(file_.count(kEntries));
   result_.kernels.reserve(file_.count(kKernels));
   for (model::TimeOrder order(file_, kStepping | optimizer_.ranges());

@@ -58,6 +58,7 @@ struct Endings {
   std::map<std::tuple<std::uint64_t, std::string_view>, Ticks> told_by_run;
   std::set<ProcessId> outlived;  // the run that watched them
   std::map<ProcessId, std::vector<model::Sighting>> sightings;
+  std::map<ProcessId, model::ProcessorWait> waits;
 
   // False: the file is not that of a run.
   bool take(const Process& process) {
@@ -65,7 +66,8 @@ struct Endings {
     std::uint64_t host = process.header().host_id;
     constexpr trace::OperationSet kTold{Operation::kJobWatched,   Operation::kJobTold,
                                         Operation::kProcessEnded, Operation::kMemoryRanOut,
-                                        Operation::kThreadSeen,   Operation::kProcessOutlived};
+                                        Operation::kThreadSeen,   Operation::kProcessOutlived,
+                                        Operation::kProcessorWait};
     model::for_each(process.file, kTold, [&](model::EventPlace, const trace::Record& record) {
       Operation operation = trace::operation_of(record.call);
       watched = true;
@@ -88,6 +90,9 @@ struct Endings {
         sightings[{host, seen.pid, seen.start_time}].push_back(
             {record.begin, std::max(record.begin, record.end), std::string(process.file.string(seen.inside)),
              seen.cpu_ns, seen.looks, seen.running});
+      } else if (operation == Operation::kProcessorWait) {
+        auto wait = trace::payload_of<trace::payload::ProcessorWait>(record);
+        waits[{host, wait.pid, wait.start_time}] = {record.begin, record.end, wait.waited_ns};
       }
     });
     return watched;
@@ -104,6 +109,8 @@ struct Endings {
 
   void tell_sightings(Process& process) const {
     const trace::FileHeader& h = process.header();
+    if (auto wait = waits.find({h.host_id, h.pid, h.start_time}); wait != waits.end())
+      process.processor_wait = wait->second;
     auto seen = sightings.find({h.host_id, h.pid, h.start_time});
     if (seen == sightings.end()) return;
     process.sightings = seen->second;  // one by exec has those of the program before it, too

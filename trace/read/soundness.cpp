@@ -17,7 +17,7 @@ bool is_observed(const Record& record) {
   Operation operation = operation_of(record.call);
   return operation == Operation::kJobWatched || operation == Operation::kJobTold ||
          operation == Operation::kProcessEnded || operation == Operation::kMemoryRanOut ||
-         operation == Operation::kThreadSeen;
+         operation == Operation::kThreadSeen || operation == Operation::kProcessorWait;
 }
 
 bool follows(const Record& record, std::uint64_t begin) {

@@ -1,0 +1,100 @@
+// Medians of the differences between two ranks, turn by turn.
+#include "collector/detectors/late_causes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "collector/model/device_work.h"
+#include "collector/model/order_statistics.h"
+#include "collector/patterns/window_use.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using patterns::kUses;
+using patterns::LateRanks;
+using patterns::MemberWindow;
+using patterns::WindowUse;
+
+constexpr std::size_t kMostTurns = 256;  // the latest: of those the ring still has all calls
+
+struct Compared {
+  std::int64_t late_ns = 0, typical_ns = 0, beyond_ns = 0;  // medians
+};
+
+const matching::Member& member_of(const Facts& facts, const LateRanks& late, std::uint32_t member) {
+  return facts.collectives.communicators[late.communicator].members[member];
+}
+
+std::vector<MemberWindow> windows_of(const LateRanks& late, std::size_t first, std::uint32_t member) {
+  std::vector<MemberWindow> windows;
+  for (std::size_t turn = first; turn < late.turns.size(); ++turn)
+    windows.push_back(late.turns[turn].windows[member]);
+  return windows;
+}
+
+Compared compare(const std::vector<WindowUse>& late, const std::vector<WindowUse>& typical, std::size_t use) {
+  std::vector<std::int64_t> own, other, beyond;
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    own.push_back(late[i].ns[use]);
+    other.push_back(typical[i].ns[use]);
+    beyond.push_back(own.back() - other.back());
+  }
+  return {model::median(own), model::median(other), model::median(beyond)};
+}
+
+// By how much later the late rank's host issues the collective than the typical one's.
+std::int64_t host_late_ns(const Facts& facts, const LateRanks& late, std::size_t first) {
+  const matching::Member& own = member_of(facts, late, late.members.front());
+  const matching::Member& other = member_of(facts, late, late.typical);
+  std::vector<std::int64_t> beyond;
+  for (std::size_t turn = first; turn < late.turns.size(); ++turn) {
+    std::uint32_t ordinal = late.turns[turn].ordinal;
+    beyond.push_back(facts.collectives.begin_ns_at(own, ordinal) -
+                     facts.collectives.begin_ns_at(other, ordinal));
+  }
+  std::int64_t error_ns = facts.job.clock_error_between(own.process, other.process);
+  return model::median(beyond) - error_ns;
+}
+
+// The turn in which most was lost of those that lost no more than the typical one.
+std::size_t example_of(const LateRanks& late, std::size_t first) {
+  std::size_t example = first;
+  for (std::size_t turn = first; turn < late.turns.size(); ++turn) {
+    std::int64_t lost_ns = late.turns[turn].lost_ns, best_ns = late.turns[example].lost_ns;
+    bool nearer = std::abs(lost_ns - late.lost_ns) < std::abs(best_ns - late.lost_ns);
+    if (nearer) example = turn;
+  }
+  return example;
+}
+
+}  // namespace
+
+LateStory explain_lateness(const Facts& facts, const LateRanks& late) {
+  std::size_t first = late.turns.size() > kMostTurns ? late.turns.size() - kMostTurns : 0;
+  const matching::Member& own = member_of(facts, late, late.members.front());
+  const matching::Member& other = member_of(facts, late, late.typical);
+  auto own_uses = patterns::read_window_uses(facts.job, facts.collectives, own,
+                                             windows_of(late, first, late.members.front()));
+  auto other_uses =
+      patterns::read_window_uses(facts.job, facts.collectives, other, windows_of(late, first, late.typical));
+  std::size_t example = example_of(late, first);
+  LateStory story{LateCause::kHost, 0, 0, {own.process, model::kNoCall}, example};
+  std::int64_t most_ns = late.lost_ns / 2;
+  for (std::size_t use = 0; use < kUses; ++use) {
+    Compared compared = compare(own_uses, other_uses, use);
+    if (compared.beyond_ns < most_ns) continue;
+    most_ns = compared.beyond_ns;
+    story = {static_cast<LateCause>(use),
+             compared.late_ns,
+             compared.typical_ns,
+             {own.process, own_uses[example - first].longest[use]},
+             example};
+  }
+  bool explained = story.cause != LateCause::kHost;
+  if (!explained && late.by_devices && host_late_ns(facts, late, first) * 2 < late.lost_ns)
+    story.cause = LateCause::kCompute;
+  return story;
+}
+
+}  // namespace ddpscope::detectors

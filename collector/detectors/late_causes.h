@@ -1,0 +1,25 @@
+// Why a rank is late: what it did, beyond what a rank did that was in time, while the others waited for it.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "collector/detectors/detector.h"
+#include "collector/patterns/late_ranks.h"
+
+namespace ddpscope::detectors {
+
+enum class LateCause : std::uint8_t { kInput, kFiles, kCompute, kHost };
+
+struct LateStory {
+  LateCause cause;
+  std::int64_t late_ns, typical_ns;  // medians a turn of what the cause takes, of the late rank and the other
+  model::EventRef longest;           // call of the example turn; its place is kNoCall if there is none
+  std::size_t turn;                  // the example, in LateRanks::turns
+};
+
+// Compared are the same windows of the first late member and of the typical one, in at most 256 turns. What
+// takes more of the late one's time by half of what is lost, and most of all, is the cause. Without any such:
+// its device if its host issued the collectives as early as the other's, else its host.
+LateStory explain_lateness(const Facts& facts, const patterns::LateRanks& late);
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,187 @@
+// straggler: the same rank keeps all others waiting, step after step, and why.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "collector/detectors/detector.h"
+#include "collector/detectors/late_causes.h"
+#include "collector/detectors/story.h"
+#include "collector/model/device_work.h"
+#include "collector/patterns/collective_times.h"
+#include "collector/patterns/late_ranks.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using patterns::LateRanks;
+using patterns::LateTurn;
+
+constexpr const char* kSlug = "straggler";
+constexpr std::int64_t kLeastPercent = 5;  // of a step (design, section 2)
+constexpr std::size_t kMostPeers = 4;      // in the evidence
+
+double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
+const matching::Member& member_of(const Facts& facts, const LateRanks& late, std::uint32_t member) {
+  return facts.collectives.communicators[late.communicator].members[member];
+}
+
+std::vector<std::int32_t> ranks_of(const Facts& facts, const LateRanks& late, bool that_are_late) {
+  std::vector<std::int32_t> ranks;
+  const auto& members = facts.collectives.communicators[late.communicator].members;
+  for (std::uint32_t m = 0; m < members.size(); ++m)
+    if (std::binary_search(late.members.begin(), late.members.end(), m) == that_are_late)
+      ranks.push_back(members[m].rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+std::string what_it_does(const LateStory& story) {
+  auto times = [&] {
+    return fmt::format("{:.3f} ms a step, where one that is in time takes {:.3f} ms",
+                       milliseconds(story.late_ns), milliseconds(story.typical_ns));
+  };
+  switch (story.cause) {
+    case LateCause::kInput:
+      return "it waits for its input, " + times();
+    case LateCause::kFiles:
+      return "it is inside calls on files, " + times();
+    case LateCause::kCompute:
+      if (story.late_ns == 0) return "its device is late though its host is not";
+      return "its device computes, " + times();
+    case LateCause::kHost:
+      break;
+  }
+  return "its host is late, and no call of it says why";
+}
+
+const char* advice_for(LateCause cause) {
+  switch (cause) {
+    case LateCause::kInput:
+      return "Give this rank's loader more workers or prefetch more, and see what its workers do that "
+             "others' "
+             "do not: longer samples, a slower disk, fewer processors (cgroup, affinity).";
+    case LateCause::kFiles:
+      return "See which files these are: move them to a faster or a local disk, read them in loader workers "
+             "ahead of time, write logs and metrics in another thread or less often.";
+    case LateCause::kCompute:
+      return "Compare its device with the others': clocks and temperature (nvidia-smi -q -d "
+             "CLOCK,PERFORMANCE), "
+             "another process on it, larger batches or longer sequences, more layers.";
+    case LateCause::kHost:
+      break;
+  }
+  return "Compare what its host does between steps with the others': logging, evaluation or metrics on this "
+         "rank alone, garbage collection, fewer or slower processors (affinity, NUMA, power).";
+}
+
+const char* key_of(LateCause cause) {
+  constexpr const char* kKeys[] = {"input", "files", "compute", "host"};
+  return kKeys[static_cast<std::size_t>(cause)];
+}
+
+void tell_peers(const Facts& facts, const LateRanks& late, const LateTurn& turn, findings::Finding& finding) {
+  const auto& members = facts.collectives.communicators[late.communicator].members;
+  std::size_t told = 0;
+  for (std::uint32_t m = 0; m < members.size() && told < kMostPeers; ++m) {
+    if (std::binary_search(late.members.begin(), late.members.end(), m)) continue;
+    auto call = facts.collectives.call_at(members[m], turn.ordinal);
+    finding.evidence.push_back(
+        evidence_of(facts.job, facts.collectives, call,
+                    fmt::format("{}: {} for it at {}", to_text(call.signature),
+                                late.by_devices ? "its device is ready" : "its host is there",
+                                seconds(turn.windows[m].came_ns))));
+    ++told;
+  }
+}
+
+void tell_evidence(const Facts& facts, const LateRanks& late, const LateStory& story,
+                   findings::Finding& finding) {
+  const LateTurn& turn = late.turns[story.turn];
+  std::uint32_t first = late.members.front();
+  if (story.longest.place != model::kNoCall) {
+    const trace::Record record = facts.job.record(story.longest);
+    finding.evidence.push_back(
+        evidence_of(facts.job, story.longest,
+                    fmt::format("until {}", seconds(facts.job.end_ns(story.longest.process, record)))));
+  }
+  tell_peers(facts, late, turn, finding);
+  auto call = facts.collectives.call_at(member_of(facts, late, first), turn.ordinal);
+  finding.evidence.push_back(evidence_of(
+      facts.job, facts.collectives, call,
+      fmt::format("{}: comes at {}, {:.3f} ms after the last of the others", to_text(call.signature),
+                  seconds(turn.windows[first].came_ns), milliseconds(turn.lost_ns))));
+}
+
+findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
+  LateStory story = explain_lateness(facts, late);
+  std::vector<std::int32_t> ranks = ranks_of(facts, late, true), others = ranks_of(facts, late, false);
+  findings::Finding finding;
+  finding.slug = kSlug;
+  finding.severity = findings::Severity::kWarning;
+  finding.confidence = late.waits_known ? findings::Confidence::kCertain : findings::Confidence::kLikely;
+  finding.title = fmt::format(
+      "{} {} for {} in {} of {} steps, {:.3f} ms of {:.3f} ms ({:.0f} %): {}", list_ranks(others),
+      verb(others, "waits", "wait"), list_ranks(ranks), late.turns.size(), late.judged,
+      milliseconds(late.lost_ns), milliseconds(late.turn_ns),
+      100.0 * static_cast<double>(late.lost_ns) / static_cast<double>(late.turn_ns), what_it_does(story));
+  finding.ranks = ranks;
+  finding.count = late.turns.size();
+  finding.first_ns = late.turns.front().windows[late.members.front()].from_ns;
+  finding.last_ns = late.turns.back().windows[late.members.front()].came_ns;
+  finding.cost.ms_per_step = milliseconds(late.lost_ns);
+  finding.advice = advice_for(story.cause);
+  finding.place = {ranks, finding.first_ns, finding.last_ns};
+  finding.place.ranks.insert(finding.place.ranks.end(), others.begin(), others.end());
+  std::sort(finding.place.ranks.begin(), finding.place.ranks.end());
+  auto call =
+      facts.collectives.call_at(member_of(facts, late, late.members.front()), late.turns[story.turn].ordinal);
+  finding.key = fmt::format("{}\n{}", key_of(story.cause), facts.places.whole(call.event));
+  tell_evidence(facts, late, story, finding);
+  return finding;
+}
+
+// `ddpscope run` watched the job, but it was over before two looks: whether the rank waited for processors
+// that others had is not known.
+bool may_lack_processors(const Facts& facts, const LateRanks& late) {
+  return !late.waits_known &&
+         facts.job.processes[member_of(facts, late, late.members.front()).process].ended_ticks;
+}
+
+// Of several communicators with the same late ranks: the one in which most is lost.
+void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vector<std::int32_t> ranks,
+                LateRanks late) {
+  auto [found, fresh] = known.try_emplace(std::move(ranks), LateRanks{});
+  if (fresh || found->second.lost_ns < late.lost_ns) found->second = std::move(late);
+}
+
+}  // namespace
+
+void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
+  std::map<std::vector<std::int32_t>, LateRanks> found;
+  std::map<std::string, std::vector<std::int32_t>> doubts;  // ranks, by why nothing is said of them
+  for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
+    auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
+                                            facts.collective_times.get(), c);
+    if (judged.late && may_lack_processors(facts, *judged.late))
+      judged = {std::nullopt, "the job was too short to see how long its processes waited for processors"};
+    if (!judged.doubt.empty())
+      for (const matching::Member& member : facts.collectives.communicators[c].members)
+        doubts[judged.doubt].push_back(member.rank);
+    if (!judged.late) continue;
+    if (judged.late->lost_ns * 100 < judged.late->turn_ns * kLeastPercent) continue;
+    std::vector<std::int32_t> ranks = ranks_of(facts, *judged.late, true);
+    keep_worst(found, std::move(ranks), std::move(*judged.late));
+  }
+  for (const auto& [ranks, late] : found) outcome.findings.push_back(finding_of(facts, late));
+  for (auto& [why, ranks] : doubts) {
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    outcome.coverage.push_back(
+        {fmt::format("who of {} keeps the others waiting", list_ranks(ranks)), why, {kSlug}});
+  }
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,202 @@
+// Matches what devices did with the calls of each process, in one pass over its NCCL calls.
+#include "collector/patterns/collective_times.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "collector/model/device_work.h"
+#include "collector/model/order_statistics.h"
+#include "collector/patterns/link_cost.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+using model::EventPlace;
+using trace::DeviceWorkKind;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+constexpr DeviceTime kUntimed{0, -1};
+constexpr std::uint32_t kSmallest = 6;  // bits: what is smaller is of one class
+
+bool may_be_collective(DeviceWorkKind kind) {
+  return kind == DeviceWorkKind::kCollective || kind == DeviceWorkKind::kKernel;
+}
+
+// Those of the profiler's kernels that are NCCL's ("ncclDevKernel_AllReduce_Sum_f32_RING_LL").
+bool is_nccl_kernel(const trace::TraceFile& file, const trace::DeviceWork& work) {
+  return work.kind == DeviceWorkKind::kKernel &&
+         file.string(static_cast<std::uint32_t>(work.subject)).starts_with("nccl");
+}
+
+std::uint64_t key_of(EventPlace place) { return std::uint64_t{place.span} << 32 | place.index; }
+
+// The times of one process, by what tells their collectives.
+struct Timed {
+  std::unordered_map<std::uint64_t, DeviceTime> by_sequence;  // communicator, and sequence << 32
+  std::unordered_map<std::uint64_t, DeviceTime> by_call;      // key_of
+};
+
+Timed read_times(const model::Job& job, std::uint32_t process) {
+  Timed timed;
+  const model::Process& owner = job.processes[process];
+  std::vector<model::DeviceInterval> linked;
+  for (const auto& interval : model::device_intervals(job, process, may_be_collective)) {
+    bool collective = interval.work.kind == DeviceWorkKind::kCollective;
+    if (collective && interval.work.subject)
+      timed.by_sequence[interval.work.subject] = {interval.begin_ns, interval.end_ns};
+    else if (collective || is_nccl_kernel(owner.file, interval.work))
+      linked.push_back(interval);
+  }
+  std::vector<EventPlace> calls = model::calls_of(owner, linked);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i] == model::kNoCall) continue;
+    DeviceTime time{linked[i].begin_ns, linked[i].end_ns};
+    auto [found, fresh] = timed.by_call.emplace(key_of(calls[i]), time);
+    if (fresh) continue;  // a group may take several kernels
+    found->second.begin_ns = std::min(found->second.begin_ns, time.begin_ns);
+    found->second.end_ns = std::max(found->second.end_ns, time.end_ns);
+  }
+  return timed;
+}
+
+// Walks the calls of a process as find_collectives() numbered them.
+class Assignment {
+ public:
+  Assignment(const matching::CallTable& calls, std::uint32_t first, std::uint32_t end, const Timed& timed,
+             std::vector<DeviceTime>& times)
+      : calls_(calls), next_(first), end_(end), timed_(timed), times_(times) {}
+
+  void take(EventPlace place, const Record& record) {
+    Operation operation = trace::operation_of(record.call);
+    if (operation == Operation::kGroupStart) return begin_group(record);
+    if (operation == Operation::kGroupEnd) return end_group(place, record);
+    if (next_ >= end_ || !calls_.is_at(next_, place)) return;  // NCCL refused it
+    std::uint32_t call = next_++;
+    auto data = trace::payload_of<payload::Collective>(record);
+    auto by_sequence =
+        timed_.by_sequence.find(std::uint64_t{data.sequence} << 32 | std::uint64_t{data.communicator});
+    if (by_sequence != timed_.by_sequence.end())
+      times_[call] = by_sequence->second;
+    else if (auto by_call = timed_.by_call.find(key_of(place)); by_call != timed_.by_call.end())
+      times_[call] = by_call->second;
+    else
+      open_[record.thread].push_back(call);
+  }
+
+ private:
+  void begin_group(const Record& record) {
+    if (trace::payload_of<payload::Group>(record).depth == 0) open_[record.thread].clear();
+  }
+  // What the group's end enqueued took its time together.
+  void end_group(EventPlace place, const Record& record) {
+    if (trace::payload_of<payload::Group>(record).depth != 0) return;
+    std::vector<std::uint32_t>& open = open_[record.thread];
+    if (auto found = timed_.by_call.find(key_of(place)); found != timed_.by_call.end())
+      for (std::uint32_t call : open) times_[call] = found->second;
+    open.clear();
+  }
+
+  const matching::CallTable& calls_;
+  std::uint32_t next_, end_;
+  const Timed& timed_;
+  std::vector<DeviceTime>& times_;
+  std::map<std::uint16_t, std::vector<std::uint32_t>> open_;  // by thread: calls without a time of their own
+};
+
+std::uint32_t size_class(std::uint64_t bytes) {
+  return std::max<std::uint32_t>(static_cast<std::uint32_t>(std::bit_width(bytes | 1)) - 1, kSmallest);
+}
+
+}  // namespace
+
+bool needs_all_members(Operation operation) {
+  return operation == Operation::kAllReduce || operation == Operation::kAllGather ||
+         operation == Operation::kReduceScatter || operation == Operation::kAllToAll;
+}
+
+CollectiveTimes::CollectiveTimes(const model::Job& job, const matching::Collectives& collectives)
+    : job_(job), collectives_(collectives) {
+  constexpr auto kCalls = trace::OperationSet::range(Operation::kAllReduce, Operation::kGroupEnd);
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
+    std::uint32_t first = collectives.first_of_process[process];
+    std::uint32_t end = collectives.first_of_process[process + 1];
+    if (first == end || job.processes[process].file.device_work().empty()) continue;
+    Timed timed = read_times(job, process);
+    if (timed.by_sequence.empty() && timed.by_call.empty()) continue;
+    if (times_.empty()) times_.assign(collectives.calls.size(), kUntimed);
+    Assignment assignment(collectives.calls, first, end, timed, times_);
+    model::for_each_in_time(job.processes[process].file, kCalls,
+                            [&](EventPlace place, const Record& record) { assignment.take(place, record); });
+  }
+}
+
+const DeviceTime* CollectiveTimes::of(std::uint32_t call) const {
+  return call < times_.size() && times_[call].length_ns() >= 0 ? &times_[call] : nullptr;
+}
+
+std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t index, std::size_t ordinal) const {
+  const matching::Communicator& communicator = collectives_.communicators[index];
+  if (!any() || communicator.members.size() < 2 || communicator.without_trace() > 0) return std::nullopt;
+  std::optional<CollectiveSplit> split;
+  std::int64_t earliest_end = 0, latest_end = 0, error_ns = 0;
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    const matching::Member& member = communicator.members[m];
+    if (member.incomplete || ordinal >= member.calls.size()) return std::nullopt;
+    const DeviceTime* time = of(member.calls[ordinal]);
+    const matching::Signature& signature = collectives_.signature_at(member, ordinal);
+    if (!time || !needs_all_members(signature.operation) ||
+        signature != collectives_.signature_at(communicator.members[0], ordinal))
+      return std::nullopt;
+    error_ns = std::max(error_ns, job_.clock_error_between(communicator.members[0].process, member.process));
+    if (!split) {
+      split = {m, time->length_ns(), time->length_ns()};
+      earliest_end = latest_end = time->end_ns;
+      continue;
+    }
+    if (time->length_ns() < split->transfer_ns) split->transfer_ns = time->length_ns(), split->last = m;
+    split->longest_ns = std::max(split->longest_ns, time->length_ns());
+    earliest_end = std::min(earliest_end, time->end_ns);
+    latest_end = std::max(latest_end, time->end_ns);
+  }
+  std::int64_t apart_ns = latest_end - earliest_end;
+  if (apart_ns > split->transfer_ns && apart_ns - split->transfer_ns > 2 * error_ns) return std::nullopt;
+  return split;
+}
+
+std::vector<CollectiveClass> summarise_collective_times(const matching::Collectives& collectives,
+                                                        const CollectiveTimes& times) {
+  struct Samples {
+    std::vector<std::int64_t> transfers, waits;
+    std::vector<double> rates;
+  };
+  std::map<std::tuple<Operation, std::int32_t, std::uint32_t>, Samples> classes;
+  for (std::uint32_t c = 0; c < collectives.communicators.size() && times.any(); ++c) {
+    const matching::Communicator& communicator = collectives.communicators[c];
+    if (communicator.members.empty()) continue;
+    for (std::size_t k = 0; k < communicator.members[0].calls.size(); ++k) {
+      auto split = times.split(c, k);
+      if (!split) continue;
+      const matching::Signature& signature = collectives.signature_at(communicator.members[0], k);
+      Samples& samples =
+          classes[{signature.operation, communicator.size, size_class(matching::bytes_of(signature))}];
+      samples.transfers.push_back(split->transfer_ns);
+      samples.waits.push_back(split->longest_ns - split->transfer_ns);
+      samples.rates.push_back(moved_bytes(signature, communicator.size) * 1e9 /
+                              static_cast<double>(std::max<std::int64_t>(split->transfer_ns, 1)));
+    }
+  }
+  std::vector<CollectiveClass> found;
+  for (auto& [kind, samples] : classes) {
+    const auto& [operation, ranks, size] = kind;
+    found.push_back({operation, ranks, size, samples.transfers.size(), model::median(samples.transfers),
+                     model::median(samples.waits), model::median(samples.rates)});
+  }
+  return found;
+}
+
+}  // namespace ddpscope::patterns

@@ -1,0 +1,64 @@
+// How long collectives took on the devices, and how much of that each member waited for the last one to come.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "collector/matching/collectives.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::patterns {
+
+// From when a rank's stream was free for a collective until it was done, on the job's time line.
+struct DeviceTime {
+  std::int64_t begin_ns, end_ns;
+  std::int64_t length_ns() const { return end_ns - begin_ns; }
+};
+
+// Of one collective of a kind in which every member needs all others: none is done before the last has come,
+// and then all are done at once but for what the last part takes on its way. So the shortest time is that of
+// whoever came last and waited for nobody, and each other one waited for as long as its own is longer.
+// Lengths are compared and never moments of two hosts: no clock's error is in it.
+struct CollectiveSplit {
+  std::uint32_t last;        // member
+  std::int64_t transfer_ns;  // from when it came until the end
+  std::int64_t longest_ns;   // of all members' times; beyond the transfer it is waiting
+};
+
+class CollectiveTimes {
+ public:
+  // A time belongs to a collective by its communicator and sequence or, without them, by the call that
+  // enqueued it; to all of a group if the group's end did.
+  CollectiveTimes(const model::Job& job, const matching::Collectives& collectives);
+
+  bool any() const { return !times_.empty(); }
+  const DeviceTime* of(std::uint32_t call) const;  // nullptr: not timed
+
+  // Nothing if a member has no trace or was not timed, or members differ in what they issued; if only some
+  // need the others (broadcasts); if the ends are further apart than the shortest time is long: then they
+  // tell nothing of who came last.
+  std::optional<CollectiveSplit> split(std::uint32_t communicator, std::size_t ordinal) const;
+
+ private:
+  const model::Job& job_;
+  const matching::Collectives& collectives_;
+  std::vector<DeviceTime> times_;  // by call; empty if none was timed
+};
+
+bool needs_all_members(trace::Operation operation);
+
+// What collectives of one kind, of so many ranks and of one size took. Sizes are classes: from 2^size bytes
+// until twice that, as each rank passes them to NCCL.
+struct CollectiveClass {
+  trace::Operation operation;
+  std::int32_t ranks;
+  std::uint32_t size;
+  std::size_t count;         // that could be split
+  std::int64_t transfer_ns;  // median
+  std::int64_t wait_ns;      // median of the longest wait of a member
+  double bytes_per_second;   // nccl-tests' bus bandwidth, median
+};
+std::vector<CollectiveClass> summarise_collective_times(const matching::Collectives& collectives,
+                                                        const CollectiveTimes& times);
+
+}  // namespace ddpscope::patterns

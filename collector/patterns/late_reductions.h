@@ -1,0 +1,46 @@
+// Steps that reduce their gradients only when the backward pass is over, though most of them were ready
+// before.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collector/matching/collectives.h"
+#include "collector/model/job.h"
+#include "collector/patterns/collective_times.h"
+#include "collector/patterns/training_steps.h"
+
+namespace ddpscope::patterns {
+
+struct LateReductionStep {
+  Step step;
+  std::vector<std::uint32_t> calls;       // the reductions, into Collectives::calls
+  std::vector<std::int64_t> transfer_ns;  // of each, without waiting for members
+  std::int64_t backward_ns;               // what of the backward pass could have hidden them, at least
+  std::int64_t hidden_ns;                 // what would be hidden then
+};
+
+struct LateReductions {
+  std::int32_t rank;
+  std::uint32_t process;
+  std::vector<LateReductionStep> steps;  // that reduce so
+  std::size_t judged = 0;                // steps all of whose reductions were timed
+  std::size_t untimed = 0;               // other steps
+  std::int64_t step_ns = 0;              // median of those judged
+  std::int64_t hidden_ns = 0;            // likewise, 0 for a step that does not reduce so
+};
+
+// Of one member of a communicator that carries gradients. A step reduces late if
+// - it has two reductions or more, of 1 KiB or more;
+// - the first runs behind every kernel that was launched before it, the backward pass among them
+//   (behind_kernels.h): so nothing of that can hide them;
+// - from there to the last reduction the host launches few kernels, at most a quarter of those before: what
+//   scales, packs or copies gradients. And no further input is copied: another micro-batch would follow.
+// The gradients of all buckets but one were ready before the end of the backward pass, most of them long
+// before. What would be hidden: all transfers but the largest, as far as the backward pass of the last
+// micro-batch is long: of the time from its input, or the end of the last step's reductions, to the first
+// reduction, the part that no forward pass takes. What members wait for each other is no transfer.
+LateReductions find_late_reductions(const model::Job& job, const matching::Collectives& collectives,
+                                    const CollectiveTimes& times, std::uint32_t communicator,
+                                    const RankSteps& rank);
+
+}  // namespace ddpscope::patterns

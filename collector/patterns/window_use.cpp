@@ -1,0 +1,103 @@
+// One pass over the process's calls, one over its kernels.
+#include "collector/patterns/window_use.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_set>
+#include <utility>
+
+#include "collector/model/device_work.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+using model::EventPlace;
+using trace::Operation;
+using trace::Record;
+
+constexpr trace::OperationSet kWaits{Operation::kHandOver,        Operation::kSharedWait,
+                                     Operation::kExchangeReceive, Operation::kStreamReceive,
+                                     Operation::kWaitChild,       Operation::kThreadJoin};
+constexpr trace::OperationSet kFileCalls{
+    Operation::kOpen,   Operation::kClose,  Operation::kRead,          Operation::kWrite,
+    Operation::kSync,   Operation::kStat,   Operation::kAccess,        Operation::kTransfer,
+    Operation::kRename, Operation::kUnlink, Operation::kOpenDirectory, Operation::kReadDirectory,
+    Operation::kLock,   Operation::kMap,    Operation::kTruncate,      Operation::kListing};
+
+bool is_kernel(trace::DeviceWorkKind kind) { return kind == trace::DeviceWorkKind::kKernel; }
+
+// Adds up stretches that come by begin, those that overlap once.
+class Uses {
+ public:
+  explicit Uses(std::span<const MemberWindow> windows) : windows_(windows), result_(windows.size()) {
+    for (WindowUse& use : result_) use.longest.fill(model::kNoCall);
+    until_.fill(std::numeric_limits<std::int64_t>::min());
+  }
+
+  void add(Use use, std::int64_t begin_ns, std::int64_t end_ns, EventPlace place) {
+    auto kind = static_cast<std::size_t>(use);
+    std::int64_t from_ns = std::max(begin_ns, until_[kind]);
+    until_[kind] = std::max(until_[kind], end_ns);
+    auto next = std::upper_bound(windows_.begin(), windows_.end(), begin_ns,
+                                 [](std::int64_t ns, const MemberWindow& w) { return ns < w.came_ns; });
+    for (; next != windows_.end() && next->from_ns < end_ns; ++next) {
+      auto window = static_cast<std::size_t>(next - windows_.begin());
+      WindowUse& found = result_[window];
+      found.ns[kind] +=
+          std::max<std::int64_t>(std::min(end_ns, next->came_ns) - std::max(from_ns, next->from_ns), 0);
+      std::int64_t inside_ns = std::min(end_ns, next->came_ns) - std::max(begin_ns, next->from_ns);
+      if (longest_ns_.size() <= window) longest_ns_.resize(window + 1);
+      if (inside_ns <= longest_ns_[window][kind]) continue;
+      longest_ns_[window][kind] = inside_ns;
+      found.longest[kind] = place;
+    }
+  }
+  std::vector<WindowUse> take() { return std::move(result_); }
+
+ private:
+  std::span<const MemberWindow> windows_;
+  std::vector<WindowUse> result_;
+  std::vector<std::array<std::int64_t, kUses>> longest_ns_;
+  std::array<std::int64_t, kUses> until_{};
+};
+
+}  // namespace
+
+std::vector<WindowUse> read_window_uses(const model::Job& job, const matching::Collectives& collectives,
+                                        const matching::Member& member,
+                                        std::span<const MemberWindow> windows) {
+  Uses uses(windows);
+  if (windows.empty()) return uses.take();
+  std::unordered_set<std::uint16_t> threads{model::kMainThread};
+  for (std::uint32_t call : member.calls) threads.insert(collectives.calls.form(call).thread);
+  const trace::TraceFile& file = job.processes[member.process].file;
+  std::int64_t from_ns = windows.front().from_ns, to_ns = windows.back().came_ns;
+  std::map<std::uint16_t, std::int64_t> idle_from;  // by thread: when its last call was over
+  model::for_each_in_time(file, [&](EventPlace place, const Record& record) {
+    std::int64_t begin_ns = job.begin_ns(member.process, record);
+    if (begin_ns >= to_ns || !threads.contains(record.thread)) return;
+    std::int64_t end_ns = job.end_ns(member.process, record);
+    std::int64_t before_ns = std::exchange(idle_from[record.thread], end_ns);
+    if (end_ns <= from_ns) return;
+    Operation operation = trace::operation_of(record.call);
+    // Who polls before it receives waits in a call that is not recorded.
+    if (operation == Operation::kStreamReceive) begin_ns = std::min(begin_ns, std::max(before_ns, from_ns));
+    if (kWaits.has(operation)) uses.add(Use::kInput, begin_ns, end_ns, place);
+    if (kFileCalls.has(operation)) uses.add(Use::kFiles, begin_ns, end_ns, place);
+  });
+  for (const model::DeviceInterval& kernel : model::device_intervals(job, member.process, is_kernel)) {
+    if (file.string(static_cast<std::uint32_t>(kernel.work.subject)).starts_with("nccl")) continue;
+    uses.add(Use::kCompute, kernel.begin_ns, kernel.end_ns, model::kNoCall);
+  }
+  return uses.take();
+}
+
+bool kernels_are_timed(const model::Job& job, std::uint32_t process) {
+  for (const trace::DeviceSpan& span : job.processes[process].file.device_work())
+    for (const trace::DeviceWork& work : span.work)
+      if (is_kernel(work.kind)) return true;
+  return false;
+}
+
+}  // namespace ddpscope::patterns

@@ -1,0 +1,111 @@
+// Device times of collectives: whose they are, how waiting and transfer are told apart, bus bandwidth.
+#include "collector/patterns/collective_times.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "collector/alignment/align.h"
+#include "tests/unit/collector/recorded.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+const std::string kTwoRanks = R"(
+process r0 rank=0 world=2 until=9
+process r1 rank=1 world=2 until=9
+r0 0.1 +0.01 ncclCommInitRank communicator=1 id=0xabc rank=0 size=2
+r1 0.1 +0.01 ncclCommInitRank communicator=1 id=0xabc rank=1 size=2
+)";
+
+class CollectiveTimesTest : public testing::Test {
+ protected:
+  const CollectiveTimes& read(const std::string& text) {
+    tests::Recorded trace(kTwoRanks + text);
+    auto reading = trace.read();
+    EXPECT_TRUE(reading.ok());
+    alignment::align(reading->job);
+    job_ = std::make_unique<model::Job>(std::move(reading->job));
+    collectives_ = matching::find_collectives(*job_);
+    times_ = std::make_unique<CollectiveTimes>(*job_, collectives_);
+    return *times_;
+  }
+
+  std::unique_ptr<model::Job> job_;
+  matching::Collectives collectives_;
+  std::unique_ptr<CollectiveTimes> times_;
+};
+
+const char* const kReduced = "r* 1.0 +0.001 ncclAllReduce communicator=1 count=1M datatype=f32 stream=0x7\n";
+
+TEST_F(CollectiveTimesTest, WaitingIsWhatIsLongerThanTheShortest) {
+  const CollectiveTimes& times = read(std::string(kReduced) +
+                                      "r0/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n"
+                                      "r1/2 1.036 +0.004 gpu kind=collective communicator=1 sequence=0\n");
+  auto split = times.split(0, 0);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->last, 1u);
+  EXPECT_NEAR(static_cast<double>(split->transfer_ns), 4e6, 10);
+  EXPECT_NEAR(static_cast<double>(split->longest_ns), 30e6, 10);
+  auto rows = summarise_collective_times(collectives_, times);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].size, 22u);  // 4 MiB
+  EXPECT_EQ(rows[0].count, 1u);
+  EXPECT_NEAR(rows[0].bytes_per_second, 4 * 1048576 / 0.004, 1e4);  // two ranks: 2(n-1)/n is 1
+}
+
+TEST_F(CollectiveTimesTest, EndsMayBeApartByATransfer) {
+  // Ends are less apart than the transfer is long: part of it is on its way.
+  auto split = read(std::string(kReduced) +
+                    "r0/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n"
+                    "r1/2 1.0380 +0.004 gpu kind=collective communicator=1 sequence=0\n")
+                   .split(0, 0);
+  ASSERT_TRUE(split);
+  EXPECT_NEAR(static_cast<double>(split->transfer_ns), 4e6, 10);
+}
+
+TEST_F(CollectiveTimesTest, EndsThatAreFarApartTellNothing) {
+  const CollectiveTimes& times = read(std::string(kReduced) +
+                                      "r0/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n"
+                                      "r1/2 1.060 +0.004 gpu kind=collective communicator=1 sequence=0\n");
+  EXPECT_TRUE(times.any());
+  EXPECT_FALSE(times.split(0, 0));
+}
+
+TEST_F(CollectiveTimesTest, AllMembersHaveToBeTimed) {
+  const CollectiveTimes& times =
+      read(std::string(kReduced) + "r0/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n");
+  EXPECT_TRUE(times.any());
+  EXPECT_FALSE(times.split(0, 0));
+}
+
+TEST_F(CollectiveTimesTest, BroadcastsAreNotSplit) {
+  const CollectiveTimes& times = read(
+      "r* 1.0 +0.001 ncclBroadcast communicator=1 count=1M datatype=f32 stream=0x7\n"
+      "r*/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n");
+  EXPECT_NE(times.of(0), nullptr);
+  EXPECT_FALSE(times.split(0, 0));
+}
+
+// A profiler knows the kernel and its call, no sequence; of a group one kernel for all.
+TEST_F(CollectiveTimesTest, AreFoundByTheCallThatEnqueuedThem) {
+  const CollectiveTimes& times =
+      read(std::string(kReduced) +
+           "r* 2.000 +0.0001 ncclGroupStart depth=0\n"
+           "r* 2.001 +0.0001 ncclAllReduce communicator=1 count=2M datatype=f32 stream=0x7\n"
+           "r* 2.002 +0.0001 ncclAllReduce communicator=1 count=4M datatype=f32 stream=0x7\n"
+           "r* 2.003 +0.0010 ncclGroupEnd depth=0\n"
+           "r*/2 1.010 +0.030 gpu kind=kernel name=\"ncclDevKernel_AllReduce\" thread=1 called=1.0005\n"
+           "r*/2 2.010 +0.020 gpu kind=kernel name=\"ncclDevKernel_AllReduce\" thread=1 called=2.0035\n"
+           "r*/2 2.040 +0.020 gpu kind=kernel name=\"adamw\" thread=1 called=2.0035\n");
+  ASSERT_NE(times.of(0), nullptr);
+  EXPECT_NEAR(static_cast<double>(times.of(0)->length_ns()), 30e6, 10);
+  for (std::uint32_t call : {1u, 2u}) {
+    ASSERT_NE(times.of(call), nullptr);
+    EXPECT_NEAR(static_cast<double>(times.of(call)->length_ns()), 20e6, 10);
+  }
+}
+
+}  // namespace
+}  // namespace ddpscope::patterns
