@@ -143,11 +143,13 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
   return finding;
 }
 
-// `ddpscope run` watched the job, but it was over before two looks: whether the rank waited for processors
-// that others had is not known.
-bool may_lack_processors(const Facts& facts, const LateRanks& late) {
-  return !late.waits_known &&
-         facts.job.processes[member_of(facts, late, late.members.front()).process].ended_ticks;
+// Why lateness that counts may come of a machine with too few processors; empty: nothing speaks for that.
+std::string doubt_of(const Facts& facts, const LateRanks& late) {
+  if (late.processors_short) return "its members waited for processors longer than for each other";
+  bool watched = facts.job.processes[member_of(facts, late, late.members.front()).process].ended_ticks;
+  if (watched && !late.waits_known)  // it was over before `ddpscope run` had looked twice
+    return "the job was too short to see how long its processes waited for processors";
+  return {};
 }
 
 // Of several communicators with the same late ranks: the one in which most is lost.
@@ -165,13 +167,12 @@ void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
                                             facts.collective_times.get(), c);
-    if (judged.late && may_lack_processors(facts, *judged.late))
-      judged = {std::nullopt, "the job was too short to see how long its processes waited for processors"};
+    bool counts = judged.late && judged.late->lost_ns * 100 >= judged.late->turn_ns * kLeastPercent;
+    if (counts) judged.doubt = doubt_of(facts, *judged.late);
     if (!judged.doubt.empty())
       for (const matching::Member& member : facts.collectives.communicators[c].members)
         doubts[judged.doubt].push_back(member.rank);
-    if (!judged.late) continue;
-    if (judged.late->lost_ns * 100 < judged.late->turn_ns * kLeastPercent) continue;
+    if (!counts || !judged.doubt.empty()) continue;
     std::vector<std::int32_t> ranks = ranks_of(facts, *judged.late, true);
     keep_worst(found, std::move(ranks), std::move(*judged.late));
   }

@@ -74,7 +74,13 @@ class Finder {
   std::vector<std::uint32_t> late_members(const std::vector<Arrivals>& all) const;
   std::int64_t least_ns(const Arrivals& turn) const { return std::max(error_ns_, turn.turn_ns / kLeastPart); }
   std::optional<LateRanks> judge(std::vector<Arrivals> all, bool devices) const;
+  struct Processors {
+    bool known;
+    double beyond;   // part of its time that a late member waited for processors beyond a typical one
+    double typical;  // that a typical one waited
+  };
   double part_without_processor(std::uint32_t member) const;
+  Processors processors_of(const std::vector<std::uint32_t>& late) const;
 
   const model::Job& job_;
   const matching::Collectives& collectives_;
@@ -209,18 +215,35 @@ std::vector<std::uint32_t> Finder::late_members(const std::vector<Arrivals>& all
   return late;
 }
 
-// Of the time in which it was watched, at most one.
+// Of the time in which it was watched; more than one if several threads wait at once.
 double Finder::part_without_processor(std::uint32_t member) const {
-  double most = 0;
+  double part = 0;
   for (const model::Process& process : job_.processes) {
     if (process.rank != members_[member].rank || process.role == model::Role::kLauncher) continue;
     const model::ProcessorWait& wait = process.processor_wait;
     if (wait.last_ticks <= wait.first_ticks) continue;
     double watched_ns = static_cast<double>(wait.last_ticks - wait.first_ticks) *
                         job_.hosts[process.host].clock.ns_per_tick();
-    most += static_cast<double>(wait.waited_ns) / std::max(watched_ns, 1.0);
+    part += static_cast<double>(wait.waited_ns) / std::max(watched_ns, 1.0);
   }
-  return std::min(most, 1.0);
+  return part;
+}
+
+Finder::Processors Finder::processors_of(const std::vector<std::uint32_t>& late) const {
+  std::vector<double> others;
+  double most = 0;
+  bool known = true;
+  for (std::uint32_t m = 0; m < members_.size(); ++m) {
+    bool is_late = std::binary_search(late.begin(), late.end(), m);
+    const model::ProcessorWait& wait = job_.processes[members_[m].process].processor_wait;
+    known = known && (!is_late || wait.last_ticks > wait.first_ticks);
+    if (is_late)
+      most = std::max(most, part_without_processor(m));
+    else
+      others.push_back(part_without_processor(m));
+  }
+  double typical = model::median(others);
+  return {known, std::clamp(most - typical, 0.0, 1.0), std::min(typical, 1.0)};
 }
 
 std::optional<LateRanks> Finder::judge(std::vector<Arrivals> all, bool devices) const {
@@ -229,18 +252,14 @@ std::optional<LateRanks> Finder::judge(std::vector<Arrivals> all, bool devices) 
   auto is_late = [&](std::uint32_t m) {
     return std::binary_search(late.members.begin(), late.members.end(), m);
   };
-  double part = 0;
-  for (std::uint32_t m : late.members) part = std::max(part, part_without_processor(m));
-  late.waits_known = std::all_of(late.members.begin(), late.members.end(), [&](std::uint32_t m) {
-    const model::ProcessorWait& wait = job_.processes[members_[m].process].processor_wait;
-    return wait.last_ticks > wait.first_ticks;
-  });
+  Processors processors = processors_of(late.members);
+  late.waits_known = processors.known;
   std::vector<std::int64_t> lost, lengths;
   for (Arrivals& turn : all) {
     std::int64_t last = std::numeric_limits<std::int64_t>::min(), others = last;
     for (std::uint32_t m = 0; m < members_.size(); ++m)
       (is_late(m) ? last : others) = std::max(is_late(m) ? last : others, turn.late_ns[m]);
-    auto waited = static_cast<std::int64_t>(part * static_cast<double>(turn.turn_ns));
+    auto waited = static_cast<std::int64_t>(processors.beyond * static_cast<double>(turn.turn_ns));
     std::int64_t lost_ns = std::max<std::int64_t>(last - others - waited - (devices ? 0 : error_ns_), 0);
     lost.push_back(lost_ns);
     lengths.push_back(turn.turn_ns);
@@ -250,6 +269,8 @@ std::optional<LateRanks> Finder::judge(std::vector<Arrivals> all, bool devices) 
   if (late.turns.size() < kLeastTurns || late.turns.size() * 4 < all.size() * 3) return std::nullopt;
   late.lost_ns = model::median(lost);
   late.turn_ns = model::median(lengths);
+  late.processors_short =
+      processors.typical * static_cast<double>(late.turn_ns) > static_cast<double>(late.lost_ns);
   std::vector<std::pair<std::int64_t, std::uint32_t>> others;  // by how late they are in the first turn
   for (std::uint32_t m = 0; m < members_.size(); ++m)
     if (!is_late(m)) others.emplace_back(all.front().late_ns[m], m);

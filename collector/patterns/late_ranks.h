@@ -36,6 +36,7 @@ struct LateRanks {
   std::int64_t turn_ns = 0;            // median
   std::int64_t lost_ns = 0;            // median of the turns judged; waits for a processor are taken out
   bool waits_known = false;            // of these processes for a processor
+  bool processors_short = false;       // a typical member waits longer for a processor than for the late ones
 };
 
 struct LateRanksFound {

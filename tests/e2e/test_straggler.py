@@ -39,6 +39,15 @@ def test_slow_input(tmp_path, ranks, seed):
 
 
 @trainer.everywhere
+def test_slow_device(tmp_path, ranks, seed):
+    """Its host issues all in time: only device times show it."""
+    draw = draw_of(seed, "slow-compute", ranks)
+    draw.environment = {"STANDIN_KERNEL_NS": "1000000"}
+    trace = trainer.fault("straggler/slow-compute", draw, tmp_path)
+    assert_late(draw, trace, "its device is late though its host is not")
+
+
+@trainer.everywhere
 def test_slow_files(tmp_path, ranks, seed):
     caching_mount.skip_where_impossible()
     draw = draw_of(seed, "slow-files", ranks)

@@ -259,6 +259,15 @@ def test_a_job_of_which_one_rank_is_left_cannot_be_judged(world, tmp_path):
     assert "nothing found\n" in result.stdout and f"{world - 1} of {world} ranks: 1" in result.stdout
 
 
+def test_info_tells_what_collectives_took(tmp_path):
+    golden = Path(__file__).parents[2] / "golden/straggler/speaks-slow-input.txt"
+    trace = compile_trace("let W = 2\n" + golden.read_text(), tmp_path / "trace")
+    lines = ddpscope("info", trace).stdout.splitlines()
+    row = lines[[line.split() for line in lines].index("collectives ranks size from timed transfer longest wait bus bandwidth".split()) + 1]
+    # 4 MiB in a millisecond, behind 41 ms of waiting.
+    assert row.split() == "all-reduce 2 4 MiB 60 1.000 ms 41.000 ms 4.19 GB/s".split()
+
+
 def test_ranks_that_recorded_neither_collectives_nor_files_cannot_be_judged(tmp_path):
     trace = compile_trace("process p rank=0 world=2 until=2\nprocess q rank=1 world=2 until=2\n", tmp_path / "trace")
     result = ddpscope("report", trace)
