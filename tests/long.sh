@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 rounds=20
+export DDPSCOPE_RANKS=all  # rank counts of each test; CI runs some (tests/python/rank_counts.py)
 silent_seeds=17        # of every healthy twin of the trainer, at 2, 4 and 8 ranks each: 51 runs
 silent_torch_seeds=10  # of every healthy PyTorch job
 torch2_wheels=(torch==2.6.0 numpy==2.4.6 pytest==9.2.0 safetensors==0.4.5)

@@ -2,7 +2,7 @@
 # Installs what is missing, builds and tests everything: what CI runs, made for 15 minutes on two cores.
 #
 #   tests/run.sh                  every test once, every fuzz target for half a minute
-#   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing; see tests/long.sh
+#   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts; see tests/long.sh
 #
 # Ends with ctest's own summary; exit 1 if anything failed or no test ran. What could not run is listed as skipped.
 set -euo pipefail

@@ -58,6 +58,7 @@ class Graph {
   bool has_root(std::size_t hang) const { return edges_[hang].size() < hangs_[hang].missing().size(); }
   std::size_t root_of(std::size_t hang) const;
   std::set<std::int32_t> at_fault(std::size_t hang) const;
+  bool only_lost(std::size_t hang) const;
   void close_circle(HangCause& cause) const;
   std::size_t cause_for(std::size_t root);
 
@@ -70,6 +71,7 @@ class Graph {
   HangCauses result_;
   std::map<std::int32_t, std::size_t> cause_of_rank_;  // at fault
   std::map<std::size_t, std::size_t> cause_of_root_;   // by hang
+  std::optional<std::size_t> cause_of_lost_;
 };
 
 // Members that issued the call of `hang` so that it runs after that of `ahead`.
@@ -182,6 +184,7 @@ void Graph::add_waits() {
   }
   for (std::size_t h = 0; h < hangs_.size(); ++h)
     for (std::uint32_t m : hangs_[h].absent) {
+      if (hangs_[h].is_lost(m)) continue;  // whatever it waited for, it comes no more
       const Member& member = communicator(h).members[m];
       std::set<std::uint16_t> threads = issuing_threads(facts_.collectives, member);
       for (const auto& [place, where] : waits) {
@@ -323,13 +326,23 @@ void Graph::close_circle(HangCause& cause) const {
   cause.by_another_thread.assign(guessed.begin(), guessed.end());
 }
 
-// Roots with a rank at fault in common are one cause.
+bool Graph::only_lost(std::size_t hang) const {
+  const Hang& root = hangs_[hang];
+  Members culprits = root.missing();
+  std::erase_if(culprits, [&](std::uint32_t m) { return edges_[hang].contains(m); });
+  culprits.insert(culprits.end(), root.cut.begin(), root.cut.end());
+  return !culprits.empty() &&
+         std::all_of(culprits.begin(), culprits.end(), [&](std::uint32_t m) { return root.is_lost(m); });
+}
+
+// Roots with a rank at fault in common are one cause, and so are those of which the ranks at fault were lost.
 std::size_t Graph::cause_for(std::size_t root) {
   if (auto known = cause_of_root_.find(root); known != cause_of_root_.end()) return known->second;
   std::size_t cause = result_.causes.size();
   std::set<std::int32_t> ranks = at_fault(root);
   for (std::int32_t rank : ranks)
     if (cause_of_rank_.contains(rank)) cause = cause_of_rank_[rank];
+  if (only_lost(root)) cause = cause_of_lost_.value_or(cause), cause_of_lost_ = cause;
   for (std::int32_t rank : ranks) cause_of_rank_.emplace(rank, cause);
   if (cause == result_.causes.size()) {
     HangCause& added = result_.causes.emplace_back();

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "collector/detectors/at_work.h"
+#include "collector/detectors/member_endings.h"
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/model/order_statistics.h"
@@ -23,30 +24,6 @@ constexpr std::int64_t kLongestCommon = 3'600'000'000'000;  // an hour: a p99 be
 
 bool complete(const CallFacts& facts, std::uint32_t call) {
   return facts.device_order.completions[call].wait != kNone;
-}
-
-// By itself.
-bool failed(const CallFacts& facts, const Member& member) {
-  const model::Process& process = facts.job.processes[member.process];
-  const trace::FileHeader& header = process.header();
-  bool by_itself = header.ended && process.last_ns < facts.job.told_ns(member.process);
-  return by_itself && header.exit_code > 0 && header.exit_code <= kEndedBySignal;
-}
-
-// As was seen of a job that runs.
-bool cannot_go_on(const model::Process& process) {
-  return process.life == model::Life::kStopped || process.life == model::Life::kGone;
-}
-
-bool gave_up(const CallFacts& facts, const Member& member) {
-  return std::min(member.aborted_ns, member.error_ns) < facts.job.told_ns(member.process) ||
-         failed(facts, member);
-}
-
-// When the host gave up, was told to end, or was last seen.
-std::int64_t end_of(const CallFacts& facts, const Member& member) {
-  return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns,
-                   facts.job.told_ns(member.process)});
 }
 
 // How long a wait must be to count. Where the job went on waiting until its trace ends, also longer than any
@@ -71,9 +48,9 @@ void measure_needed_wait(const CallFacts& facts, const Communicator& communicato
 
 // Members that issued the same call at one ordinal.
 struct Party {
-  std::vector<std::uint32_t> members;
-  std::vector<std::uint32_t> waiting;  // of them, those whose host does
-  std::size_t odd = 0;                 // of them, those that part from their peers somewhere
+  Members members;
+  Members waiting;      // of them, those whose host does
+  std::size_t odd = 0;  // of them, those that part from their peers somewhere
 
   bool operator<(const Party& other) const {
     return std::tuple(!waiting.empty(), members.size(), other.odd) <
@@ -111,8 +88,10 @@ std::vector<Party> find_parties(const CallFacts& facts, std::uint32_t index, std
 
 // Came no further because its host waits for its last call, which a peer has seen complete: somebody's part
 // of that is missing. It may be at fault all the same, by what it enqueued behind that call, or if it is
-// stopped.
-bool is_held(const CallFacts& facts, const Communicator& communicator, const Member& member) {
+// stopped or lost.
+bool is_held(const CallFacts& facts, const Communicator& communicator, const Members& lost, std::uint32_t m) {
+  if (std::count(lost.begin(), lost.end(), m) > 0) return false;
+  const Member& member = communicator.members[m];
   std::size_t last = member.calls.size();
   if (cannot_go_on(facts.job.processes[member.process]) || last-- == 0 ||
       complete(facts, member.calls[last]) ||
@@ -123,24 +102,24 @@ bool is_held(const CallFacts& facts, const Communicator& communicator, const Mem
   });
 }
 
-std::vector<std::uint32_t> find_absent(const Communicator& communicator, std::size_t ordinal) {
-  std::vector<std::uint32_t> absent;
+Members find_absent(const Communicator& communicator, std::size_t ordinal) {
+  Members absent;
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m)
     if (!communicator.members[m].incomplete && ordinal >= communicator.members[m].calls.size())
       absent.push_back(m);
   return absent;
 }
 
-bool all_held(const CallFacts& facts, const Communicator& communicator,
-              const std::vector<std::uint32_t>& absent) {
+bool all_held(const CallFacts& facts, const Communicator& communicator, const Members& lost,
+              const Members& absent) {
   return std::all_of(absent.begin(), absent.end(),
-                     [&](std::uint32_t m) { return is_held(facts, communicator, communicator.members[m]); });
+                     [&](std::uint32_t m) { return is_held(facts, communicator, lost, m); });
 }
 
 // Some member left no trace, and of the others only those did not come that are held: by that one, perhaps.
 bool held_by_unseen(const CallFacts& facts, const Communicator& communicator, std::size_t ordinal) {
-  std::vector<std::uint32_t> absent = find_absent(communicator, ordinal);
-  return communicator.without_trace() > 0 && !absent.empty() && all_held(facts, communicator, absent);
+  Members absent = find_absent(communicator, ordinal);
+  return communicator.without_trace() > 0 && !absent.empty() && all_held(facts, communicator, {}, absent);
 }
 
 // What some host waits for in vain: a wait covers all that was enqueued before, most of which has completed,
@@ -163,7 +142,7 @@ std::optional<std::size_t> find_ordinal(const CallFacts& facts, std::uint32_t in
   return first;
 }
 
-std::optional<Hang> find_hang(const CallFacts& facts, std::uint32_t index) {
+std::optional<Hang> find_hang(const CallFacts& facts, const LostRanks& lost, std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
   auto ordinal = find_ordinal(facts, index);
   if (!ordinal) return std::nullopt;
@@ -179,15 +158,15 @@ std::optional<Hang> find_hang(const CallFacts& facts, std::uint32_t index) {
       hang.other.push_back(m);
   }
   hang.absent = find_absent(communicator, *ordinal);
-  if (!all_held(facts, communicator, hang.absent))
-    std::erase_if(hang.absent,
-                  [&](std::uint32_t m) { return is_held(facts, communicator, communicator.members[m]); });
+  hang.lost = lost_members(communicator, lost);
+  if (!all_held(facts, communicator, hang.lost, hang.absent))
+    std::erase_if(hang.absent, [&](std::uint32_t m) { return is_held(facts, communicator, hang.lost, m); });
   return hang;
 }
 
 // The host waits for it: one that stands in the way of another thread's or stream's work only is left out.
-std::optional<Hang> find_message_hang(const CallFacts& facts, const ordering::StuckWork& stuck,
-                                      std::uint32_t message) {
+std::optional<Hang> find_message_hang(const CallFacts& facts, const LostRanks& lost,
+                                      const ordering::StuckWork& stuck, std::uint32_t message) {
   const ordering::Completion& completion = facts.device_order.completions[message];
   if (completion.blocked == kNone) return std::nullopt;
   const matching::CallForm& call = facts.collectives.calls.form(message);
@@ -197,6 +176,7 @@ std::optional<Hang> find_message_hang(const CallFacts& facts, const ordering::St
   if (peer == members.size()) return std::nullopt;
   Hang hang{call.communicator, 0, {call.member}};
   hang.message = message;
+  hang.lost = lost_members(facts.collectives.communicators[call.communicator], lost);
   hang.answer = stuck.answer(message);
   (hang.answer == kNone ? hang.absent : hang.behind).push_back(peer);
   return hang;
@@ -224,74 +204,6 @@ void measure_waits(const CallFacts& facts, Hang& hang) {
     std::int64_t begin_ns = std::max(facts.device_order.waits[blocked].begin_ns, came_ns);
     hang.longest_wait = std::max(hang.longest_wait, end_of(facts, members[m]) - begin_ns);
   }
-}
-
-std::int64_t lived_longer(const CallFacts& facts, const Member& peer, const Member& gone) {
-  return facts.job.processes[peer.process].last_ns - facts.job.processes[gone.process].last_ns -
-         facts.job.clock_error_between(peer.process, gone.process);
-}
-
-// Noticed that a rank was gone, and then ended by itself or went on: it was not killed with that rank.
-bool outlasted(const CallFacts& facts, const Member& peer, const Member& gone) {
-  return gave_up(facts, peer) && (failed(facts, peer) || lived_longer(facts, peer, gone) >= kKilledTogether);
-}
-
-// Its trace stops: nobody saw an end, and nobody told it to.
-bool stops(const CallFacts& facts, const Member& member) {
-  const model::Process& process = facts.job.processes[member.process];
-  return !process.header().ended && !process.ended_ticks && process.life != model::Life::kRuns &&
-         process.life != model::Life::kStopped && process.last_ns < facts.job.told_ns(member.process);
-}
-
-// All that stop are cut off if all others gave up, long after: who kills a whole job does it faster. They are
-// no longer said to wait.
-void find_cut(const CallFacts& facts, Hang& hang) {
-  if (hang.is_message()) return;
-  const auto& members = facts.collectives.communicators[hang.communicator].members;
-  std::vector<std::uint32_t> others;
-  for (std::uint32_t m = 0; m < members.size(); ++m) {
-    if (!stops(facts, members[m]))
-      others.push_back(m);
-    else if (hang.ordinal < members[m].calls.size() && !std::count(hang.other.begin(), hang.other.end(), m))
-      hang.cut.push_back(m);
-  }
-  auto all_outlasted = [&](std::uint32_t gone) {
-    return std::all_of(others.begin(), others.end(), [&](std::uint32_t peer) {
-      return gave_up(facts, members[peer]) && lived_longer(facts, members[peer], members[gone]) >= kLongWait;
-    });
-  };
-  auto is_cut = [&](std::uint32_t m) { return std::count(hang.cut.begin(), hang.cut.end(), m) > 0; };
-  if (others.empty() || !std::all_of(hang.cut.begin(), hang.cut.end(), all_outlasted) ||
-      std::all_of(hang.waiting.begin(), hang.waiting.end(), is_cut))
-    hang.cut.clear();
-  std::erase_if(hang.waiting, is_cut);
-}
-
-// A time limit of its own ends each rank with the code that is meant for that (1 is what failures end with),
-// and none of them by what it noticed of the others.
-bool ended_alike(const CallFacts& facts, const Member& peer, const model::Process& gone) {
-  const model::Process& process = facts.job.processes[peer.process];
-  bool noticed = std::min(peer.aborted_ns, peer.error_ns) < ordering::kNever;
-  return !noticed && failed(facts, peer) && process.header().exit_code > 1 &&
-         process.header().exit_code == gone.header().exit_code &&
-         process.last_ns - gone.last_ns < kKilledTogether;
-}
-
-// A rank ended while its peers went on. A failure shows by its code, unless the rank had been told to end.
-// One that ends without an error may have been told so by a signal that nobody saw; then, or if its trace
-// just stops, every peer must have noticed that it was gone.
-bool ended_before(const CallFacts& facts, const Communicator& communicator, std::uint32_t absent) {
-  const Member& gone = communicator.members[absent];
-  const model::Process& process = facts.job.processes[gone.process];
-  bool all_noticed = process.last_ns < facts.job.told_ns(gone.process), outlived = false, all_alike = true;
-  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
-    if (m == absent) continue;
-    const Member& peer = communicator.members[m];
-    all_noticed = all_noticed && outlasted(facts, peer, gone);
-    all_alike = all_alike && ended_alike(facts, peer, process);
-    outlived = outlived || facts.job.processes[peer.process].last_ns > process.last_ns;
-  }
-  return outlived && !all_alike && (failed(facts, gone) || all_noticed);
 }
 
 // By itself, before anybody ended the job.
@@ -338,14 +250,15 @@ bool connects(const CallFacts& facts, const Communicator& communicator, const Ha
          });
 }
 
-void judge(const CallFacts& facts, Hang& hang) {
+void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   find_cut(facts, hang);
   measure_waits(facts, hang);
-  hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
-                          [&](std::uint32_t m) { return ended_before(facts, communicator, m); });
-  bool lost = hang.unknown && hang.absent.empty() && hang.other.empty();
   measure_needed_wait(facts, communicator, hang);
+  excuse_followers(facts, lost, hang);
+  hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
+                          [&](std::uint32_t m) { return ended_before(facts, hang, m); });
+  bool may_have_come = hang.unknown && hang.absent.empty() && hang.other.empty();
   bool long_enough =
       hang.longest_wait >= hang.needed_wait * (connects(facts, communicator, hang) ? kPatience : 1);
   bool from_outside = !hang.gone && !hang.given_up && hang.other.empty() && !hang.absent.empty();
@@ -353,7 +266,10 @@ void judge(const CallFacts& facts, Hang& hang) {
                  std::all_of(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
                    return is_at_work(facts, hang, communicator.members[m]);
                  });
-  hang.counts = !lost && (hang.gone || (long_enough && !hang.at_work));
+  bool nobody_waits =
+      std::all_of(hang.waiting.begin(), hang.waiting.end(), [&](std::uint32_t m) { return hang.is_lost(m); });
+  hang.counts =
+      !may_have_come && !nobody_waits && !hang.followed && (hang.gone || (long_enough && !hang.at_work));
 }
 
 }  // namespace
@@ -368,28 +284,33 @@ CollectiveCall Hang::call(const CallFacts& facts) const {
   return facts.collectives.calls[issued(facts, waiting.front())];
 }
 
-std::vector<std::uint32_t> Hang::missing() const {
-  std::vector<std::uint32_t> members = other;
+bool Hang::is_lost(std::uint32_t member) const {
+  return std::find(lost.begin(), lost.end(), member) != lost.end();
+}
+
+Members Hang::missing() const {
+  Members members = other;
   members.insert(members.end(), absent.begin(), absent.end());
   members.insert(members.end(), behind.begin(), behind.end());
   return members;
 }
 
 bool Hang::all_issued(const CallFacts& facts) const {
-  return !is_message() && !unknown && missing().empty() &&
+  return !is_message() && !unknown && missing().empty() && held_up.empty() &&
          facts.collectives.communicators[communicator].without_trace() == 0;
 }
 
 std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck) {
   std::vector<Hang> hangs;
+  LostRanks lost = find_lost(facts);
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
-    auto hang = find_hang(facts, c);
+    auto hang = find_hang(facts, lost, c);
     if (!hang || hang->waiting.empty()) continue;
     hangs.push_back(std::move(*hang));
   }
   for (std::uint32_t message : stuck.messages())
-    if (auto hang = find_message_hang(facts, stuck, message)) hangs.push_back(std::move(*hang));
-  for (Hang& hang : hangs) judge(facts, hang);
+    if (auto hang = find_message_hang(facts, lost, stuck, message)) hangs.push_back(std::move(*hang));
+  for (Hang& hang : hangs) judge(facts, lost, hang);
   return hangs;
 }
 

@@ -7,10 +7,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/hang_circle.h"
+#include "collector/detectors/member_endings.h"
+#include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
 
@@ -20,7 +23,6 @@ namespace {
 using matching::CollectiveCall;
 using matching::Communicator;
 using matching::Member;
-using Members = std::vector<std::uint32_t>;
 
 // Without those that are missing because they wait elsewhere.
 Hang blame(const Hang& hang, const Members& victims) {
@@ -38,10 +40,54 @@ std::vector<std::int32_t> ranks_of(const Communicator& communicator,
   return ranks;
 }
 
+LostRanks lost_of(const CallFacts& facts, const Hang& hang, const Members& members) {
+  LostRanks lost;
+  for (std::uint32_t m : members) {
+    const Member& member = facts.collectives.communicators[hang.communicator].members[m];
+    if (hang.is_lost(m)) lost.emplace(member.rank, member.process);
+  }
+  return lost;
+}
+
+std::vector<std::int32_t> numbers_of(const LostRanks& lost) {
+  std::vector<std::int32_t> ranks;
+  for (const auto& [rank, process] : lost) ranks.push_back(rank);
+  return ranks;
+}
+
+// "ranks 2 and 3 (host1)": the machine is where to look.
+std::string list_with_hosts(const model::Job& job, const LostRanks& lost) {
+  std::set<std::string> hosts;
+  for (const auto& [rank, process] : lost) hosts.insert(job.hosts[job.processes[process].host].name);
+  return fmt::format("{}{}", list_ranks(numbers_of(lost)),
+                     job.hosts.size() > 1 ? fmt::format(" ({})", fmt::join(hosts, ", ")) : "");
+}
+
+// "their traces stop, at 3.210 s: how they ended is not known", "signal 9 (SIGKILL) killed them, by 3.210 s"
+std::string tell_loss(const model::Job& job, const LostRanks& lost) {
+  std::set<std::optional<int>> signals;
+  std::int64_t last_ns = 0;
+  for (const auto& [rank, process] : lost) {
+    signals.insert(find_signal(job, job.processes[process]));
+    last_ns = std::max(last_ns, job.processes[process].last_ns);
+  }
+  bool one = lost.size() == 1;
+  if (signals.size() == 1 && *signals.begin())
+    return fmt::format("{} killed {}, by {}", text_of_signal(**signals.begin()), one ? "it" : "them",
+                       seconds(last_ns));
+  return fmt::format("{}, at {}: how {} ended is not known", one ? "its trace stops" : "their traces stop",
+                     seconds(last_ns),
+                     one                   ? "it"
+                     : signals.size() == 1 ? "they"
+                                           : "all of them");
+}
+
+// Of a lost one that waited itself, its end is what counts.
 Whereabouts whereabouts_of(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
-  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
-  return find_whereabouts(facts.job, facts.collectives, communicator.members[absent],
-                          hang.call(facts).begin_ns);
+  const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
+  Whereabouts found = find_whereabouts(facts.job, facts.collectives, member, hang.call(facts).begin_ns);
+  if (!found.inside || !hang.is_lost(absent) || !waits_since_ns(facts, member)) return found;
+  return {tell_loss(facts.job, lost_of(facts, hang, {absent})), found.event, found.traced};
 }
 
 bool stuck(const CallFacts& facts, const Hang& hang) {
@@ -71,32 +117,50 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
   }
   for (std::uint32_t m : hang.cut) {
     CollectiveCall call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
-    const model::Process& process = facts.job.processes[communicator.members[m].process];
     finding.evidence.push_back(
         evidence_of(facts.job, facts.collectives, call,
-                    fmt::format("issued; the trace of this rank stops at {}, how it ended is not known",
-                                seconds(process.last_ns))));
+                    "issued, and then " + tell_loss(facts.job, lost_of(facts, hang, {m}))));
   }
   for (std::uint32_t m : hang.absent)
     add_evidence_of(facts.job, whereabouts_of(facts, hang, m), communicator.members[m].rank, finding);
 }
 
+std::string tell_absent(const CallFacts& facts, const Hang& hang) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  if (hang.absent.size() == 1)
+    return fmt::format("; {} never came: {}", list_ranks(ranks_of(communicator, hang.absent)),
+                       whereabouts_of(facts, hang, hang.absent.front()).sentence);
+  Members others = hang.absent;
+  std::erase_if(others, [&](std::uint32_t m) { return hang.is_lost(m); });
+  LostRanks lost = lost_of(facts, hang, hang.absent);
+  std::string told;
+  if (!others.empty()) told += fmt::format("; {} never came", list_ranks(ranks_of(communicator, others)));
+  if (!lost.empty())
+    told += fmt::format("; {} never came: {}", list_with_hosts(facts.job, lost), tell_loss(facts.job, lost));
+  return told;
+}
+
 // "; ranks 2 and 3 (host1) issued it, and then their traces stop, at 3.210 s: ..."
 std::string tell_cut(const CallFacts& facts, const Hang& hang) {
   if (hang.cut.empty()) return "";
-  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
-  std::set<std::string> hosts;
-  std::int64_t last_ns = 0;
-  for (std::uint32_t m : hang.cut) {
-    const model::Process& process = facts.job.processes[communicator.members[m].process];
-    hosts.insert(facts.job.hosts[process.host].name);
-    last_ns = std::max(last_ns, process.last_ns);
-  }
-  std::vector<std::int32_t> ranks = ranks_of(communicator, hang.cut);
-  return fmt::format("; {}{} issued it, and then {}, at {}: how {} ended is not known", list_ranks(ranks),
-                     facts.job.hosts.size() > 1 ? fmt::format(" ({})", fmt::join(hosts, ", ")) : "",
-                     verb(ranks, "its trace stops", "their traces stop"), seconds(last_ns),
-                     verb(ranks, "it", "they"));
+  LostRanks lost = lost_of(facts, hang, hang.cut);
+  return fmt::format("; {} issued it, and then {}", list_with_hosts(facts.job, lost),
+                     tell_loss(facts.job, lost));
+}
+
+// Those that were lost at other places; all are named together.
+void add_lost(const CallFacts& facts, findings::Finding& finding) {
+  LostRanks elsewhere = find_lost(facts);
+  std::erase_if(elsewhere, [&](const auto& lost) {
+    return std::count(finding.ranks.begin(), finding.ranks.end(), lost.first) > 0;
+  });
+  if (elsewhere.empty()) return;
+  std::vector<std::int32_t> ranks = numbers_of(elsewhere);
+  finding.title += fmt::format("; {} {} lost with {}: {}", list_with_hosts(facts.job, elsewhere),
+                               verb(ranks, "was", "were"), verb(finding.ranks, "it", "them"),
+                               tell_loss(facts.job, elsewhere));
+  finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
+  std::sort(finding.ranks.begin(), finding.ranks.end());
 }
 
 // A call left out or made once more before: all that follow are paired with a neighbour.
@@ -124,8 +188,7 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
   CollectiveCall call = hang.call(facts);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
-                            other = ranks_of(communicator, hang.other),
-                            absent = ranks_of(communicator, hang.absent);
+                            other = ranks_of(communicator, hang.other);
   std::string title = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
                                   matching::to_text(call.signature), at(facts.places.of(call.event)));
   if (!other.empty()) {
@@ -135,16 +198,13 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
         fmt::format("; {} issued the {}{} in its place", list_ranks(other),
                     matching::to_text(instead.signature), at(facts.places.of(instead.event, call.event)));
   }
-  if (!absent.empty())
-    title += fmt::format(
-        "; {} never came{}", list_ranks(absent),
-        absent.size() == 1 ? ": " + whereabouts_of(facts, hang, hang.absent.front()).sentence : "");
+  if (!hang.absent.empty()) title += tell_absent(facts, hang);
   title += tell_cut(facts, hang);
   std::size_t unseen = communicator.without_trace();
   if (!victims.empty()) {
     std::vector<std::int32_t> held = ranks_of(communicator, victims);
     title += fmt::format("; {} {} elsewhere", list_ranks(held), verb(held, "waits", "wait"));
-  } else if (other.empty() && absent.empty() && hang.cut.empty()) {
+  } else if (other.empty() && hang.absent.empty() && hang.cut.empty()) {
     title += unseen         ? fmt::format("; {} of its ranks left no trace", unseen)
              : hang.unknown ? "; some rank's recording lost calls: whether it made this one is not known"
                             : ": every rank issued it, but it never completes";
@@ -169,6 +229,13 @@ std::vector<std::int32_t> ranks_at_fault(const Communicator& communicator, const
   return ranks_of(communicator, missing.empty() ? hang.waiting : missing);
 }
 
+// Who was lost did nothing that its program could do otherwise.
+bool all_lost(const Hang& hang) {
+  Members missing = hang.missing();
+  return missing.size() + hang.cut.size() > 0 &&
+         std::all_of(missing.begin(), missing.end(), [&](std::uint32_t m) { return hang.is_lost(m); });
+}
+
 // Certain: the job itself gave up, or the missing rank had ended or is inside a call. A rank of a job that is
 // ended from outside may just have been slow; and of ranks that left no trace nobody knows what they did.
 findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCause& cause,
@@ -183,10 +250,11 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = ranks_at_fault(communicator, hang);
   finding.title = title_of(facts, hang, victims);
+  if (all_lost(hang)) add_lost(facts, finding);
   finding.advice =
-      hang.cut.empty() || !hang.missing().empty()
-          ? kAdviceOnMissingRanks
-          : "Look at the machine of the ranks whose traces stop: its power, its memory, the kernel's log.";
+      all_lost(hang)
+          ? "Look at the machine of the ranks that were lost: its power, its memory, the kernel's log."
+          : kAdviceOnMissingRanks;
   add_evidence(facts, hang, finding);
   add_others(facts, hangs, cause, finding);
   std::vector<std::int32_t> all;
@@ -207,6 +275,10 @@ findings::Coverage too_short(const CallFacts& facts, const Hang& hang) {
       fmt::format("the last {} of communicator {:016x}", matching::to_text(hang.call(facts).signature),
                   communicator.id),
       lost ? "some rank's recording lost calls: whether it made this one is not known"
+      : hang.followed
+          ? fmt::format("{} came no more because other ranks had ended: nobody is known to be missing by its "
+                        "own doing",
+                        list_ranks(absent))
       : hang.at_work && !hang.absent.empty()
           ? fmt::format("{} {} at work when the job was ended: it is not known whether that hangs",
                         list_ranks(absent), verb(absent, "was", "were"))

@@ -50,6 +50,14 @@ std::size_t quality(std::string_view tier) {
 bool is_collective(DeviceWorkKind kind) { return kind == DeviceWorkKind::kCollective; }
 bool is_any(DeviceWorkKind) { return true; }
 
+bool is_nccl_kernel(const trace::TraceFile& file, const DeviceWork& work) {
+  if (work.kind != DeviceWorkKind::kKernel) return false;
+  std::string_view name = file.string(static_cast<std::uint32_t>(work.subject));
+  if (name.starts_with("_Z"))
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789", 2), name.size()));
+  return name.starts_with("nccl");
+}
+
 std::vector<DeviceInterval> device_intervals(const Job& job, std::uint32_t process,
                                              bool (*wanted)(DeviceWorkKind)) {
   std::vector<DeviceInterval> intervals;

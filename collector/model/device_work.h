@@ -19,6 +19,9 @@ std::vector<DeviceInterval> device_intervals(const Job& job, std::uint32_t proce
                                              bool (*wanted)(trace::DeviceWorkKind));
 bool is_collective(trace::DeviceWorkKind kind);
 bool is_any(trace::DeviceWorkKind kind);
+// Whether a kernel is NCCL's: ncclDevKernel_AllReduce_Sum_f32_RING_LL, mangled as a rule
+// (_Z39ncclDevKernel_...).
+bool is_nccl_kernel(const trace::TraceFile& file, const trace::DeviceWork& work);
 
 constexpr EventPlace kNoCall{~0u, ~0u};
 // The calls that enqueued them, in the same order; kNoCall where it is not known, or its record is gone.

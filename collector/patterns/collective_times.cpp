@@ -27,12 +27,6 @@ bool may_be_collective(DeviceWorkKind kind) {
   return kind == DeviceWorkKind::kCollective || kind == DeviceWorkKind::kKernel;
 }
 
-// Those of the profiler's kernels that are NCCL's ("ncclDevKernel_AllReduce_Sum_f32_RING_LL").
-bool is_nccl_kernel(const trace::TraceFile& file, const trace::DeviceWork& work) {
-  return work.kind == DeviceWorkKind::kKernel &&
-         file.string(static_cast<std::uint32_t>(work.subject)).starts_with("nccl");
-}
-
 std::uint64_t key_of(EventPlace place) { return std::uint64_t{place.span} << 32 | place.index; }
 
 // The times of one process, by what tells their collectives.
@@ -49,7 +43,7 @@ Timed read_times(const model::Job& job, std::uint32_t process) {
     bool collective = interval.work.kind == DeviceWorkKind::kCollective;
     if (collective && interval.work.subject)
       timed.by_sequence[interval.work.subject] = {interval.begin_ns, interval.end_ns};
-    else if (collective || is_nccl_kernel(owner.file, interval.work))
+    else if (collective || model::is_nccl_kernel(owner.file, interval.work))
       linked.push_back(interval);
   }
   std::vector<EventPlace> calls = model::calls_of(owner, linked);

@@ -1,6 +1,7 @@
 // Which ranks train one model together, and when each exchanges gradients.
 #pragma once
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "collector/matching/collectives.h"
@@ -44,6 +45,9 @@ struct Traffic {
   std::vector<Transfer> sent, received;              // in the order of time
   std::uint64_t bytes_sent = 0, bytes_received = 0;  // in all, messages too, on sockets that carry such
   std::int64_t last_sent_ns = 0;                     // likewise: when something was sent last
+  // The first close of a connection to another rank, if none was lost before; and when that was.
+  std::optional<model::EventRef> given_up;
+  std::int64_t given_up_ns = 0;
 };
 
 struct DataParallelGroup {

@@ -2,12 +2,15 @@
 #include "collector/patterns/tcp_groups.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "trace/streams.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -19,13 +22,17 @@ constexpr std::size_t kLeastRounds = 3;
 constexpr double kAboutEqual = 1.5;  // what a model is handed out with comes on top of a few rounds
 constexpr double kLittle = 0.15;     // of what a group's connections carry
 
-// One end of a TCP connection, in a rank's own process, that carries more than messages.
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+// One end of a TCP connection, in a rank's own process.
 struct End {
   std::int32_t rank;
   std::uint32_t host;
   std::string_view local, peer;
   Traffic traffic;
+  std::int64_t lost_ns = kNever;  // when it was found that the peer has given it up, or is gone
 
+  bool carries_more_than_messages() const { return !traffic.sent.empty() || !traffic.received.empty(); }
   std::uint64_t bytes() const { return traffic.bytes_sent + traffic.bytes_received; }
   std::int64_t first_ns() const {
     auto begin = [](const std::vector<Transfer>& all) { return all.empty() ? kNever : all.front().at_ns; };
@@ -35,7 +42,6 @@ struct End {
     auto end = [](const std::vector<Transfer>& all) { return all.empty() ? 0 : all.back().until_ns; };
     return std::max(end(traffic.sent), end(traffic.received));
   }
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 };
 
 // Of one process. TCP is told from the pipes and local sockets of loader workers by its addresses.
@@ -48,12 +54,16 @@ class TcpTraffic {
     if (!info) return;
     if (info->payload == trace::PayloadKind::kConnection)
       meet(trace::payload_of<trace::payload::Connection>(record));
+    if (info->operation == trace::Operation::kStreamClose) give_up(place, record);
     bool sends = info->operation == trace::Operation::kStreamSend;
     if (!sends && info->operation != trace::Operation::kStreamReceive) return;
     auto io = trace::payload_of<trace::payload::StreamIo>(record);
     auto socket = sockets_.find(io.inode);
     if (socket == sockets_.end()) return;
     Traffic& traffic = socket->second.traffic;
+    bool failed = io.error && io.error != EAGAIN && io.error != EINTR;
+    if (failed || (io.flags & trace::kStreamEnded))
+      socket->second.lost_ns = std::min(socket->second.lost_ns, job_.end_ns(process_, record));
     std::uint64_t& bytes = sends ? traffic.bytes_sent : traffic.bytes_received;
     bytes = std::max(bytes + io.bytes, io.offset + io.bytes);  // the ring may have lost what was before
     if (sends && io.bytes) traffic.last_sent_ns = job_.begin_ns({process_, place});
@@ -63,8 +73,7 @@ class TcpTraffic {
   }
 
   void take_ends(std::vector<End>& ends) {
-    for (auto& [inode, end] : sockets_)
-      if (!end.traffic.sent.empty() || !end.traffic.received.empty()) ends.push_back(std::move(end));
+    for (auto& [inode, end] : sockets_) ends.push_back(std::move(end));
   }
 
  private:
@@ -78,6 +87,16 @@ class TcpTraffic {
         sockets_.try_emplace(connection.inode, End{process.rank, process.host, {}, {}, {}}).first->second;
     if (!local.empty()) end.local = local;
     if (!peer.empty()) end.peer = peer;
+  }
+
+  void give_up(model::EventPlace place, const trace::Record& record) {
+    auto closed = trace::payload_of<trace::payload::StreamIo>(record);
+    auto socket = sockets_.find(closed.inode);
+    if (socket == sockets_.end() || !(closed.flags & trace::kSendingEnds)) return;
+    Traffic& traffic = socket->second.traffic;
+    if (traffic.given_up) return;
+    traffic.given_up = {process_, place};
+    traffic.given_up_ns = job_.begin_ns(process_, record);
   }
 
   const model::Job& job_;
@@ -149,15 +168,36 @@ void mark_busy(std::vector<Link>& links) {
 
 std::vector<Link> find_links(const std::vector<End>& ends) {
   std::map<std::tuple<std::uint32_t, std::string_view, std::string_view>, const End*> by_name;
-  for (const End& end : ends)
-    if (!end.local.empty() && !end.peer.empty()) by_name.emplace(name_of(end, false), &end);
+  for (bool carrying : {true, false})  // addresses may be used again
+    for (const End& end : ends)
+      if (end.carries_more_than_messages() == carrying && !end.local.empty() && !end.peer.empty())
+        by_name.emplace(name_of(end, false), &end);
   std::vector<Link> links;
   for (const auto& [name, end] : by_name) {
     auto other = by_name.find(name_of(*end, true));
     if (other != by_name.end() && end->rank < other->second->rank) links.push_back({end, other->second});
   }
-  mark_busy(links);
   return links;
+}
+
+// By rank: of the first connection to another rank that it closed, if by then it had lost none.
+std::map<std::int32_t, const Traffic*> find_departures(const std::vector<End>& ends,
+                                                       const std::vector<Link>& links) {
+  std::set<const End*> to_ranks;  // stores are others'
+  for (const Link& link : links) to_ranks.insert({link.a, link.b});
+  std::map<std::int32_t, const Traffic*> departures;
+  std::map<std::int32_t, std::int64_t> lost_ns;
+  for (const End& end : ends) {
+    if (!end.carries_more_than_messages() && !to_ranks.contains(&end)) continue;
+    std::int64_t& lost = lost_ns.try_emplace(end.rank, kNever).first->second;
+    lost = std::min(lost, end.lost_ns);
+    if (!end.traffic.given_up) continue;
+    const Traffic*& first = departures.try_emplace(end.rank, &end.traffic).first->second;
+    if (end.traffic.given_up_ns < first->given_up_ns) first = &end.traffic;
+  }
+  std::erase_if(departures,
+                [&](const auto& own) { return own.second->given_up_ns >= lost_ns.at(own.first); });
+  return departures;
 }
 
 // Ranks that are connected by links of about equal amounts.
@@ -247,10 +287,21 @@ DataParallelGroup group_of(const std::vector<const End*>& ends) {
 
 std::vector<DataParallelGroup> find_tcp_groups(const model::Job& job) {
   const std::vector<End> ends = find_ends(job);
-  const std::vector<Link> links = find_links(ends);
+  std::vector<Link> links = find_links(ends);
+  const auto departures = find_departures(ends, links);
+  std::erase_if(links, [](const Link& link) {
+    return !link.a->carries_more_than_messages() || !link.b->carries_more_than_messages();
+  });
+  mark_busy(links);
   std::vector<DataParallelGroup> groups;
   auto add_group = [&](const std::vector<const End*>& own) {
-    if (DataParallelGroup group = group_of(own); group.of_rank.size() > 1) groups.push_back(std::move(group));
+    DataParallelGroup group = group_of(own);
+    for (auto& [rank, traffic] : group.traffic)
+      if (auto departure = departures.find(rank); departure != departures.end()) {
+        traffic.given_up = departure->second->given_up;
+        traffic.given_up_ns = departure->second->given_up_ns;
+      }
+    if (group.of_rank.size() > 1) groups.push_back(std::move(group));
   };
   std::vector<const End*> own;
   for (const Mesh& mesh : find_meshes(links)) {
@@ -259,7 +310,9 @@ std::vector<DataParallelGroup> find_tcp_groups(const model::Job& job) {
     add_group(own);
   }
   if (!links.empty()) return groups;
-  for (const End& end : ends) own.push_back(&end);
+  own.clear();
+  for (const End& end : ends)
+    if (end.carries_more_than_messages()) own.push_back(&end);
   add_group(own);
   return groups;
 }

@@ -6,7 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "collector/model/order_statistics.h"
 #include "collector/patterns/replicas.h"
+#include "collector/patterns/shared_queues.h"
 #include "collector/patterns/training_reads.h"
 
 namespace ddpscope::patterns {
@@ -21,10 +23,50 @@ bool ended_well(const model::Job& job, std::int32_t rank) {
   return header.ended && header.exit_code == 0;
 }
 
+bool ended_of_traceback(const model::Job& job, std::uint32_t process, std::int64_t since_ns) {
+  bool found = false;
+  model::for_each(job.processes[process].file, {trace::Operation::kTraceback},
+                  [&](model::EventPlace, const trace::Record& record) {
+                    found = found || job.begin_ns(process, record) >= since_ns;
+                  });
+  return found;
+}
+
+// It gave its connections up by itself, having done all its steps, before anybody told it to end: who fails
+// does so too, but says of what. A launcher that ends it on its way out, since its peers have noticed,
+// changes nothing of that.
+bool left(const model::Job& job, const Traffic& traffic, std::int64_t last_step_ns) {
+  if (!traffic.given_up || traffic.given_up_ns < last_step_ns) return false;
+  std::uint32_t process = traffic.given_up->process;
+  return !job.processes[process].header().ended && traffic.given_up_ns < job.told_ns(process) &&
+         !ended_of_traceback(job, process, last_step_ns);
+}
+
+// The batches that were at hand when the rank had taken the last one: as many steps follow. Where workers
+// answer out of turn a loader keeps the later batch until it has the earlier one; nothing is exchanged
+// between the two. 1 where it is not known.
+std::size_t steps_at_hand(const Traffic& traffic, const std::vector<std::int64_t>& messages_ns) {
+  std::vector<std::size_t> at_once;  // messages, between exchanges
+  auto exchange = traffic.received.begin();
+  for (std::int64_t message : messages_ns) {
+    auto next = std::find_if(exchange, traffic.received.end(),
+                             [&](const Transfer& transfer) { return transfer.at_ns > message; });
+    if (at_once.empty() || next != exchange) at_once.push_back(0);
+    ++at_once.back();
+    exchange = next;
+  }
+  if (at_once.size() < 2) return 1;
+  std::size_t last = at_once.back();
+  at_once.pop_back();
+  std::size_t usual = model::median(at_once);  // of a step
+  return (last + usual - 1) / usual;
+}
+
 struct Rank {
   LastStretch stretch;
   bool complete = false;  // gradients were exchanged after what it took last
   bool sends = false;     // to its peers, after the last exchange, and what it took after that
+  bool left = false;      // by itself, after the last exchange
 };
 
 // When the last transfer had ended between what was taken and what was taken next.
@@ -53,13 +95,15 @@ std::optional<Rank> find_rank(const model::Job& job, const Traffic& traffic, std
   for (const Transfer& transfer : traffic.received)
     if (transfer.at_ns > taken_ns.back()) since += static_cast<double>(transfer.bytes);
   Rank found{{rank, 0, end, {}}};
-  found.complete = since >= kMost * bytes_a_step;
+  auto steps = static_cast<double>(steps_at_hand(traffic, find_taken_messages(job, rank)));
+  found.complete = since >= (steps - 1 + kMost) * bytes_a_step;
   found.stretch.steps_ns = ends_of_steps(traffic, taken_ns, found.complete ? end : taken_ns.back());
   if (found.stretch.steps_ns.empty()) return std::nullopt;
   std::int64_t last = found.stretch.from_ns = found.stretch.steps_ns.back();
   if (!found.complete) last = taken_ns.back();
   if (found.complete && !traffic.sent.empty()) last = std::max(last, traffic.sent.back().until_ns);
   found.sends = traffic.last_sent_ns > last;
+  found.left = ended_well(job, rank) || left(job, traffic, last);
   return found;
 }
 
@@ -103,8 +147,8 @@ Verdict judge(const model::Job& job, const DataParallelGroup& group, UnevenTraff
   for (const auto& [number, traffic] : group.traffic) {
     auto rank = find_rank(job, traffic, number, taken_ns.at(number), bytes_a_step);
     if (!rank) return Verdict::kUnknown;
-    bool well = ended_well(job, number);
-    otherwise = otherwise || (rank->complete ? !well && !rank->sends : well || !rank->sends);
+    otherwise =
+        otherwise || (rank->complete ? !rank->left && !rank->sends : ended_well(job, number) || !rank->sends);
     (rank->complete ? found.done : found.going_on).push_back(std::move(rank->stretch));
   }
   if (otherwise || found.done.empty() || found.going_on.empty()) return Verdict::kNothing;

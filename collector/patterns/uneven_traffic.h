@@ -19,8 +19,10 @@ struct UnevenTraffics {
 // Of groups that a rank left otherwise than with exit code 0, and that hold copies of one model (replicas.h):
 // some ranks took data after which they received less than most of what a step's gradients are, sent
 // something to their peers and did not end well; all others received all of it after what they took last, and
-// then ended well or sent their peers a message; and their data is used up in the pass in which the rest goes
-// on (pass_end.h). Whoever fails or is killed sends nothing more.
+// then ended well, sent their peers a message or left: gave up their connections to them, unasked, without a
+// traceback (a launcher may end them before they have got to their exit); and their data is used up in the
+// pass in which the rest goes on (pass_end.h). Whoever fails or is killed sends nothing more. Several batches
+// that came with no exchange in between are for as many steps: workers answer out of turn.
 UnevenTraffics find_uneven_traffic(const model::Job& job, const std::vector<DataParallelGroup>& groups);
 
 }  // namespace ddpscope::patterns

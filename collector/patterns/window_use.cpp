@@ -88,7 +88,7 @@ std::vector<WindowUse> read_window_uses(const model::Job& job, const matching::C
     if (kFileCalls.has(operation)) uses.add(Use::kFiles, begin_ns, end_ns, place);
   });
   for (const model::DeviceInterval& kernel : model::device_intervals(job, member.process, is_kernel)) {
-    if (file.string(static_cast<std::uint32_t>(kernel.work.subject)).starts_with("nccl")) continue;
+    if (model::is_nccl_kernel(file, kernel.work)) continue;
     uses.add(Use::kCompute, kernel.begin_ns, kernel.end_ns, model::kNoCall);
   }
   return uses.take();

@@ -95,12 +95,26 @@ def cut_power(host):
     namespace = os.readlink(f"/proc/{host.inside}/ns/pid")
     # The first process of a host's namespace and what it keeps mounted stay: they stand for the machine, not for the job.
     kept = {host.inside, *children(host.inside)}
-    doomed = [pid for pid in processes_of(namespace) if pid not in kept]
+    return kill_at_once([pid for pid in processes_of(namespace) if pid not in kept])
+
+
+def kill_ranks(host):
+    """All ranks of a host end at once, and what they made; each one's `run` sees it, and connections are closed."""
+    namespace = os.readlink(f"/proc/{host.inside}/ns/pid")
+    return kill_at_once([pid for pid in processes_of(namespace) if program_of(pid) == trainer.TRAINER.name])
+
+
+def kill_at_once(doomed):
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in doomed:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
     return doomed
+
+
+def program_of(pid):
+    with contextlib.suppress(OSError):
+        return pathlib.Path(os.readlink(f"/proc/{pid}/exe")).name
 
 
 def children(pid):
@@ -114,8 +128,8 @@ def processes_of(namespace):
                 yield int(entry.name)
 
 
-def train_until_power_is_cut(pair, draw, trace, doomed):
-    """Hosts in `doomed` lose their power while all train; returns how the ranks of the others ended. trace: a folder a host."""
+def train_until_lost(pair, draw, trace, doomed, lose=cut_power):
+    """Hosts in `doomed` are lost (`lose`) while all train; returns how the ranks of the others ended. trace: a folder a host."""
     draw.epochs = 500
     started = []
     for host, variables in hosts.ranks(pair, draw.ranks // 2, ports.free_port()):
@@ -130,8 +144,11 @@ def train_until_power_is_cut(pair, draw, trace, doomed):
             time.sleep(0.02)
         time.sleep(draw.rng.uniform(0, 0.5))
         for host in doomed:
-            assert len(cut_power(host)) >= 2 * (draw.ranks // 2), "each rank and its `run`"
-        return hosts.finish([process for host, process in started if host not in doomed])
+            assert len(lose(host)) >= (2 if lose is cut_power else 1) * (draw.ranks // 2), "each rank, and its `run`"
+        ended = hosts.finish([process for host, process in started if host not in doomed])
+        if lose is kill_ranks:
+            assert {done.code for done in hosts.finish([process for host, process in started if host in doomed])} == {137}
+        return ended
     finally:
         hosts.kill([process for _, process in started])
         for _, process in started:
@@ -153,7 +170,7 @@ def test_all_hosts_lose_power(tmp_path, pair, ranks_per_host, seed):
     """Every rank's trace stops, and no `run` saw it: nobody had waited for anybody."""
     draw = draw_of(seed, "no power at all", ranks_per_host)
     own = [tmp_path / "trace0", tmp_path / "trace1"]
-    assert train_until_power_is_cut(pair, draw, own, pair) == []
+    assert train_until_lost(pair, draw, own, pair) == []
     report = ddpscope.report(together(tmp_path, own))
     assert report["findings"] == [] and report["job"]["ranks"] == draw.ranks
 
@@ -164,13 +181,28 @@ def test_the_second_host_loses_power(tmp_path, pair, ranks_per_host, seed):
     draw = draw_of(seed, "no power", ranks_per_host)
     lost = set(range(ranks_per_host, draw.ranks))
     own = [tmp_path / "trace0", tmp_path / "trace1"]
-    ended = train_until_power_is_cut(pair, draw, own, [pair[1]])
+    ended = train_until_lost(pair, draw, own, [pair[1]])
     assert all(done.code for done in ended), "who is left gives up"
     finding = ddpscope.only_finding(together(tmp_path, own), "hung-collective")
-    assert finding["ranks"] and set(finding["ranks"]) <= lost, finding
+    assert set(finding["ranks"]) == lost, finding
     told = finding["title"] + details(finding, lost)
     assert not any(word in told for word in ["exit code", "exited", "SIGKILL", "signal"]), "how it ended was not seen"
     assert any(step["process"].startswith("host1:") for step in finding["evidence"])
     # Without that host's files nobody knows who is to blame.
     alone = ddpscope.only_finding(own[0], "hung-collective")
     assert alone["confidence"] == "likely" and "left no trace" in alone["title"]
+
+
+@sizes
+def test_all_ranks_of_the_second_host_are_killed(tmp_path, pair, ranks_per_host, seed):
+    """The first one's ranks are told at once, wherever they are: in this step, in the one before, on their way."""
+    draw = draw_of(seed, "killed together", ranks_per_host)
+    lost = list(range(ranks_per_host, draw.ranks))
+    own = [tmp_path / "trace0", tmp_path / "trace1"]
+    ended = train_until_lost(pair, draw, own, [pair[1]], kill_ranks)
+    assert all(done.code for done in ended), "who is left gives up"
+    report = ddpscope.report(together(tmp_path, own))
+    # Those that were killed had all come to the step, or nobody else had: so does a job look whose ranks are killed in turn.
+    assert [finding["slug"] for finding in report["findings"]] in ([], ["hung-collective"]), report["findings"]
+    for finding in report["findings"]:
+        assert finding["ranks"] == lost and "SIGKILL" in finding["title"], finding

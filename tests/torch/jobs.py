@@ -67,7 +67,7 @@ def run_recorded(job, folder, code=0, make_data=lambda folder: None):
     cwd = folder / "recorded"
     cwd.mkdir()
     make_data(cwd)
-    done = ddpscope.record(job.command(), folder / "trace", cwd)
+    done = ddpscope.record(job.command(), folder / "trace", cwd, may_leave=code != 0)
     assert code is None or done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     assert code != 0 or "loss" in done.stdout, "the job printed no loss"
     return folder / "trace"

@@ -50,6 +50,21 @@ TEST_F(DeviceWorkTest, IsInOrderOfTimeWithItsCalls) {
   EXPECT_EQ(device_intervals(job, 0, is_collective).size(), 1u);
 }
 
+TEST_F(DeviceWorkTest, KnowsKernelsOfNccl) {
+  Job job = read(R"(
+process r0 rank=0 world=1 until=9
+r0 1.0 +0.1 gpu kind=kernel name="_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
+r0 1.2 +0.1 gpu kind=kernel name="ncclKernel_AllReduce_RING_LL_Sum_float"
+r0 1.4 +0.1 gpu kind=kernel name="_Z7forwardPf"
+r0 1.6 +0.1 gpu kind=kernel name="_Z"
+r0 1.8 +0.1 gpu kind=fill bytes=4
+)");
+  std::vector<bool> found;
+  for (const DeviceInterval& interval : device_intervals(job, 0, is_any))
+    found.push_back(is_nccl_kernel(job.processes[0].file, interval.work));
+  EXPECT_EQ(found, (std::vector<bool>{true, true, false, false, false}));
+}
+
 TEST_F(DeviceWorkTest, FindsFoldedCalls) {
   std::string text = "process r0 rank=0 world=1 until=9 fold=1\n";
   for (int i = 0; i < 50; ++i) {
