@@ -43,7 +43,8 @@ def test_slow_input(tmp_path, ranks, seed):
 def test_slow_device(tmp_path, ranks, seed):
     """Its host issues all in time: only device times show it."""
     draw = draw_of(seed, "slow-compute", ranks)
-    draw.environment = {"STANDIN_KERNEL_NS": "1000000"}
+    # Eight ranks on two processors wait for these longer than a millisecond a kernel.
+    draw.environment = {"STANDIN_KERNEL_NS": "4000000"}
     trace = trainer.fault("straggler/slow-compute", draw, tmp_path)
     assert_late(draw, trace, "its device is late though its host is not")
 

@@ -69,6 +69,14 @@ def test_each_rank_trains_on_everything(tmp_path):
     assert digest_0 != digest_1
 
 
+@pytest.mark.parametrize("fault", ["straggler/slow-input", "straggler/slow-files", "straggler/slow-compute",
+                                   "exposed-communication/after-backward"])
+def test_what_only_costs_time_changes_no_parameter(tmp_path, fault):
+    faulty = train(tmp_path / "faulty", "--fault", fault, "--fault-delay", 0.1).expect_healthy(2)
+    assert faulty.parameters == train(tmp_path / "healthy").parameters
+    assert (tmp_path / "faulty/logs/gradients.1").exists() == (fault == "straggler/slow-files")
+
+
 @pytest.mark.parametrize("variant", ["every-micro-batch", "no-sync-around-backward"])
 def test_redundant_reductions_change_nothing_but_the_cost(tmp_path, variant):
     faulty = train(tmp_path / "faulty", "--fault", f"redundant-accumulation-sync/{variant}").expect_healthy(2)
