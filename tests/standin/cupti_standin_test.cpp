@@ -2,6 +2,8 @@
 #include <nccl.h>
 #include <stdlib.h>
 
+#include <latch>
+
 #include "tests/standin/cuda_kernels.h"
 #include "tests/standin/cupti_client.h"
 
@@ -10,7 +12,7 @@ namespace {
 struct OnlyStandin : CuptiTest {};
 
 TEST_F(OnlyStandin, KernelsLastAsLongAsTheModelSays) {
-  setenv("STANDIN_KERNEL_NS", "saxpy=20000000", 1);
+  setenv("STANDIN_KERNEL_NS", "saxpy=200000000", 1);
   enable({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
   float* y = nullptr;
   OK(cudaMalloc(reinterpret_cast<void**>(&y), 1024));
@@ -22,7 +24,7 @@ TEST_F(OnlyStandin, KernelsLastAsLongAsTheModelSays) {
   finish();
   const auto kernels = trace().records<CUpti_ActivityKernel10>();
   ASSERT_EQ(kernels.size(), 2U);
-  for (const auto& kernel : kernels) EXPECT_GE(kernel.end - kernel.start, 20'000'000U);
+  for (const auto& kernel : kernels) EXPECT_GE(kernel.end - kernel.start, 200'000'000U);
   EXPECT_LT(kernels[1].start, kernels[0].end);  // two streams: they overlap
 }
 
@@ -84,13 +86,17 @@ struct Collective : CuptiTest {
 };
 
 TEST_F(Collective, IsAKernelOnItsStreamThatWaitsForItsPeers) {
+  static std::latch reached(1);
+  OK(cudaLaunchHostFunc(
+      streams[0], [](void*) { reached.count_down(); }, nullptr));
   OK(gate.put_into(streams[1]));  // rank 1 comes late, and rank 0 has to wait for it
   enable({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME,
           CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION});
   CU(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 77));
   all_reduce(ncclFloat, ncclSum);
   CU(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, nullptr));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  reached.wait();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // rank 0's stream is there, and goes on
   const std::uint64_t opened = now();
   gate.open();
   finish_all();
