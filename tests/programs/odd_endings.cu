@@ -71,7 +71,7 @@ struct Job {
   }
   void train(int rounds) const {
     for (int round = 0; rounds == 0 || round < rounds; round++) {
-      int slowness = round % 2 ? ranks.rank : ranks.size - 1 - ranks.rank;
+      int slowness = round % 2 ? ranks.rank : ranks.world - 1 - ranks.rank;
       compute(way == "slow-ranks" ? 0.1 * (slowness % 8) : 0.01);
       if (ranks.rank == 0 && round == 21) be_busy();
       if (round == 20 && ranks.rank == 0) std::ofstream("begun") << "\n";
