@@ -52,13 +52,16 @@ def find(pack):
     return found
 
 
-def lacking(programs):
-    """Sonames that the loader does not find for these programs."""
-    names = set()
-    for program in programs:
-        listing = subprocess.run(["ldd", str(program)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-        names |= set(re.findall(r"^\s+(\S+) => not found", listing, re.MULTILINE))
-    return names - set(WANTED)
+def lacking(files, carried):
+    """{soname: path} of the carried libraries that the loader does not find for these files, and what those need in turn."""
+    found, names = {}, set()
+    while files:
+        for file in files:
+            listing = subprocess.run(["ldd", str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+            names |= set(re.findall(r"^\s+(\S+) => not found", listing, re.MULTILINE))
+        files = [carried[name] for name in names if name in carried and name not in found]
+        found.update((name, carried[name]) for name in names if name in carried)
+    return found
 
 
 def link_all(folder, files):

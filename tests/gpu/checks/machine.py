@@ -13,6 +13,8 @@ from check import Failed, Skipped
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NOT_PROVIDED = 77  # gpu_guest: the CUDA runtime does not provide what the story needs
 
+PROGRAMS = ("ddpscope", "reference_trainer", "cupti_standin_test", "gpu_guest")
+
 # Ranks that share a GPU: over sockets, on few of its processors. tests/gpu/guest gives each a host of its own.
 SHARED_GPU = {"NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1", "NCCL_MNNVL_ENABLE": "0", "NCCL_NVLS_ENABLE": "0",
               "NCCL_MAX_CTAS": "2", "NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring", "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
@@ -46,8 +48,7 @@ class Machine:
     def find_libraries(self):
         standin = self.build / "lib" / "standin"
         carried = {path.name: path for path in (self.build / "lib" / "bundled").glob("*.so*")}
-        lacking = libraries.lacking(self.build / "bin" / name for name in ("ddpscope", "reference_trainer", "cupti_standin_test"))
-        own = {name: carried[name] for name in lacking if name in carried}
+        own = libraries.lacking([self.build / "bin" / name for name in PROGRAMS], carried)
         if self.standins:
             own_folder = libraries.link_all(self.out / "lib" / "own", own)
             self.paths = {"cuda": [standin, own_folder], "staged": [standin, own_folder], "own": [own_folder]}

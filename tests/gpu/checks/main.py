@@ -82,6 +82,9 @@ def main():
         print(f"error: {options.build}: here is no built tree, or gpu_guest is missing in it", file=sys.stderr)
         print(f"hint: cmake --build {options.build} --target gpu_checks", file=sys.stderr)
         return 2
+    if options.page and not options.page.is_file():
+        print(f"error: {options.page}: there is no such page", file=sys.stderr)
+        return 2
     os.environ["DDPSCOPE_BUILD"] = str(options.build.resolve())
     # In the order in which they run: what is cheap and what the rest stands on comes first.
     import check
