@@ -36,11 +36,13 @@ void Communicator::enqueue(std::unique_ptr<Plan> plan) {
 }
 
 void Communicator::launch(std::unique_ptr<Plan> plan, cudaStream_t stream) {
+  plan->events = profiler::PlanEvents::of(*plan);
+  std::unique_ptr<Staging> staging = Staging::begin(*plan, stream);
+  if (staging) staged_order_.enter(stream);
   {
     std::lock_guard lock(mutex_);
     plan->ticket = issued_++;
   }
-  plan->events = profiler::PlanEvents::of(*plan);
   const auto events = plan->events;
   if (events) events->launches(stream);
   const cudaError_t error = launch_plan(stream, run_from_stream, plan.get());
@@ -52,6 +54,9 @@ void Communicator::launch(std::unique_ptr<Plan> plan, cudaStream_t stream) {
   }
   plan.release();  // the stream has it
   if (events) events->launched();
+  if (!staging) return;
+  Staging::end(std::move(staging));
+  staged_order_.leave(stream);
 }
 
 void Communicator::run_from_stream(void* plan) {

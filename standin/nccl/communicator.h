@@ -10,6 +10,7 @@
 
 #include "standin/nccl/collectives.h"
 #include "standin/nccl/point_to_point.h"
+#include "standin/nccl/staging.h"
 
 namespace ddpscope::standin::nccl {
 
@@ -93,6 +94,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<ncclResult_t> async_error_{ncclSuccess};
 
   std::mutex issue_mutex_;    ///< the streams get the plans in the order of their tickets
+  StagedOrder staged_order_;  ///< guarded by issue_mutex_
   std::mutex control_mutex_;  ///< one call at a time that uses the control channel, or makes it
   std::mutex mutex_;          ///< of what follows
   std::condition_variable changed_;

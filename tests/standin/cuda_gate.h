@@ -103,7 +103,9 @@ class OpenLater {
 struct CudaTest : testing::Test {
   void TearDown() override {
     gate.open();
-    for (int device = 0; device < 8; ++device) {
+    int devices = 0;
+    OK(cudaGetDeviceCount(&devices));
+    for (int device = 0; device < devices; ++device) {
       OK(cudaSetDevice(device));
       OK(cudaDeviceSynchronize());
     }

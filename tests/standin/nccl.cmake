@@ -6,6 +6,13 @@ foreach(program nccl_numerics nccl_mismatch nccl_endings nccl_order nccl_profile
   add_dependencies(${program} standin_nccl standin_cudart)
 endforeach()
 
+# Device memory out of the host's reach, as on a GPU.
+add_library(far_memory SHARED ${CMAKE_CURRENT_LIST_DIR}/far_memory.cpp)
+target_link_libraries(far_memory PRIVATE ddpscope::options ddpscope::cuda_headers)
+set_target_properties(far_memory PROPERTIES
+  CXX_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tests)
+add_dependencies(nccl_numerics far_memory)
+
 add_python_test(standin.nccl nccl_test.py)
 
 # The same plugin as NCCL's five versions know it.

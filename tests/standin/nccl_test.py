@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -55,6 +56,28 @@ def run(tmp_path):
 def test_every_function_type_and_reduction_gives_the_right_numbers(run, size):
     codes, errors = run(size, "nccl_numerics")
     assert codes == [0] * size, "".join(errors)
+
+
+# As with a GPU's CUDA runtime, where the stand-in's operations work on copies in the host's memory.
+STAGED = {"STANDIN_NCCL_STAGING": "1", "LD_PRELOAD": f"{BUILD / 'lib/tests/libfar_memory.so'} {STANDINS}"}
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_numbers_are_right_where_the_host_cannot_reach_device_memory(run, size):
+    codes, errors = run(size, "nccl_numerics", **STAGED)
+    assert codes == [0] * size, "".join(errors)
+
+
+@pytest.mark.parametrize("scenario,size", [("messages-between-collectives", 4), ("messages-to-oneself", 2),
+                                           ("two-streams-keep-the-order-of-issue", 2), ("group-over-two-streams", 2)])
+def test_staged_operations_keep_their_order(run, scenario, size):
+    codes, errors = run(size, "nccl_order", scenario, **STAGED)
+    assert codes == [0] * size, "".join(errors)
+
+
+def test_without_staging_such_memory_is_out_of_reach(run):
+    codes, _ = run(1, "nccl_numerics", **{**STAGED, "STANDIN_NCCL_STAGING": "0"})
+    assert codes == [-signal.SIGSEGV]
 
 
 MISMATCHES = ["count", "count-over-the-hub-limit", "datatype", "reduction", "kind", "two-roots", "message-size"]

@@ -1,0 +1,123 @@
+"""The checks for GPUs, on the stand-ins: that they pass, that they can fail, and what they conclude from numbers."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
+sys.path.append(str(HERE / "checks"))
+import check
+import page
+import paired
+
+
+def run(script, *options, out, code=0, **environment):
+    variables = {key: text for key, text in os.environ.items() if not key.startswith("DDPSCOPE_")}
+    done = subprocess.run([str(word) for word in (script, *options, "--out", out)], text=True, timeout=600, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env={**variables, "DDPSCOPE_GPU_PYTHON": sys.executable, **environment})
+    assert done.returncode == code, done.stdout
+    results = json.loads((out / "results.json").read_text()) if (out / "results.json").exists() else {"results": []}
+    return {result["name"]: result for result in results["results"]}, done.stdout
+
+
+def outcomes(results):
+    return {name: result["outcome"] for name, result in results.items()}
+
+
+def test_checks_pass_on_the_standins(tmp_path):
+    chosen = "cupti,nccl.standin-on-gpu,nccl.two-ranks-one-gpu,graphs,trainer.healthy.standin-nccl,trainer.fault.shared-device,torch"
+    results, said = run(HERE / "run.sh", BUILD, "--standins", "--only", chosen, out=tmp_path / "out")
+    skipped = {name for name, outcome in outcomes(results).items() if outcome == "skipped"}
+    assert "failed" not in outcomes(results).values()
+    # Only a GPU shows these, and PyTorch may be missing.
+    assert {"torch.cuda", "torch.cuda.profiler", "torch.cuda.standin-nccl"} <= skipped
+    assert skipped <= {"torch.cuda", "torch.cuda.profiler", "torch.cuda.standin-nccl", "torch.cpu", "graphs.replay"}
+    assert all(results[name]["why"] for name in skipped)
+    assert said.strip().splitlines()[-1] == f"{len(results) - len(skipped)} passed, 0 failed, {len(skipped)} skipped"
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory):
+    """The pack, unpacked somewhere else, and a toolkit that consists of the stand-ins."""
+    folder = tmp_path_factory.mktemp("pack")
+    subprocess.run(["bash", HERE / "pack.sh", BUILD, folder / "made"], check=True, stdout=subprocess.PIPE)
+    (folder / "there").mkdir()
+    subprocess.run(["tar", "-xzf", folder / "made" / "ddpscope-gpu.tar.gz", "-C", folder / "there"], check=True)
+    shutil.rmtree(folder / "made")
+    (folder / "toolkit").mkdir()
+    (folder / "toolkit" / "lib64").symlink_to(BUILD / "lib" / "standin")
+    return folder / "there" / "ddpscope-gpu", {"CUDA_HOME": str(folder / "toolkit")}
+
+
+def test_pack_runs_as_on_a_gpu_machine(pack, tmp_path):
+    """Without `--cpu`, on libraries that it found itself."""
+    root, toolkit = pack
+    results, _ = run(root / "tests" / "gpu" / "run.sh", "--as-if-gpu", "--only", "nccl.one-rank,cupti.recorded,trainer.fault.shared",
+                     out=tmp_path / "out", **toolkit)
+    assert set(outcomes(results).values()) == {"passed"} and len(results) == 4
+    machine = json.loads((tmp_path / "out" / "results.json").read_text())["machine"]
+    assert all(row["from"] == "toolkit" for row in machine["libraries"].values()) and len(machine["libraries"]) == 3
+
+
+def test_standin_is_not_taken_for_a_gpu(pack, tmp_path):
+    root, toolkit = pack
+    results, said = run(root / "tests" / "gpu" / "run.sh", out=tmp_path / "out", code=2, **toolkit)
+    assert not results and "is the stand-in" in said
+
+
+def test_broken_injector_fails_the_checks(pack, tmp_path):
+    root = shutil.copytree(pack[0], tmp_path / "broken")
+    shutil.copy(root / "build/lib/tests/libddpscope_without_buffers.so", root / "build/lib/libddpscope.so")
+    results, _ = run(root / "tests" / "gpu" / "run.sh", "--standins", "--only", "cupti.recorded", out=tmp_path / "out", code=1)
+    assert outcomes(results) == {"cupti.recorded": "failed"} and "kernels" in results["cupti.recorded"]["why"]
+
+
+@pytest.mark.parametrize("raised, outcome", [(None, "passed"), (check.Failed("x"), "failed"), (check.Skipped("x"), "skipped"),
+                                             (KeyError("x"), "failed")])
+def test_outcome_of_a_check(tmp_path, raised, outcome):
+    def body(machine, folder):
+        if raised:
+            raise raised
+        return {"seen": 1}
+    result = check.run(check.Check("name", 1, body), None, tmp_path / "check")
+    assert (result.outcome, bool(result.why)) == (outcome, raised is not None)
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.05])
+def test_interval_holds_the_true_ratio(slower, monkeypatch):
+    """Nineteen of twenty do, of pairs that meet the same noise: here at least 170 of 200."""
+    monkeypatch.setattr(paired, "RESAMPLES", 500)
+    generator, held = random.Random(7), 0
+    for draw in range(200):
+        machine = [generator.lognormvariate(0, 0.1) for _ in range(10)]
+        base = [value * generator.lognormvariate(0, 0.01) for value in machine]
+        other = [slower * value * generator.lognormvariate(0, 0.01) for value in machine]
+        _, low, high = paired.ratios(base, other)
+        held += low <= slower <= high
+    assert held >= 170
+
+
+def test_runs_take_turns():
+    assert list(paired.orders("AB", 3)) == list("ABBAAB")
+
+
+def test_page_is_written_between_its_markers(tmp_path):
+    spread = [1.0, 0.5, 1.5]
+    shape = {"kernels": 50, "buckets": 5, "floats": 4096, "ns": 1, "steps": 12, "calls": 69}
+    tiers = ("none", "events", "cupti")
+    ns = {tier: {"ns_a_call": spread, "percent_of_step": spread} for tier in tiers}
+    results = [{"name": "overhead.step-of-100-ms", "measured": {"step_ms": 111.0, "rounds": 4, "shape": shape, **dict.fromkeys(tiers, spread)}},
+               {"name": "overhead.ns-a-call", "measured": {"step_ms": 2.0, "rounds": 4, "shape": shape, **ns}}]
+    machine = {"standins": True, "date": "2026-01-01", "commit": "abc", "kernel": "6", "cpus": 2, "load": [1], "device": {}}
+    text = "before\n<!-- gpu: begin -->\nnothing\n<!-- gpu: end -->\n<!-- standins: begin -->\nold\n<!-- standins: end -->\nafter\n"
+    (tmp_path / "page.md").write_text(text)
+    page.write(tmp_path / "page.md", {"machine": machine, "results": results})
+    written = (tmp_path / "page.md").read_text()
+    assert written.startswith("before\n<!-- gpu: begin -->\nnothing\n<!-- gpu: end -->\n") and written.endswith("after\n")
+    assert "old" not in written and "| events | 1.0 (0.5 to 1.5) | 1.0 (0.5 to 1.5) | 1.0 (0.5 to 1.5) | 0.25 |" in written
