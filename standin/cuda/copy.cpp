@@ -9,6 +9,7 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/memory.h"
+#include "standin/cuda/node_work.h"
 #include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
@@ -69,7 +70,9 @@ void copy(const StreamRef& stream, Target to, Source from, Rows rows, cudaMemcpy
   check_direction(target, source, kind);
   const bool within_device = target == Place::kDevice && source == Place::kDevice;
   const bool within_host = target != Place::kDevice && source != Place::kDevice;
-  if (source == Place::kPageable && target == Place::kDevice && caller == Caller::kGoesOn) {
+  if (caller == Caller::kWaits) unsafe_in_capture();
+  const bool captured = captures_run() && is_captured(*stream);  // then the source is read at each launch
+  if (source == Place::kPageable && target == Place::kDevice && caller == Caller::kGoesOn && !captured) {
     queue_staged(stream, to, from, rows);
     return;
   }
@@ -104,24 +107,49 @@ char* inside_variable(const void* symbol, std::size_t offset, std::size_t bytes)
   return variable.base + offset;
 }
 
+struct Sides {
+  Target to;
+  Source from;
+  Rows rows;
+};
+
 // Both sides are pitched pointers: there are no CUDA arrays here.
+Sides sides_of(const cudaMemcpy3DParms& p) {
+  require(p.srcArray == nullptr && p.dstArray == nullptr, cudaErrorNotSupported);
+  const auto side = [](const cudaPitchedPtr& pitched, const cudaPos& at) {
+    Target whole{static_cast<char*>(pitched.ptr), pitched.pitch, pitched.pitch * pitched.ysize};
+    whole.base = whole.row(at.y, at.z) + at.x;
+    return whole;
+  };
+  const Target to = side(p.dstPtr, p.dstPos), from = side(p.srcPtr, p.srcPos);
+  return {
+      to, {from.base, from.row_pitch, from.slice_pitch}, {p.extent.width, p.extent.height, p.extent.depth}};
+}
+
 cudaError_t copy_3d(const cudaMemcpy3DParms* p, cudaStream_t stream, Caller caller) {
   return enter([&] {
     require(p != nullptr, cudaErrorInvalidValue);
-    require(p->srcArray == nullptr && p->dstArray == nullptr, cudaErrorNotSupported);
-    const auto side = [](const cudaPitchedPtr& pitched, const cudaPos& at) {
-      Target whole{static_cast<char*>(pitched.ptr), pitched.pitch, pitched.pitch * pitched.ysize};
-      whole.base = whole.row(at.y, at.z) + at.x;
-      return whole;
-    };
-    const Target to = side(p->dstPtr, p->dstPos), from = side(p->srcPtr, p->srcPos);
-    copy(find_stream(stream), to, {from.base, from.row_pitch, from.slice_pitch},
-         {p->extent.width, p->extent.height, p->extent.depth}, p->kind, caller);
+    const Sides sides = sides_of(*p);
+    copy(find_stream(stream), sides.to, sides.from, sides.rows, p->kind, caller);
     return cudaSuccess;
   });
 }
 
 }  // namespace
+
+namespace ddpscope::standin {
+
+NodeWork copy_work(const cudaMemcpy3DParms& parameters) {
+  const Sides sides = sides_of(parameters);
+  require(sides.to.base && sides.from.base && !sides.rows.empty(), cudaErrorInvalidValue);
+  check_direction(place_of(sides.to.base), place_of(sides.from.base), parameters.kind);
+  return {.type = cudaGraphNodeTypeMemcpy,
+          .work = [sides] { copy_rows(sides.to, sides.from, sides.rows); },
+          .activity = describe(*current_device().legacy_stream(), sides.to.base, sides.from.base,
+                               sides.rows.bytes(), true)};
+}
+
+}  // namespace ddpscope::standin
 
 extern "C" {
 

@@ -123,6 +123,7 @@ RUNTIME_API(cudaDeviceSynchronize, (), ()) {
     WaitScope wait([] {
       return Synchronization{.kind = Synchronization::kDevice, .device = current_device().ordinal()};
     });
+    if (captures_run()) refuse_wait(current_device());
     current_device().synchronize();
     return cudaSuccess;
   });

@@ -1,69 +1,24 @@
 // Events: a point in a stream, captured at record. Waiting for one means waiting for the point of its latest
 // record, so recording it again or destroying it does not disturb those who wait already.
+#include "standin/cuda/event.h"
+
 #include <cuda_runtime_api.h>
 
-#include <atomic>
-#include <chrono>
-#include <memory>
-#include <mutex>
-
-#include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
+#include "standin/cuda/graph.h"
 #include "standin/cuda/handle_table.h"
 #include "standin/cuda/observer.h"
-#include "standin/cuda/stream.h"
 
 using namespace ddpscope::standin;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Record {
-  Mark mark;
-  std::shared_ptr<std::atomic<Clock::rep>> time;  // when the stream came by; null without timing
-  bool made = false;
-  std::uint64_t id = 0;  // for an observer; 0: none looked on
-};
-
 std::atomic<std::uint32_t> events_made{0};
 std::atomic<std::uint64_t> observed_records{0};
 
-class Event {
- public:
-  Event(Device& device, unsigned flags)
-      : device_(device), timed_(!(flags & cudaEventDisableTiming)), id_(++events_made) {}
-
-  const Device& device() const { return device_; }
-  std::uint32_t id() const { return id_; }
-
-  void record(const StreamRef& stream) {
-    require(&stream->device() == &device_, cudaErrorInvalidResourceHandle);
-    Record record;
-    record.made = true;
-    if (observer()) record.id = ++observed_records;
-    Work stamp;
-    if (timed_) {
-      record.time = std::make_shared<std::atomic<Clock::rep>>(0);
-      stamp = [time = record.time] { *time = Clock::now().time_since_epoch().count(); };
-    }
-    std::lock_guard lock(mutex_);  // over the submission: records of two threads stay in one order
-    record.mark = submit(stream, std::move(stamp));
-    latest_ = std::move(record);
-  }
-
-  Record latest() {
-    std::lock_guard lock(mutex_);
-    return latest_;
-  }
-
- private:
-  Device& device_;
-  const bool timed_;
-  const std::uint32_t id_;
-  std::mutex mutex_;
-  Record latest_;
-};
+Work stamp(const EventTime& time) {
+  return [time] { *time = EventClock::now().time_since_epoch().count(); };
+}
 
 Synchronization describe(const Event& event, const Record& record) {
   return {.kind = Synchronization::kEvent,
@@ -78,6 +33,59 @@ HandleTable<cudaEvent_t, Event>& events() {
 }
 
 }  // namespace
+
+namespace ddpscope::standin {
+
+Event::Event(Device& device, unsigned flags)
+    : device_(device), timed_(!(flags & cudaEventDisableTiming)), id_(++events_made) {}
+
+Record Event::fresh_record() const {
+  Record record;
+  record.made = true;
+  if (observer()) record.id = ++observed_records;
+  if (timed_) record.time = std::make_shared<std::atomic<EventClock::rep>>(0);
+  return record;
+}
+
+void Event::record(const StreamRef& stream, bool external) {
+  require(&stream->device() == &device_, cudaErrorInvalidResourceHandle);
+  if (captures_run()) [[unlikely]] {
+    if (external &&
+        capture_node(*stream, {.type = cudaGraphNodeTypeEventRecord, .event = shared_from_this()}))
+      return;
+    if (auto point = captured_point(*stream)) {
+      std::lock_guard lock(mutex_);
+      latest_ = Record{.mark = {}, .time = nullptr, .made = true, .id = 0, .captured = std::move(point)};
+      return;
+    }
+  }
+  Record record = fresh_record();
+  std::lock_guard lock(mutex_);  // over the submission: records of two threads stay in one order
+  record.mark = submit(stream, timed_ ? stamp(record.time) : Work{});
+  latest_ = std::move(record);
+}
+
+Work Event::record_in_graph() {
+  Record record = fresh_record();
+  const auto gate = std::make_shared<Gate>();
+  record.mark.gate = gate;
+  Work came_by = [gate, time = record.time] {
+    if (time) stamp(time)();
+    gate->open();
+  };
+  std::lock_guard lock(mutex_);
+  latest_ = std::move(record);
+  return came_by;
+}
+
+Record Event::latest() {
+  std::lock_guard lock(mutex_);
+  return latest_;
+}
+
+std::shared_ptr<Event> find_event(cudaEvent_t handle) { return events().find(handle); }
+
+}  // namespace ddpscope::standin
 
 extern "C" {
 
@@ -106,7 +114,7 @@ RUNTIME_API(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, u
             (event, stream, flags)) {
   return enter([&] {
     require((flags & ~cudaEventRecordExternal) == 0, cudaErrorInvalidValue);
-    events().find(event)->record(find_stream(stream));
+    events().find(event)->record(find_stream(stream), flags & cudaEventRecordExternal);
     return cudaSuccess;
   });
 }
@@ -119,6 +127,7 @@ RUNTIME_API(cudaEventQuery, (cudaEvent_t event), (event)) {
   return enter([&] {
     const std::shared_ptr<Event> asked = events().find(event);
     const Record record = asked->latest();
+    refuse_captured(record);
     WaitScope wait([&] { return describe(*asked, record); });
     return wait.result(record.mark.reached() ? cudaSuccess : cudaErrorNotReady);
   });
@@ -128,6 +137,7 @@ RUNTIME_API(cudaEventSynchronize, (cudaEvent_t event), (event)) {
   return enter([&] {
     const std::shared_ptr<Event> awaited = events().find(event);
     const Record record = awaited->latest();
+    refuse_captured(record);
     WaitScope wait([&] { return describe(*awaited, record); });
     record.mark.wait();
     return cudaSuccess;
@@ -141,6 +151,9 @@ RUNTIME_API(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsign
     const StreamRef waiting = find_stream(stream);
     const std::shared_ptr<Event> awaited = events().find(event);
     Record record = awaited->latest();
+    if ((captures_run() || record.captured) &&
+        capture_wait(waiting, awaited, record, flags & cudaEventWaitExternal))
+      return cudaSuccess;
     WaitScope wait([&] {
       Synchronization described = describe(*awaited, record);
       described.kind = Synchronization::kStreamWait;
@@ -158,9 +171,10 @@ RUNTIME_API(cudaEventElapsedTime, (float* milliseconds, cudaEvent_t start, cudaE
     require(milliseconds != nullptr, cudaErrorInvalidValue);
     const Record first = events().find(start)->latest();
     const Record second = events().find(end)->latest();
+    require(!first.captured && !second.captured, cudaErrorCapturedEvent);
     require(first.made && first.time && second.made && second.time, cudaErrorInvalidResourceHandle);
     require(first.mark.reached() && second.mark.reached(), cudaErrorNotReady);
-    const Clock::duration elapsed{*second.time - *first.time};
+    const EventClock::duration elapsed{*second.time - *first.time};
     *milliseconds = std::chrono::duration<float, std::milli>(elapsed).count();
     return cudaSuccess;
   });

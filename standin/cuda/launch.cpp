@@ -4,6 +4,7 @@
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/kernel.h"
+#include "standin/cuda/node_work.h"
 #include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
@@ -65,6 +66,25 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, void** args, siz
 }
 
 }  // namespace
+
+namespace ddpscope::standin {
+
+NodeWork kernel_work(const void* function, dim3 grid, dim3 block, void** args, std::size_t shared_bytes) {
+  Kernel& kernel = find_kernel(function);
+  Device& device = current_device();
+  check_configuration(device.properties(), grid, block, shared_bytes);
+  return {.type = cudaGraphNodeTypeKernel,
+          .work = kernel.prepare(args, grid, block),
+          .activity = Activity{.kind = Activity::kKernel,
+                               .device = device.ordinal(),
+                               .stream = 0,
+                               .name = kernel.name().c_str(),
+                               .grid = grid,
+                               .block = block,
+                               .shared_bytes = shared_bytes}};
+}
+
+}  // namespace ddpscope::standin
 
 extern "C" {
 

@@ -21,12 +21,15 @@ enum class MemoryKind {
   kManagedSymbol,  ///< a __managed__ variable
 };
 
+/// Of memory that a graph allocates: it is freed with the graph.
+inline constexpr unsigned kOfGraph = 1u << 31;
+
 struct Allocation {
   char* base = nullptr;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::kDevice;
   Device* device = nullptr;          ///< null for variables, which every device has
-  unsigned flags = 0;                ///< as given to cudaHostAlloc or cudaHostRegister
+  unsigned flags = 0;                ///< as given to cudaHostAlloc or cudaHostRegister; kOfGraph
   std::shared_ptr<MemoryPool> pool;  ///< null but for stream-ordered allocations
 
   bool on_device() const { return kind == MemoryKind::kDevice || kind == MemoryKind::kSymbol; }

@@ -19,6 +19,7 @@ constexpr std::size_t kPitchAlignment = 512;
 cudaError_t allocate_into(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags) {
   return enter([&] {
     require(pointer != nullptr, cudaErrorInvalidValue);
+    unsafe_in_capture();
     *pointer = bytes == 0 ? nullptr : allocate(bytes, kind, current_device(), flags);
     return cudaSuccess;
   });
@@ -28,7 +29,9 @@ cudaError_t allocate_into(void** pointer, std::size_t bytes, MemoryKind kind, un
 // device.
 void free_when_unused(void* pointer, Allocation allocation) {
   require(pointer == allocation.base, cudaErrorInvalidValue);
+  unsafe_in_capture();
   allocation.device->synchronize();
+  if (allocation.flags & kOfGraph) return;
   require(release(pointer, allocation.kind), cudaErrorInvalidValue);
 }
 
@@ -72,6 +75,7 @@ RUNTIME_API(cudaMallocPitch, (void** pointer, size_t* pitch, size_t width, size_
             (pointer, pitch, width, height)) {
   return enter([&] {
     require(pointer != nullptr && pitch != nullptr, cudaErrorInvalidValue);
+    unsafe_in_capture();
     *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
     const std::size_t bytes = *pitch * height;
     *pointer = bytes == 0 ? nullptr : allocate(bytes, MemoryKind::kDevice, current_device(), 0);
@@ -104,6 +108,7 @@ RUNTIME_API(cudaFreeHost, (void* pointer), (pointer)) {
 RUNTIME_API(cudaHostRegister, (void* pointer, size_t bytes, unsigned int flags), (pointer, bytes, flags)) {
   return enter([&] {
     require(pointer != nullptr && bytes > 0, cudaErrorInvalidValue);
+    unsafe_in_capture();
     const bool fresh = register_range(pointer, bytes, MemoryKind::kRegistered, &current_device(), flags);
     return fresh ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
   });
@@ -112,6 +117,7 @@ RUNTIME_API(cudaHostRegister, (void* pointer, size_t bytes, unsigned int flags),
 RUNTIME_API(cudaHostUnregister, (void* pointer), (pointer)) {
   return enter([&] {
     require(pointer != nullptr, cudaErrorInvalidValue);
+    unsafe_in_capture();
     return release(pointer, MemoryKind::kRegistered) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
   });
 }

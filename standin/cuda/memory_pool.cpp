@@ -13,6 +13,7 @@
 #include "standin/cuda/entry.h"
 #include "standin/cuda/handle_table.h"
 #include "standin/cuda/memory.h"
+#include "standin/cuda/node_work.h"
 #include "standin/cuda/stream.h"
 
 namespace ddpscope::standin {
@@ -90,8 +91,14 @@ bool is_flag(cudaMemPoolAttr attr) {
   return attr < cudaMemPoolAttrReleaseThreshold;
 }  // an int, not a cuuint64_t
 
-cudaError_t allocate_async(void** pointer, std::size_t bytes, const std::shared_ptr<MemoryPool>& pool) {
+cudaError_t allocate_async(void** pointer, std::size_t bytes, const StreamRef& stream,
+                           const std::shared_ptr<MemoryPool>& pool) {
   require(pointer != nullptr, cudaErrorInvalidValue);
+  if (captures_run() && is_captured(*stream)) {
+    NodeWork does = allocation_work(bytes, pool->device(), pointer);
+    capture_node(*stream, std::move(does));
+    return cudaSuccess;
+  }
   *pointer = bytes == 0 ? nullptr : allocate(bytes, MemoryKind::kDevice, pool->device(), 0, pool);
   return cudaSuccess;
 }
@@ -212,21 +219,18 @@ RUNTIME_API(cudaMemPoolGetAccess,
 
 RUNTIME_API(cudaMallocFromPoolAsync, (void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
             (pointer, bytes, pool, stream)) {
-  return enter([&] {
-    find_stream(stream);
-    return allocate_async(pointer, bytes, pools().find(pool));
-  });
+  return enter([&] { return allocate_async(pointer, bytes, find_stream(stream), pools().find(pool)); });
 }
 
 RUNTIME_API(cudaMallocAsync, (void** pointer, size_t bytes, cudaStream_t stream), (pointer, bytes, stream)) {
   return enter([&] {
-    Device& device = find_stream(stream)->device();
+    const StreamRef behind = find_stream(stream);
     cudaMemPool_t pool = nullptr;
     {
       std::lock_guard lock(device_pools_mutex);
-      pool = pools_of(device).current;
+      pool = pools_of(behind->device()).current;
     }
-    return allocate_async(pointer, bytes, pools().find(pool));
+    return allocate_async(pointer, bytes, behind, pools().find(pool));
   });
 }
 
@@ -237,6 +241,8 @@ RUNTIME_API(cudaFreeAsync, (void* pointer, cudaStream_t stream), (pointer, strea
     const auto allocation = find_allocation(pointer);
     require(allocation && allocation->base == pointer && allocation->kind == MemoryKind::kDevice,
             cudaErrorInvalidValue);
+    if (captures_run() && capture_node(*behind, {.type = cudaGraphNodeTypeMemFree})) return cudaSuccess;
+    if (allocation->flags & kOfGraph) return cudaSuccess;
     submit(behind, [pointer] { release(pointer, MemoryKind::kDevice); });
     return cudaSuccess;
   });

@@ -55,18 +55,24 @@ CallScope::~CallScope() {
   current_call = nullptr;
 }
 
+std::shared_ptr<Run> observed_run(const Activity& activity) {
+  Observer* const looks_on = observer();
+  return looks_on ? looks_on->queued(activity, current_call) : nullptr;
+}
+
+Work observed_work(std::shared_ptr<Run> run, Work work) {
+  return [run = std::move(run), work = std::move(work)] {
+    current_run = run.get();
+    run->starts();
+    if (work) work();
+    run->ended();
+    current_run = nullptr;
+  };
+}
+
 Mark submit_activity(const StreamRef& stream, Work work, const Activity& activity) {
   Observer* const looks_on = observer();
-  const std::shared_ptr<Run> run = looks_on ? looks_on->queued(activity, current_call) : nullptr;
-  if (run) {
-    work = [run, work = std::move(work)] {
-      current_run = run.get();
-      run->starts();
-      if (work) work();
-      run->ended();
-      current_run = nullptr;
-    };
-  }
+  if (auto run = observed_run(activity)) work = observed_work(std::move(run), std::move(work));
   if (looks_on && activity.kind == Activity::kKernel && looks_on->serializes_kernels())
     return submit_kernel_alone(stream, std::move(work));
   return submit(stream, std::move(work));

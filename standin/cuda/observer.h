@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "standin/cuda/capture.h"
 #include "standin/cuda/stream.h"
 
 namespace ddpscope::standin {
@@ -58,6 +59,9 @@ struct Activity {
   int to_device = -1;
   bool asynchronous = false;  ///< by the name of the call
   int value = 0;              ///< fill
+
+  std::uint64_t graph = 0;  ///< in which it stands; 0: in none
+  std::uint64_t node = 0;
 };
 
 /// One Activity on its way: called in the stream's thread.
@@ -158,12 +162,20 @@ class Observed {
   cudaError_t (*body_)(P...);
 };
 
+/// What the observer wants to know of work that is queued by the calling thread; null where nobody looks on.
+std::shared_ptr<Run> observed_run(const Activity& activity);
+
+/// `work` as the observer wants to see it.
+Work observed_work(std::shared_ptr<Run> run, Work work);
+
 /// Queues `work` as submit() does, and reports it.
 Mark submit_activity(const StreamRef& stream, Work work, const Activity& activity);
 
-/// The same where an observer may be there or not; `describe()` gives the Activity that it is.
+/// The same where an observer may be there or not, and the stream may capture; `describe()` gives the
+/// Activity that it is.
 template <class Describe>
 Mark submit_observed(const StreamRef& stream, Work work, Describe describe) {
+  if (captures_run() && capture_activity(*stream, work, describe())) return {};
   if (!observer()) [[likely]]
     return submit(stream, std::move(work));
   return submit_activity(stream, std::move(work), describe());

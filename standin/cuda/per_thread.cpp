@@ -35,6 +35,18 @@ ON_OWN_STREAM(cudaStreamGetCaptureInfo,
               (cudaStream_t s, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
                const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, size_t* count),
               (own(s), status, id, graph, dependencies, edges, count))
+ON_OWN_STREAM(cudaStreamBeginCapture, (cudaStream_t s, cudaStreamCaptureMode mode), (own(s), mode))
+ON_OWN_STREAM(cudaStreamBeginCaptureToGraph,
+              (cudaStream_t s, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+               const cudaGraphEdgeData* edges, size_t count, cudaStreamCaptureMode mode),
+              (own(s), graph, dependencies, edges, count, mode))
+ON_OWN_STREAM(cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t* graph), (own(s), graph))
+ON_OWN_STREAM(cudaStreamUpdateCaptureDependencies,
+              (cudaStream_t s, cudaGraphNode_t* dependencies, const cudaGraphEdgeData* edges, size_t count,
+               unsigned flags),
+              (own(s), dependencies, edges, count, flags))
+ON_OWN_STREAM(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t s), (exec, own(s)))
+ON_OWN_STREAM(cudaGraphUpload, (cudaGraphExec_t exec, cudaStream_t s), (exec, own(s)))
 ON_OWN_STREAM(cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t event, unsigned flags),
               (own(s), event, flags))
 ON_OWN_STREAM(cudaEventRecord, (cudaEvent_t event, cudaStream_t s), (event, own(s)))
@@ -112,6 +124,11 @@ cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* config, const voi
   cudaLaunchConfig_t on_own_stream = *config;
   on_own_stream.stream = own(config->stream);
   return cudaLaunchKernelExC(&on_own_stream, function, args);
+}
+
+cudaError_t cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                                cudaGraphInstantiateParams* params) {
+  return cudaGraphInstantiateWithParams(exec, graph, params);
 }
 
 // Filling does not make the host wait, whatever the stream.

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "standin/cuda/capture.h"
 #include "standin/cuda/device.h"
 
 namespace ddpscope::standin {
@@ -34,10 +35,22 @@ class AllSignalsBlocked {
 
 }  // namespace
 
-bool Mark::reached() const { return !stream || stream->reached(ticket); }
+void Gate::wait() {
+  std::unique_lock lock(mutex_);
+  opened_.wait(lock, [&] { return passed(); });
+}
+
+void Gate::open() {
+  std::lock_guard lock(mutex_);
+  open_.store(true, std::memory_order_release);
+  opened_.notify_all();
+}
+
+bool Mark::reached() const { return (!stream || stream->reached(ticket)) && (!gate || gate->passed()); }
 
 void Mark::wait() const {
   if (stream) stream->wait(ticket);
+  if (gate) gate->wait();
 }
 
 Stream::Stream(Device& device, StreamKind kind, int priority)
@@ -113,6 +126,8 @@ void Stream::run() {
 }
 
 Mark submit(const StreamRef& stream, Work work, std::vector<Mark> after) {
+  if (captures_run()) [[unlikely]]
+    refuse_in_capture(*stream);
   if (stream->kind() == StreamKind::kNonBlocking) return stream->push(std::move(work), std::move(after));
   return stream->device().push_ordered(*stream, std::move(work), std::move(after));
 }

@@ -19,10 +19,25 @@ class Stream;
 using StreamRef = std::shared_ptr<Stream>;
 using Work = std::function<void()>;
 
-/// A point in a stream: all that had been submitted up to `ticket`. Without a stream it is always reached.
+/// A point that a graph comes to while it runs.
+class Gate {
+ public:
+  bool passed() const { return open_.load(std::memory_order_acquire); }
+  void wait();
+  void open();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  std::atomic<bool> open_{false};
+};
+
+/// A point in a stream: all that had been submitted up to `ticket`; or one in a graph. Without either it is
+/// always reached.
 struct Mark {
   StreamRef stream;
   std::uint64_t ticket = 0;
+  std::shared_ptr<Gate> gate = {};
 
   bool reached() const;
   void wait() const;  ///< sleeps until reached

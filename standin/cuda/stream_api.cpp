@@ -7,6 +7,7 @@
 
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
+#include "standin/cuda/graph.h"
 #include "standin/cuda/handle_table.h"
 #include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
@@ -42,7 +43,6 @@ class PerThreadStreams {
 };
 
 thread_local PerThreadStreams per_thread_streams;
-thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
 Synchronization describe_wait(const Stream& stream) {
   return {.kind = Synchronization::kStream, .device = stream.device().ordinal(), .stream = stream.id()};
@@ -85,7 +85,9 @@ RUNTIME_API(cudaStreamDestroy, (cudaStream_t stream), (stream)) {
   return enter([&] {
     require(stream != nullptr && stream != cudaStreamLegacy && stream != cudaStreamPerThread,
             cudaErrorInvalidResourceHandle);
-    streams().take(stream)->close();
+    const StreamRef destroyed = streams().take(stream);
+    if (captures_run()) forget_captured(*destroyed);
+    destroyed->close();
     return cudaSuccess;
   });
 }
@@ -93,6 +95,7 @@ RUNTIME_API(cudaStreamDestroy, (cudaStream_t stream), (stream)) {
 RUNTIME_API(cudaStreamSynchronize, (cudaStream_t stream), (stream)) {
   return enter([&] {
     const StreamRef awaited = find_stream(stream);
+    if (captures_run()) refuse_wait(*awaited);
     WaitScope wait([&] { return describe_wait(*awaited); });
     synchronize(awaited);
     return cudaSuccess;
@@ -102,6 +105,7 @@ RUNTIME_API(cudaStreamSynchronize, (cudaStream_t stream), (stream)) {
 RUNTIME_API(cudaStreamQuery, (cudaStream_t stream), (stream)) {
   return enter([&] {
     const StreamRef asked = find_stream(stream);
+    if (captures_run()) refuse_wait(*asked);
     WaitScope wait([&] { return describe_wait(*asked); });
     return wait.result(finished(asked) ? cudaSuccess : cudaErrorNotReady);
   });
@@ -144,10 +148,14 @@ RUNTIME_API(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, voi
             (stream, function, data)) {
   return enter([&] {
     require(function != nullptr, cudaErrorInvalidValue);
-    submit(find_stream(stream), [function, data] {
+    const auto call = [function, data] {
       HostFunctionScope scope;
       function(data);
-    });
+    };
+    const StreamRef target = find_stream(stream);
+    if (captures_run() && capture_node(*target, {.type = cudaGraphNodeTypeHost, .work = call}))
+      return cudaSuccess;
+    submit(target, call);
     return cudaSuccess;
   });
 }
@@ -161,32 +169,6 @@ RUNTIME_API(cudaStreamAddCallback,
       HostFunctionScope scope;
       callback(stream, cudaSuccess, data);
     });
-    return cudaSuccess;
-  });
-}
-
-// No stream is ever being captured: cudaStreamBeginCapture is not provided.
-RUNTIME_API(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status), (stream, status)) {
-  return enter([&] {
-    require(status != nullptr, cudaErrorInvalidValue);
-    find_stream(stream);
-    *status = cudaStreamCaptureStatusNone;
-    return cudaSuccess;
-  });
-}
-
-RUNTIME_API(cudaStreamGetCaptureInfo,
-            (cudaStream_t stream, cudaStreamCaptureStatus* status, [[maybe_unused]] unsigned long long* id,
-             [[maybe_unused]] cudaGraph_t* graph, [[maybe_unused]] const cudaGraphNode_t** dependencies,
-             [[maybe_unused]] const cudaGraphEdgeData** edges, [[maybe_unused]] size_t* count),
-            (stream, status, id, graph, dependencies, edges, count)) {
-  return cudaStreamIsCapturing(stream, status);
-}
-
-RUNTIME_API(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode), (mode)) {
-  return enter([&] {
-    require(mode != nullptr, cudaErrorInvalidValue);
-    std::swap(*mode, capture_mode);
     return cudaSuccess;
   });
 }

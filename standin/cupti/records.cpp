@@ -64,6 +64,8 @@ void place_and_time(Record& record, const Activity& activity, std::uint32_t corr
   record.correlationId = correlation;
   record.channelID = CUPTI_INVALID_CHANNEL_ID;
   record.channelType = CUPTI_CHANNEL_TYPE_INVALID;
+  record.graphNodeId = activity.node;
+  record.graphId = static_cast<std::uint32_t>(activity.graph);
 }
 
 template <class Record>

@@ -24,14 +24,34 @@ void Communicator::refuse_if_unusable() {
     throw Failure(async_error(), "an earlier operation of the communicator failed");
 }
 
+namespace {
+
+StreamCapture common_capture(const std::vector<cudaStream_t>& streams) {
+  const StreamCapture first = capture_of(streams[0]);
+  for (const cudaStream_t stream : streams) {
+    if (capture_of(stream).id != first.id)
+      throw Failure(ncclInvalidUsage,
+                    "Streams given to a communicator within a NCCL group must either all be "
+                    "uncaptured or all captured by the same graph.");
+  }
+  return first;
+}
+
+}  // namespace
+
 void Communicator::enqueue(std::unique_ptr<Plan> plan) {
   std::lock_guard order(issue_mutex_);
   refuse_if_unusable();
   const CurrentDevice device(device_);
   const std::vector<cudaStream_t> streams = plan->streams;
+  const StreamCapture into = common_capture(streams);
   // A group over several streams starts when all of them are ready, and all of them wait for its end.
   for (std::size_t i = 1; i < streams.size(); ++i) order_streams(streams[i], streams[0]);
-  launch(std::move(plan), streams[0]);
+  if (into.id) {
+    capture(std::move(plan), into);
+  } else {
+    launch(std::move(plan), streams[0]);
+  }
   for (std::size_t i = 1; i < streams.size(); ++i) order_streams(streams[0], streams[i]);
 }
 
@@ -39,20 +59,22 @@ void Communicator::launch(std::unique_ptr<Plan> plan, cudaStream_t stream) {
   plan->events = profiler::PlanEvents::of(*plan);
   std::unique_ptr<Staging> staging = Staging::begin(*plan, stream);
   if (staging) staged_order_.enter(stream);
+  if (came_by_) check_cuda(cudaStreamWaitEvent(stream, came_by_, 0));
   {
     std::lock_guard lock(mutex_);
     plan->ticket = issued_++;
   }
   const auto events = plan->events;
   if (events) events->launches(stream);
-  const cudaError_t error = launch_plan(stream, run_from_stream, plan.get());
+  const cudaError_t error = launch_plan(stream, run_from_stream, plan.get(), false);
   if (error != cudaSuccess) {
-    if (events) events->failed();
+    if (events) events->launch_ended();
     std::lock_guard lock(mutex_);
     --issued_;
     check_cuda(error);
   }
   plan.release();  // the stream has it
+  if (came_by_) check_cuda(cudaEventRecord(came_by_, stream));
   if (events) events->launched();
   if (!staging) return;
   Staging::end(std::move(staging));
@@ -66,7 +88,7 @@ void Communicator::run_from_stream(void* plan) {
 
 bool Communicator::wait_for_turn(std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return release_.raised() || ended_ == ticket; });
+  changed_.wait(lock, [&] { return release_.raised() || (ended_ == ticket && !running_); });
   running_ = !release_.raised();
   return running_;
 }
@@ -75,29 +97,33 @@ void Communicator::run(const Plan& plan) {
   if (wait_for_turn(plan.ticket)) {
     plan_starts();
     if (plan.events) plan.events->starts();
-    try {
-      execute(plan);
-    } catch (const Released&) {
-    } catch (const PeerLost& lost) {
-      warn("rank " + std::to_string(rank_) + ": the connection to rank " + std::to_string(lost.rank) +
-           " is gone");
-      async_error_ = ncclRemoteError;
-      hang();
-    } catch (const Mismatch& found) {
-      warn("rank " + std::to_string(found.rank) + " is in " + describe(found.theirs) + " while rank " +
-           std::to_string(rank_) + " is in " + describe(found.ours) + ": neither can complete");
-      hang();
-    } catch (const std::exception& error) {
-      warn(error.what());
-      async_error_ = ncclInternalError;
-      hang();
-    }
+    execute_or_hang(plan);
   }
   if (plan.events) plan.events->ended();
   std::lock_guard lock(mutex_);
   running_ = false;
   ++ended_;
   changed_.notify_all();
+}
+
+void Communicator::execute_or_hang(const Plan& plan) {
+  try {
+    execute(plan);
+  } catch (const Released&) {
+  } catch (const PeerLost& lost) {
+    warn("rank " + std::to_string(rank_) + ": the connection to rank " + std::to_string(lost.rank) +
+         " is gone");
+    async_error_ = ncclRemoteError;
+    hang();
+  } catch (const Mismatch& found) {
+    warn("rank " + std::to_string(found.rank) + " is in " + describe(found.theirs) + " while rank " +
+         std::to_string(rank_) + " is in " + describe(found.ours) + ": neither can complete");
+    hang();
+  } catch (const std::exception& error) {
+    warn(error.what());
+    async_error_ = ncclInternalError;
+    hang();
+  }
 }
 
 void Communicator::execute(const Plan& plan) {
@@ -134,7 +160,7 @@ void Communicator::hang() {
 
 void Communicator::drain() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return release_.raised() || ended_ == issued_; });
+  changed_.wait(lock, [&] { return release_.raised() || (ended_ == issued_ && !running_); });
 }
 
 void Communicator::finalize() {

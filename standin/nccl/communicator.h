@@ -9,6 +9,7 @@
 #include <string>
 
 #include "standin/nccl/collectives.h"
+#include "standin/nccl/cuda.h"
 #include "standin/nccl/point_to_point.h"
 #include "standin/nccl/staging.h"
 
@@ -21,8 +22,8 @@ struct Plan {
   std::shared_ptr<Communicator> communicator;
   std::vector<Collective> collectives;
   std::vector<Message> messages;
-  std::vector<cudaStream_t> streams;             ///< each once, in the order of first use
-  std::uint64_t ticket = 0;                      ///< place in the communicator's order
+  std::vector<cudaStream_t> streams;  ///< each once, in the order of first use
+  std::uint64_t ticket = 0;           ///< place in the communicator's order; captured: who comes before
   std::shared_ptr<profiler::PlanEvents> events;  ///< null where no profiler plugin wants any
 };
 
@@ -30,6 +31,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   /// Not yet connected; only abort is possible.
   explicit Communicator(int device, std::string name = "") : device_(device), name_(std::move(name)) {}
+  Communicator(const Communicator&) = delete;
+  ~Communicator();
 
   /// Connect to the peers and wait for all of them. Throw Failure, Released.
   void init(const ncclUniqueId& id, int rank, int size);
@@ -40,7 +43,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void shrink(Communicator& parent, std::span<const int> excluded);
 
   /// Puts the plan on its stream. Plans of a communicator run one at a time, in the order of this call, on
-  /// whatever streams they are. Throws Failure; then nothing was enqueued.
+  /// whatever streams they are; those that were captured into a graph in the order of the graph's launches.
+  /// Throws Failure; then nothing was enqueued.
   void enqueue(std::unique_ptr<Plan> plan);
 
   void drain();  ///< waits until all that was enqueued has run; a hanging operation hangs it, until release
@@ -76,6 +80,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   static void run_from_stream(void* plan);
   bool wait_for_turn(std::uint64_t ticket);
   void run(const Plan& plan);
+  void capture(std::unique_ptr<Plan> plan, const StreamCapture& into);
+  void wait_for_others(const StreamCapture& into, cudaStream_t stream);
+  static void run_from_graph(void* plan);
+  bool wait_for_gap(std::uint64_t earlier);
+  void execute_or_hang(const Plan& plan);
   void execute(const Plan& plan);
   void sleep_until(Clock::time_point end);
   void hang();
@@ -93,8 +102,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Release leave_;    ///< ends control calls, which go on after a revoke
   std::atomic<ncclResult_t> async_error_{ncclSuccess};
 
-  std::mutex issue_mutex_;    ///< the streams get the plans in the order of their tickets
-  StagedOrder staged_order_;  ///< guarded by issue_mutex_
+  std::mutex issue_mutex_;         ///< the streams get the plans in the order of their tickets
+  StagedOrder staged_order_;       ///< guarded by issue_mutex_
+  cudaEvent_t came_by_ = nullptr;  ///< once plans are captured: behind the latest plan, in a graph or not
+  std::map<unsigned long long, cudaGraphNode_t> captured_;  ///< by capture: the latest plan in it
   std::mutex control_mutex_;  ///< one call at a time that uses the control channel, or makes it
   std::mutex mutex_;          ///< of what follows
   std::condition_variable changed_;

@@ -33,4 +33,22 @@ void order_streams(cudaStream_t first, cudaStream_t second) {
   check_cuda(error);
 }
 
+StreamCapture capture_of(cudaStream_t stream) {
+  StreamCapture capture;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaGraphNode_t* before = nullptr;
+  std::size_t count = 0;
+  check_cuda(
+      cudaStreamGetCaptureInfo(stream, &status, &capture.id, &capture.graph, &before, nullptr, &count));
+  if (status == cudaStreamCaptureStatusNone) return {};
+  if (status != cudaStreamCaptureStatusActive) check_cuda(cudaErrorStreamCaptureInvalidated);
+  if (count == 1) capture.last = before[0];
+  return capture;
+}
+
+bool captures(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
+}
+
 }  // namespace ddpscope::standin::nccl

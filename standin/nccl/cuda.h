@@ -25,4 +25,14 @@ class CurrentDevice {
 /// What `second` gets from now on runs after what `first` has got so far.
 void order_streams(cudaStream_t first, cudaStream_t second);
 
+/// What a stream captures into; id 0: it captures nothing.
+struct StreamCapture {
+  unsigned long long id = 0;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t last =
+      nullptr;  ///< what the stream gets next comes after this; null: after nothing, or more
+};
+StreamCapture capture_of(cudaStream_t stream);
+bool captures(cudaStream_t stream);  ///< false, too, where that cannot be known
+
 }  // namespace ddpscope::standin::nccl

@@ -7,9 +7,9 @@ namespace ddpscope::standin::nccl {
 
 struct Plan;
 
-/// Has `function(plan)` run in stream order. With a profiler looking on it is a kernel of NCCL's name for the
-/// plan.
-cudaError_t launch_plan(cudaStream_t stream, cudaHostFn_t function, Plan* plan);
+/// Has `function(plan)` run in stream order, or each time the graph runs that the stream captures into. With
+/// a profiler looking on, and in a graph, it is a kernel of NCCL's name for the plan.
+cudaError_t launch_plan(cudaStream_t stream, cudaHostFn_t function, Plan* plan, bool captured);
 
 /// In that function: the plan's turn has come, and the kernel starts now.
 void plan_starts();

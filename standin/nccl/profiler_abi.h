@@ -33,7 +33,7 @@ enum EventState : int { kKernelChannelStop = 22, kGroupStartApiStop = 23, kGroup
 enum LogLevel : int { kLogWarn = 2, kLogInfo = 3 };
 using Logger = void (*)(int level, unsigned long flags, const char* file, int line, const char* format, ...);
 
-/// The newest descriptor. Nothing here is captured into CUDA graphs.
+/// The newest descriptor.
 struct Event {
   std::uint64_t type;
   void* parent;

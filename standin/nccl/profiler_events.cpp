@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "standin/nccl/communicator.h"
+#include "standin/nccl/cuda.h"
 
 namespace ddpscope::standin::nccl::profiler {
 namespace {
@@ -22,7 +23,7 @@ struct GroupApi {
 };
 thread_local GroupApi group;
 
-void begin_group(const std::shared_ptr<Session>& session, int depth) {
+void begin_group(const std::shared_ptr<Session>& session, int depth, cudaStream_t stream) {
   if (group.session) return;
   group.session = session;
   group.mask = activation_mask();
@@ -30,6 +31,7 @@ void begin_group(const std::shared_ptr<Session>& session, int depth) {
   Event event{};
   event.type = kGroupApi;
   event.group_api.group_depth = depth;
+  event.group_api.graph_captured = captures(stream);
   group.handle = session->start(event);
   session->record(group.handle, kGroupStartApiStop);
 }
@@ -70,7 +72,7 @@ std::uint64_t device_time() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-Event event_of(const Collective& collective, Session& session) {
+Event event_of(const Collective& collective, Session& session, bool counts) {
   const Signature& signature = collective.signature;
   // NCCL counts bytes where nothing is computed.
   const bool bytes = signature.kind == Kind::kAllGather || signature.kind == Kind::kBroadcast;
@@ -78,7 +80,8 @@ Event event_of(const Collective& collective, Session& session) {
   event.type = kCollective;
   event.parent = collective.asked.api;
   event.rank = session.rank();
-  event.collective.sequence = session.next_of(static_cast<std::size_t>(signature.kind));
+  const auto kind = static_cast<std::size_t>(signature.kind);
+  event.collective.sequence = counts ? session.next_of(kind) : session.reached_of(kind);
   event.collective.function = function_name(signature.kind);
   event.collective.send = collective.send;
   event.collective.receive = collective.recv;
@@ -92,7 +95,7 @@ Event event_of(const Collective& collective, Session& session) {
   return event;
 }
 
-Event event_of(const Message& message, const Session& session) {
+Event event_of(const Message& message, const Session& session, bool) {
   Event event{};
   event.type = kPointToPoint;
   event.parent = message.asked.api;
@@ -139,10 +142,10 @@ namespace {
 
 /// `below`: the events for whose sake the call has one.
 template <class Describe>
-Asked call(const Communicator& communicator, int depth, int below, Describe describe) {
+Asked call(const Communicator& communicator, cudaStream_t stream, int depth, int below, Describe describe) {
   const std::shared_ptr<Session>& session = communicator.profiler();
   if (!session) return {};
-  begin_group(session, depth);
+  begin_group(session, depth, stream);
   Asked asked{group.mask, group.handle, nullptr};
   if (!(group.mask & below)) return asked;
   Event event{};
@@ -157,7 +160,7 @@ Asked call(const Communicator& communicator, int depth, int below, Describe desc
 }  // namespace
 
 Asked called(const Communicator& communicator, const Collective& collective, cudaStream_t stream, int depth) {
-  return call(communicator, depth, kCollectiveApi | kBelowCollective, [&](Event& event) {
+  return call(communicator, stream, depth, kCollectiveApi | kBelowCollective, [&](Event& event) {
     const Signature& signature = collective.signature;
     event.type = kCollectiveApi;
     event.collective_api = {function_name(signature.kind),
@@ -165,15 +168,16 @@ Asked called(const Communicator& communicator, const Collective& collective, cud
                             datatype_name(signature.datatype),
                             root_of(signature),
                             stream,
-                            false};
+                            captures(stream)};
   });
 }
 
 Asked called(const Communicator& communicator, const Message& message, cudaStream_t stream, int depth) {
-  return call(communicator, depth, kPointToPointApi | kBelowMessage, [&](Event& event) {
+  return call(communicator, stream, depth, kPointToPointApi | kBelowMessage, [&](Event& event) {
     event.type = kPointToPointApi;
     event.message_api = {function_name(message), message.count,
-                         datatype_name(static_cast<std::uint32_t>(message.datatype)), stream, false};
+                         datatype_name(static_cast<std::uint32_t>(message.datatype)), stream,
+                         captures(stream)};
   });
 }
 
@@ -187,13 +191,13 @@ void group_ended() {
   group = {};
 }
 
-std::shared_ptr<PlanEvents> PlanEvents::of(const Plan& plan) {
+std::shared_ptr<PlanEvents> PlanEvents::of(const Plan& plan, bool run_by_graph) {
   const std::shared_ptr<Session>& session = plan.communicator->profiler();
   if (!session) return nullptr;
   auto events = std::make_shared<PlanEvents>();
   events->session_ = session;
   const auto add = [&](const auto& operation) {
-    events->operations_.push_back({event_of(operation, *session), operation.asked.mask});
+    events->operations_.push_back({event_of(operation, *session, !run_by_graph), operation.asked.mask});
     if (events->mask_ || !operation.asked.mask) return;
     events->mask_ = operation.asked.mask;
     events->group_api_ = operation.asked.group_api;
@@ -235,7 +239,7 @@ void PlanEvents::launched() {
   announced_.count_down();
 }
 
-void PlanEvents::failed() { session_->stop(launch_); }
+void PlanEvents::launch_ended() { session_->stop(launch_); }
 
 void PlanEvents::starts() {
   announced_.wait();

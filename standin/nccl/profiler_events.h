@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <latch>
 #include <memory>
 #include <string>
@@ -36,12 +37,13 @@ class Session {
   int rank() const { return rank_; }
   /// Numbers the operations of each function, from 0.
   std::uint64_t next_of(std::size_t kind) { return sequences_[kind]++; }
+  std::uint64_t reached_of(std::size_t kind) const { return sequences_[kind]; }
 
  private:
   std::shared_ptr<Plugin> plugin_;
   void* context_;
   int rank_;
-  std::uint64_t sequences_[8] = {};  // used under the communicator's order
+  std::atomic<std::uint64_t> sequences_[8] = {};
 };
 
 /// What an operation has got from the call that asked for it.
@@ -63,14 +65,14 @@ void group_ended();
 /// The events of one plan, shared by the thread that launches it and the stream that runs it.
 class PlanEvents {
  public:
-  /// Null where nobody wants any.
-  static std::shared_ptr<PlanEvents> of(const Plan& plan);
+  /// Null where nobody wants any. `run_by_graph`: one run of a plan that was captured, which counts as none.
+  static std::shared_ptr<PlanEvents> of(const Plan& plan, bool run_by_graph = false);
 
   /// Around the launch, in the calling thread: the operations have their events when launched() returns, and
   /// the stream waits for that.
   void launches(cudaStream_t stream);
   void launched();
-  void failed();  ///< instead of launched()
+  void launch_ended();  ///< instead of launched(): it failed, or a graph will run the plan
 
   /// Around the kernel, in the stream's thread.
   void starts();

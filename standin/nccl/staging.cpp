@@ -94,6 +94,8 @@ void refuse_capture(cudaStream_t stream) {
 
 }  // namespace
 
+bool Staging::is_on() { return !host_reaches_devices(); }
+
 std::unique_ptr<Staging> Staging::begin(Plan& plan, cudaStream_t stream) {
   if (host_reaches_devices()) return nullptr;
   refuse_capture(stream);

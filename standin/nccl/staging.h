@@ -13,6 +13,9 @@ struct Plan;
 /// The copies around one plan, in the order of its stream: in, the plan, out.
 class Staging {
  public:
+  /// Whether plans may need it. In a graph they cannot have it.
+  static bool is_on();
+
   /// Null where the host reaches all of the plan's memory, as with the stand-in CUDA runtime
   /// (STANDIN_NCCL_STAGING=1: not there either). Else the plan's buffers are pinned ones from now on, and the
   /// copies into them are on the stream. Throws Failure.

@@ -19,7 +19,9 @@ class Gate {
  public:
   ~Gate() { open(); }
 
-  cudaError_t put_into(cudaStream_t stream) { return cudaLaunchHostFunc(stream, pass, state_); }
+  cudaError_t put_into(cudaStream_t stream) { return cudaLaunchHostFunc(stream, pass_state, state_); }
+
+  void pass() { pass_state(state_); }
 
   void open() {
     std::lock_guard lock(state_->mutex);
@@ -34,7 +36,7 @@ class Gate {
     bool open = false;
   };
 
-  static void pass(void* data) {
+  static void pass_state(void* data) {
     State& state = *static_cast<State*>(data);
     std::unique_lock lock(state.mutex);
     state.opened.wait(lock, [&] { return state.open; });
@@ -57,10 +59,14 @@ class Log {
         stream,
         [](void* data) {
           const Line& came = *static_cast<Line*>(data);
-          std::lock_guard lock(came.log->mutex_);
-          came.log->text_ += came.letter;
+          came.log->add(came.letter);
         },
         &line);
+  }
+
+  void add(char letter) {
+    std::lock_guard lock(mutex_);
+    text_ += letter;
   }
 
   std::string text() {

@@ -54,6 +54,7 @@ void launch_count(int* calls, dim3 grid, dim3 block, cudaStream_t stream) {
 void launch_without_body(int* value, cudaStream_t stream) { without_body<<<1, 1, 0, stream>>>(value); }
 void launch_raise_variable(cudaStream_t stream) { raise_variable<<<1, 1, 0, stream>>>(); }
 
+const void* count_function() { return reinterpret_cast<const void*>(count); }
 const void* saxpy_function() { return reinterpret_cast<const void*>(&saxpy); }
 const void* variable_symbol() { return variable; }
 int managed_variable() { return ++managed[1]; }

@@ -9,6 +9,7 @@ void launch_without_body(int* value, cudaStream_t stream);
 void launch_raise_variable(cudaStream_t stream);
 
 const void* saxpy_function();
+const void* count_function();
 const void* variable_symbol();
 int managed_variable();
 

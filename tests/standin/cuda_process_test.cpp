@@ -89,12 +89,12 @@ TEST_F(ProcessTest, EndsWithWorkPending) {
 
 TEST_F(ProcessTest, WhatIsNotProvidedSaysOnceWhoAsked) {
   testing::internal::CaptureStderr();
-  cudaGraph_t graph;
-  EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+  cudaIpcMemHandle_t handle;
+  EXPECT_EQ(cudaIpcGetMemHandle(&handle, nullptr), cudaErrorNotSupported);
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
-  EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+  EXPECT_EQ(cudaIpcGetMemHandle(&handle, nullptr), cudaErrorNotSupported);
   const std::string said = testing::internal::GetCapturedStderr();
-  const std::string start = "standin libcudart: cudaGraphCreate is not provided; ";
+  const std::string start = "standin libcudart: cudaIpcGetMemHandle is not provided; ";
   const std::string end = "cuda_standin_test asked and got cudaErrorNotSupported\n";
   EXPECT_TRUE(said.starts_with(start) && said.ends_with(end)) << said;
   EXPECT_EQ(said.find('\n'), said.size() - 1) << said;

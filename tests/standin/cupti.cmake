@@ -2,7 +2,7 @@
 # One process a test: CUPTI has one client a process.
 add_executable(cupti_standin_test
   ${CMAKE_CURRENT_LIST_DIR}/cupti_activities_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cupti_buffers_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/cupti_calls_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cupti_standin_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/cupti_calls_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cupti_graphs_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cupti_standin_test.cpp
   $<TARGET_OBJECTS:cuda_kernels>)
 target_link_libraries(cupti_standin_test PRIVATE
   ddpscope::options ddpscope::cuda_headers ddpscope::cupti ddpscope::cudart ddpscope::nccl GTest::gtest_main)

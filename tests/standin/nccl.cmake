@@ -1,5 +1,5 @@
 # The stand-in NCCL: programs of several ranks, started by pytest with the stand-ins in front.
-foreach(program nccl_numerics nccl_mismatch nccl_endings nccl_order nccl_profiled)
+foreach(program nccl_graphs nccl_numerics nccl_mismatch nccl_endings nccl_order nccl_profiled)
   add_executable(${program} ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp ${CMAKE_CURRENT_LIST_DIR}/nccl_rank.cpp)
   target_link_libraries(${program} PRIVATE
     ddpscope::options ddpscope::cuda_headers ddpscope::cudart ddpscope::nccl)
@@ -14,6 +14,7 @@ set_target_properties(far_memory PROPERTIES
 add_dependencies(nccl_numerics far_memory)
 
 add_python_test(standin.nccl nccl_test.py)
+add_python_test(standin.nccl_graphs nccl_graphs_test.py)
 
 # The same plugin as NCCL's five versions know it.
 foreach(version 1 2 3 4 5)

@@ -49,8 +49,22 @@ void all_calls() {
   finish(world);
 }
 
+void captured() {
+  const ncclComm_t world = start();
+  DeviceBuffer<float> buffer(1000);
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  REQUIRE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  REQUIRE_NCCL(ncclAllReduce(buffer.get(), buffer.get(), 1000, ncclFloat, ncclSum, world, stream));
+  REQUIRE_CUDA(cudaStreamEndCapture(stream, &graph));
+  REQUIRE_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  for (int i = 0; i < 3; ++i) REQUIRE_CUDA(cudaGraphLaunch(exec, stream));
+  REQUIRE_NCCL(ncclAllReduce(buffer.get(), buffer.get(), 1000, ncclFloat, ncclSum, world, stream));
+  finish(world);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_scenario(argc, argv, {{"one-call", one_call}, {"all-calls", all_calls}});
+  return run_scenario(argc, argv, {{"one-call", one_call}, {"all-calls", all_calls}, {"captured", captured}});
 }

@@ -90,6 +90,20 @@ def test_events_of_one_call(logs):
         assert log.lines[-1] == ["finalize"]
 
 
+def test_each_run_of_a_graph_has_the_events_of_what_was_captured(logs):
+    """The call's own events come once; what a graph runs counts as no call of the program."""
+    both, _ = logs(2, "captured", EVERYTHING, path_of(5))
+    for log in both:
+        (captured, _, _), (later, _, _) = log.started(COLLECTIVE_API)
+        collectives = log.started(COLLECTIVE)
+        assert [parent for _, parent, _ in collectives].count(captured) == 3
+        assert [parent for _, parent, _ in collectives].count(later) == 1
+        assert [fields[0] for _, parent, fields in collectives if parent == later] == ["0"]
+        assert len(log.started(KERNEL_LAUNCH)) == 2
+        assert {parent for _, parent, _ in log.started(KERNEL_CHANNEL)} == {one for one, _, _ in collectives}
+        assert sorted(log.ids("start")) == sorted(log.ids("stop"))
+
+
 def test_kernel_times_are_those_of_the_link_model(logs):
     both, _ = logs(2, "one-call", KERNEL_CHANNEL, path_of(5), STANDIN_LINK="40ms,1GB/s")
     for log in both:

@@ -1,0 +1,82 @@
+// A graph: pieces of work, and which of them come before which.
+#pragma once
+
+#include <driver_types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "standin/cuda/observer.h"
+#include "standin/cuda/stream.h"
+
+namespace ddpscope::standin {
+
+class Event;
+class Graph;
+class UserObject;
+using GraphRef = std::shared_ptr<Graph>;
+
+/// What a node does each time its graph runs.
+struct NodeWork {
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  Work work = {};                         ///< kernel, copy, fill, host function; may be empty
+  std::optional<Activity> activity = {};  ///< kernel, copy, fill; its stream is that of the launch
+  std::shared_ptr<Event> event = {};      ///< event record and wait
+  GraphRef child = {};                    ///< child graph: a copy that nobody changes
+  std::shared_ptr<void> memory = {};      ///< allocation: what ends with the last graph that has it
+};
+
+struct GraphNode {
+  Graph* graph;
+  std::uint64_t id;  ///< of all nodes of the process; a copy of a graph has the same
+  NodeWork does;
+  std::vector<GraphNode*> dependencies;  ///< each once
+  const GraphNode* original = nullptr;   ///< in a copy: the node it was made of
+};
+
+/// Not synchronized, as CUDA's are not.
+class Graph : public std::enable_shared_from_this<Graph> {
+ public:
+  Graph();
+  Graph(const Graph&) = delete;
+  ~Graph();
+
+  std::uint64_t id() const { return id_; }
+  const std::vector<std::unique_ptr<GraphNode>>& nodes() const { return nodes_; }  ///< as they were added
+  bool owns(const GraphNode& node) const { return node.graph == this; }
+
+  /// Fails with cudaErrorInvalidValue where a dependency is of another graph.
+  GraphNode& add(NodeWork does, std::span<GraphNode* const> dependencies);
+  void remove(GraphNode& node);
+  void connect(GraphNode& from, GraphNode& to);
+  void disconnect(GraphNode& from, GraphNode& to);
+
+  /// Each after what it depends on, else as they were added. Fails with cudaErrorInvalidValue if there is a
+  /// circle.
+  std::vector<GraphNode*> in_order() const;
+
+  /// With copies of child graphs.
+  GraphRef copy() const;
+  GraphNode* copy_of(const GraphNode& original) const;  ///< null if this is no copy of that node's graph
+
+  std::vector<std::shared_ptr<UserObject>> keeps;  ///< one for each reference
+
+ private:
+  const std::uint64_t id_;
+  std::vector<std::unique_ptr<GraphNode>> nodes_;
+};
+
+/// Handles of the API. The finds fail with cudaErrorInvalidValue.
+cudaGraph_t add_graph(GraphRef graph);
+GraphRef find_graph(cudaGraph_t handle);
+GraphRef take_graph(cudaGraph_t handle);
+inline cudaGraphNode_t handle_of(const GraphNode& node) {
+  return reinterpret_cast<cudaGraphNode_t>(const_cast<GraphNode*>(&node));
+}
+GraphNode& find_node(cudaGraphNode_t handle);
+std::vector<GraphNode*> find_nodes(const cudaGraphNode_t* handles, std::size_t count);
+
+}  // namespace ddpscope::standin

@@ -1,0 +1,222 @@
+// Graphs of the stand-in that the program puts together itself: nodes, order, copies, updates, user objects.
+#include "tests/standin/cuda_gate.h"
+#include "tests/standin/cuda_kernels.h"
+
+namespace {
+
+struct GraphTest : CudaTest {
+  void SetUp() override {
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaMalloc(&memory, 64));
+  }
+
+  cudaGraphNode_t host(Log::Line& line, std::initializer_list<cudaGraphNode_t> after = {}) {
+    const cudaHostNodeParams params{[](void* data) {
+                                      Log::Line& came = *static_cast<Log::Line*>(data);
+                                      came.log->add(came.letter);
+                                    },
+                                    &line};
+    cudaGraphNode_t node = nullptr;
+    EXPECT_EQ(cudaGraphAddHostNode(&node, graph, std::data(after), after.size(), &params), cudaSuccess);
+    return node;
+  }
+
+  cudaGraphExec_t instantiated() {
+    cudaGraphExec_t exec = nullptr;
+    EXPECT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+    return exec;
+  }
+
+  void run(cudaGraphExec_t exec) {
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+  }
+
+  cudaKernelNodeParams count_kernel(void** arguments) {
+    return {const_cast<void*>(count_function()), dim3(1), dim3(2), 0, arguments, nullptr};
+  }
+
+  Log log;
+  Log::Line a{&log, 'a'}, b{&log, 'b'}, c{&log, 'c'};
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  int* memory;
+};
+
+TEST_F(GraphTest, NodesRunInTheirOrder) {
+  const cudaGraphNode_t last = host(a);
+  const cudaGraphNode_t first = host(b);
+  OK(cudaGraphAddDependencies(graph, &first, &last, nullptr, 1));
+  host(c, {last});
+  size_t count = 0;
+  OK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
+  EXPECT_EQ(count, 2u);
+  OK(cudaGraphNodeGetDependencies(last, nullptr, nullptr, &count));
+  EXPECT_EQ(count, 1u);
+  OK(cudaGraphNodeGetDependentNodes(last, nullptr, nullptr, &count));
+  EXPECT_EQ(count, 1u);
+  run(instantiated());
+  EXPECT_EQ(log.text(), "bac");
+}
+
+TEST_F(GraphTest, CirclesAreRefused) {
+  const cudaGraphNode_t first = host(a), second = host(b, {first});
+  OK(cudaGraphAddDependencies(graph, &second, &first, nullptr, 1));
+  cudaGraphExec_t exec;
+  EXPECT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaErrorInvalidValue);
+  OK(cudaGraphRemoveDependencies(graph, &second, &first, nullptr, 1));
+  run(instantiated());
+  EXPECT_EQ(log.text(), "ab");
+}
+
+TEST_F(GraphTest, EveryKindOfNode) {
+  int sum = 0;
+  void* arguments[2];
+  struct {
+    char bytes[5];
+  } padding{{0, 0, 0, 0, 'x'}};
+  arguments[0] = &padding;
+  arguments[1] = &memory;
+  const cudaKernelNodeParams kernel = count_kernel(arguments);
+  cudaMemsetParams fill{memory, 0, 0, 4, 1, 1};
+  cudaEvent_t event;
+  OK(cudaEventCreate(&event));
+  cudaGraphNode_t filled, counted, copied, recorded, empty;
+  OK(cudaGraphAddMemsetNode(&filled, graph, nullptr, 0, &fill));
+  OK(cudaGraphAddKernelNode(&counted, graph, &filled, 1, &kernel));
+  OK(cudaGraphAddEventRecordNode(&recorded, graph, &counted, 1, event));
+  OK(cudaGraphAddMemcpyNode1D(&copied, graph, &recorded, 1, &sum, memory, 4, cudaMemcpyDeviceToHost));
+  OK(cudaGraphAddEmptyNode(&empty, graph, &copied, 1));
+  run(instantiated());
+  EXPECT_EQ(sum, 2);
+  OK(cudaEventQuery(event));
+  const cudaGraphNodeType kinds[] = {cudaGraphNodeTypeMemset, cudaGraphNodeTypeKernel,
+                                     cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeMemcpy,
+                                     cudaGraphNodeTypeEmpty};
+  const cudaGraphNode_t all[] = {filled, counted, recorded, copied, empty};
+  for (int i = 0; i < 5; ++i) {
+    cudaGraphNodeType type;
+    OK(cudaGraphNodeGetType(all[i], &type));
+    EXPECT_EQ(type, kinds[i]);
+  }
+}
+
+TEST_F(GraphTest, WhatIsReadyDoesNotChangeWithItsGraph) {
+  host(a);
+  const cudaGraphExec_t exec = instantiated();
+  host(b);
+  OK(cudaGraphDestroy(graph));
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaErrorInvalidValue);
+  run(exec);
+  EXPECT_EQ(log.text(), "a");
+}
+
+TEST_F(GraphTest, LaunchesOfOneComeOneAfterTheOther) {
+  cudaStream_t second;
+  OK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+  const cudaHostNodeParams pass{[](void* data) { static_cast<Gate*>(data)->pass(); }, &gate};
+  cudaGraphNode_t held;
+  OK(cudaGraphAddHostNode(&held, graph, nullptr, 0, &pass));
+  host(a, {held});
+  const cudaGraphExec_t exec = instantiated();
+  OK(cudaGraphLaunch(exec, stream));
+  OK(cudaGraphLaunch(exec, second));
+  OK(Log::put_into(second, b));
+  OK(cudaGraphExecDestroy(exec));  // what was launched runs all the same
+  EXPECT_EQ(log.settled_text(), "");
+  gate.open();
+  OK(cudaStreamSynchronize(second));
+  EXPECT_EQ(log.text(), "aab");
+}
+
+TEST_F(GraphTest, AChildIsACopy) {
+  host(a);
+  cudaGraph_t parent;
+  cudaGraphNode_t child, found;
+  OK(cudaGraphCreate(&parent, 0));
+  OK(cudaGraphAddChildGraphNode(&child, parent, nullptr, 0, graph));
+  const cudaGraphNode_t later = host(b);
+  cudaGraph_t copy;
+  OK(cudaGraphClone(&copy, graph));
+  OK(cudaGraphNodeFindInClone(&found, later, copy));
+  EXPECT_NE(found, later);
+  EXPECT_EQ(cudaGraphNodeFindInClone(&found, child, copy), cudaErrorInvalidValue);
+  graph = parent;
+  host(c, {child});
+  run(instantiated());
+  EXPECT_EQ(log.text(), "ac");
+}
+
+TEST_F(GraphTest, AnUpdateChangesWhatNodesDo) {
+  host(b, {host(a)});
+  const cudaGraphExec_t exec = instantiated();
+  OK(cudaGraphCreate(&graph, 0));
+  host(c, {host(b)});
+  cudaGraphExecUpdateResultInfo info;
+  OK(cudaGraphExecUpdate(exec, graph, &info));
+  EXPECT_EQ(info.result, cudaGraphExecUpdateSuccess);
+  run(exec);
+  EXPECT_EQ(log.text(), "bc");
+  host(a);
+  EXPECT_EQ(cudaGraphExecUpdate(exec, graph, &info), cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+  cudaGraphGetNodes(graph, nullptr, nullptr);
+  run(exec);
+  EXPECT_EQ(log.text(), "bcbc");
+}
+
+TEST_F(GraphTest, KernelsGetOtherArguments) {
+  struct {
+    char bytes[5];
+  } padding{{0, 0, 0, 0, 'x'}};
+  int* second = memory + 1;
+  void* arguments[] = {&padding, &memory};
+  cudaKernelNodeParams kernel = count_kernel(arguments);
+  cudaGraphNode_t node;
+  OK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));
+  const cudaGraphExec_t exec = instantiated();
+  run(exec);
+  arguments[1] = &second;
+  kernel.blockDim = dim3(5);
+  OK(cudaGraphExecKernelNodeSetParams(exec, node, &kernel));
+  run(exec);
+  EXPECT_EQ(memory[0], 2);
+  EXPECT_EQ(memory[1], 5);
+}
+
+TEST_F(GraphTest, UserObjectsLiveAsLongAsWhatUsesThem) {
+  static std::atomic<int> ended;
+  ended = 0;
+  cudaUserObject_t object;
+  OK(cudaUserObjectCreate(
+      &object, nullptr, [](void*) { ++ended; }, 1, cudaUserObjectNoDestructorSync));
+  OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+  host(a);
+  const cudaGraphExec_t exec = instantiated();
+  OK(cudaGraphDestroy(graph));
+  run(exec);
+  EXPECT_EQ(ended, 0);
+  OK(cudaGraphExecDestroy(exec));
+  for (int i = 0; i < 1000 && !ended; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(ended, 1);
+}
+
+TEST_F(GraphTest, WideGraphsRunSideBySide) {
+  // Each of two passes only after the other has come.
+  static std::atomic<int> came;
+  came = 0;
+  const cudaHostNodeParams meet{[](void*) {
+                                  ++came;
+                                  while (came < 2) std::this_thread::yield();
+                                },
+                                nullptr};
+  cudaGraphNode_t one, two;
+  OK(cudaGraphAddHostNode(&one, graph, nullptr, 0, &meet));
+  OK(cudaGraphAddHostNode(&two, graph, nullptr, 0, &meet));
+  for (int i = 0; i < 20; ++i) host(a, {one, two});
+  run(instantiated());
+  EXPECT_EQ(log.text().size(), 20u);
+}
+
+}  // namespace
