@@ -85,20 +85,12 @@ Extent extent_of(const Collective& collective, int rank, int size) {
   }
 }
 
-void refuse_capture(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check_cuda(cudaStreamIsCapturing(stream, &status));
-  if (status != cudaStreamCaptureStatusNone)
-    throw Failure(ncclInvalidUsage, "the stand-in's operations cannot be captured into a CUDA graph");
-}
-
 }  // namespace
 
 bool Staging::is_on() { return !host_reaches_devices(); }
 
 std::unique_ptr<Staging> Staging::begin(Plan& plan, cudaStream_t stream) {
   if (host_reaches_devices()) return nullptr;
-  refuse_capture(stream);
   const int rank = plan.communicator->rank(), size = plan.communicator->size();
   std::unique_ptr<Staging> staging(new Staging(stream));
   for (Collective& collective : plan.collectives) {
