@@ -47,8 +47,8 @@ struct Cell {
   // its latest rank. kNoLateness where it had none.
   std::uint32_t late_us;
   // Parts of the column's time, in 1/255, of a host the mean of its ranks.
-  std::uint8_t waiting, compute, files;
-  std::uint8_t max_severity;  // of findings whose evidence lies there, as in Node
+  std::uint8_t waiting, compute, files;  // waiting: in a collective, too
+  std::uint8_t max_severity;             // of findings whose evidence lies there, as in Node
 };
 static_assert(sizeof(Cell) == 8);
 constexpr std::uint32_t kNoLateness = ~0u;

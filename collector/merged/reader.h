@@ -114,8 +114,9 @@ class Reader {
   void forget_wishes() const;
   bool lost() const;  // some of the file could not be read when it was looked at: it was cut off meanwhile
 
+  struct State;  // reader_state.h
+
  private:
-  struct State;
   explicit Reader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

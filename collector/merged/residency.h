@@ -45,7 +45,8 @@ class Residency {
   static constexpr std::size_t kMostWishes = 65536;  // pieces
 
   void run();
-  bool piece_is_held(std::size_t piece) const;
+  // False: nothing of it lies in the mapping.
+  bool pieces_of(const void* begin, std::size_t bytes, std::size_t& first, std::size_t& last) const;
   void load(std::size_t piece);
   void look_again();  // the kernel may have thrown out what was there
 

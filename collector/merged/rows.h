@@ -15,14 +15,15 @@ struct JobFacts {
   std::string source;   // path of the trace folder as it was given
   std::string version;  // of the ddpscope that wrote it
   std::uint64_t start_unix_ns = 0;
-  std::int64_t duration_ns = 0;     // no event counts that begins later or before 0: times are clamped to it
-  std::uint64_t calls = 0;          // as `info` counts events: folded ones are in
-  std::uint64_t events = 0;         // on all tracks
-  std::uint64_t dropped = 0;        // that recording had no room for
-  std::int64_t clock_error_ns = 0;  // model::kUnaligned (model/job.h): hosts are not aligned
-  std::int32_t world_size = 0;      // as the job says; 0: nothing does
-  std::int32_t ranks = 0;           // with a trace
-  std::int32_t processes = 0;       // with a trace
+  std::int64_t duration_ns = 0;  // no event counts that begins later or before 0: times are clamped to it
+  std::uint64_t calls = 0;       // as `info` counts events: folded ones are in
+  std::uint64_t events = 0;      // on all tracks
+  std::uint64_t dropped = 0;     // that recording had no room for
+  std::uint64_t events_left_out = 0;  // that overlap so many others that no track was left for them
+  std::int64_t clock_error_ns = 0;    // model::kUnaligned (model/job.h): hosts are not aligned
+  std::int32_t world_size = 0;        // as the job says; 0: nothing does
+  std::int32_t ranks = 0;             // with a trace
+  std::int32_t processes = 0;         // with a trace
   std::int32_t attempt = 0, other_attempts = 0;
   std::string gpu_timing;  // none, events, profiler or cupti
   bool runs_on = false;    // the job still ran when the file was made
