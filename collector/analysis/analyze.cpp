@@ -113,7 +113,8 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
 }  // namespace
 
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress, const trace::Identity* here, std::int32_t attempt) {
+                         reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
+                         const Look& look) {
   auto reading = reading::read_trace(trace, progress, attempt);
   if (!reading) return reading.error();
   Analysis analysis{
@@ -168,6 +169,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
     analysis.outcome.coverage.push_back({told.where, told.what, {}});
   if (!only.empty()) keep_requested(only, analysis.outcome.coverage);
   analysis.nothing_judged = tell_if_nothing_was_judged(job, analysis.outcome);
+  if (look) look(facts, analysis);
   return analysis;
 }
 

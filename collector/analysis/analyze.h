@@ -1,8 +1,10 @@
 // From a trace to findings: every layer in order.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <optional>
 
+#include "collector/detectors/detector.h"
 #include "collector/findings/finding.h"
 #include "collector/reading/read_trace.h"
 #include "trace/write/identity.h"
@@ -18,11 +20,14 @@ struct Analysis {
   std::optional<Error> nothing_judged{};
 };
 
+// Called last, with everything that was derived and will be gone.
+using Look = std::function<void(const detectors::Facts& facts, const Analysis& analysis)>;
+
 // `only`: slugs of the detectors to run, empty for all. `here`: who asks, and where. With it a job
 // that still runs is judged for hangs as `status` does it; without it what is in the trace is all there
 // is. `attempt`, and errors: as read_trace.
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
                          reading::Progress& progress, const trace::Identity* here = nullptr,
-                         std::int32_t attempt = -1);
+                         std::int32_t attempt = -1, const Look& look = {});
 
 }  // namespace ddpscope::analysis

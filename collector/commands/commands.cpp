@@ -15,7 +15,7 @@ constexpr Command kCommands[] = {
     {"dump", "print every record of a trace", declare_dump},
     {"diff", "compare two jobs (not in this version)", declare_diff},
     {"status", "who waits for whom in a job that runs", declare_status},
-    {"export", "convert a trace (not in this version)", declare_export},
+    {"export", "write a trace as one file of another kind", declare_export},
     {"view", "show a trace (not in this version)", declare_view},
 };
 

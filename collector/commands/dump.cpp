@@ -27,10 +27,11 @@ void dump_record(const Job& job, std::uint32_t index, const reports::RecordPrint
     std::int64_t ns = job.time_ns(index, record.end) - job.time_ns(index, record.begin);
     took = fmt::format("+{}ns", ns);
   }
-  std::string stack = printer.stack(record.stack, " < ");
+  std::string stack = reports::stack_text(job.processes[index].file, record.stack, " < ");
   fmt::print("{:.9f} {} {} thread {} {} {}{}{}\n",
              static_cast<double>(job.time_ns(index, record.begin)) * 1e-9, took, name, record.thread,
-             printer.call(record), printer.fields(record), stack.empty() ? "" : " @ ", stack);
+             printer.call(record), reports::to_text(printer.fields(record)), stack.empty() ? "" : " @ ",
+             stack);
 }
 
 void dump_items(const Process& process, const std::string& name) {
@@ -54,8 +55,9 @@ void dump_device_work(const Job& job, std::uint32_t index, const reports::Record
       by = fmt::format(" call={} thread={} at={:.9f}", printer.call(call), call.thread,
                        static_cast<double>(job.time_ns(index, call.begin)) * 1e-9);
     }
-    fmt::print("{:.9f} +{}ns {} gpu {}{}\n", static_cast<double>(interval.begin_ns) * 1e-9,
-               interval.end_ns - interval.begin_ns, name, printer.device_work(interval.work), by);
+    fmt::print("{:.9f} +{}ns {} gpu {} {}{}\n", static_cast<double>(interval.begin_ns) * 1e-9,
+               interval.end_ns - interval.begin_ns, name, printer.device_call(interval.work),
+               reports::to_text(printer.device_fields(interval.work)), by);
   }
 }
 
@@ -65,8 +67,8 @@ Outcome dump(const TraceOptions& options) {
   Job& job = reading->job;
   alignment::align(job);
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    reports::RecordPrinter printer(job.processes[i].file,
-                                   [&job, i](std::uint64_t ticks) { return job.time_ns(i, ticks); });
+    const reports::FileTexts texts(job.processes[i].file);
+    reports::RecordPrinter printer(texts, [&job, i](std::uint64_t ticks) { return job.time_ns(i, ticks); });
     std::string name = name_of(job, job.processes[i]);
     model::for_each_in_time(job.processes[i].file, [&](model::EventPlace, const trace::Record& record) {
       dump_record(job, i, printer, name, record);

@@ -69,10 +69,10 @@ std::string errno_name(std::uint64_t number) {
 
 }  // namespace
 
-RecordPrinter::RecordPrinter(const trace::TraceFile& file, std::function<std::int64_t(std::uint64_t)> time_ns)
-    : file_(file), time_ns_(std::move(time_ns)) {
+RecordPrinter::RecordPrinter(const RecordTexts& texts, std::function<std::int64_t(std::uint64_t)> time_ns)
+    : texts_(texts), time_ns_(std::move(time_ns)) {
   read_schema({trace::kSchemaText, trace::kSchemaBytes});
-  read_schema(file.schema());  // the file's own word on what it holds comes last and wins
+  read_schema(texts.schema());  // the file's own word on what it holds comes last and wins
 }
 
 void RecordPrinter::read_schema(std::string_view schema) {
@@ -120,15 +120,13 @@ std::string RecordPrinter::call(const trace::Record& record) const {
   return row == calls_.end() ? fmt::format("call {}", record.call) : escape(row->second.symbol);
 }
 
-std::string RecordPrinter::fields(const trace::Record& record) const {
+Fields RecordPrinter::fields(const trace::Record& record) const {
   auto row = calls_.find(record.call);
-  if (row == calls_.end() || !row->second.fields) return "";
-  std::string text;
-  for (const Field& field : *row->second.fields) {
-    if (field.name == "unused") continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", escape(field.name), value(field, record));
-  }
-  return text;
+  if (row == calls_.end() || !row->second.fields) return {};
+  Fields fields;
+  for (const Field& field : *row->second.fields)
+    if (field.name != "unused") fields.emplace_back(escape(field.name), value(field, record));
+  return fields;
 }
 
 std::string RecordPrinter::value(const Field& field, const trace::Record& record) const {
@@ -139,7 +137,7 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
   std::int64_t number = field.type == "i32" ? static_cast<std::int32_t>(raw) : static_cast<std::int64_t>(raw);
   if (field.format == "hex") return fmt::format("{:#x}", raw);
   if (field.format == "text" || field.format == "path")
-    return raw ? fmt::format("\"{}\"", escape(file_.string(static_cast<std::uint32_t>(raw)))) : "-";
+    return raw ? fmt::format("\"{}\"", escape(texts_.string(static_cast<std::uint32_t>(raw)))) : "-";
   if (field.format == "errno") return errno_name(raw);
   if (field.format == "openflags") return open_flags(raw);
   if (field.format == "datatype") return model::datatype_name(static_cast<std::uint8_t>(raw));
@@ -154,28 +152,42 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
   return number < 0 || field.type == "i32" ? fmt::format("{}", number) : fmt::format("{}", raw);
 }
 
-std::string RecordPrinter::device_work(const trace::DeviceWork& work) const {
-  std::string text = name_of(trace::FieldFormat::devicework, static_cast<std::uint64_t>(work.kind));
-  auto low = static_cast<std::uint32_t>(work.subject);
-  if (work.kind == trace::DeviceWorkKind::kKernel)
-    text += fmt::format(" name=\"{}\"", escape(file_.string(low)));
-  else if (work.kind == trace::DeviceWorkKind::kCollective)
-    text += fmt::format(" communicator={} sequence={}", low, work.subject >> 32);
-  else
-    text += fmt::format(" bytes={}", work.subject);
-  text += fmt::format(" device={}", work.device);
-  return work.stream ? text + fmt::format(" stream={}", work.stream) : text;
+std::string RecordPrinter::device_call(const trace::DeviceWork& work) const {
+  return name_of(trace::FieldFormat::devicework, static_cast<std::uint64_t>(work.kind));
 }
 
-std::string RecordPrinter::stack(std::uint32_t id, const char* separator) const {
+Fields RecordPrinter::device_fields(const trace::DeviceWork& work) const {
+  Fields fields;
+  auto low = static_cast<std::uint32_t>(work.subject);
+  if (work.kind == trace::DeviceWorkKind::kKernel) {
+    fields.emplace_back("name", fmt::format("\"{}\"", escape(texts_.string(low))));
+  } else if (work.kind == trace::DeviceWorkKind::kCollective) {
+    fields.emplace_back("communicator", fmt::format("{}", low));
+    fields.emplace_back("sequence", fmt::format("{}", work.subject >> 32));
+  } else {
+    fields.emplace_back("bytes", fmt::format("{}", work.subject));
+  }
+  fields.emplace_back("device", fmt::format("{}", work.device));
+  if (work.stream) fields.emplace_back("stream", fmt::format("{}", work.stream));
+  return fields;
+}
+
+std::string to_text(const Fields& fields) {
   std::string text;
-  for (const trace::StackFrame& frame : file_.stack(id)) {
+  for (const auto& [name, value] : fields)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
+std::string stack_text(const trace::TraceFile& file, std::uint32_t id, const char* separator) {
+  std::string text;
+  for (const trace::StackFrame& frame : file.stack(id)) {
     if (!text.empty()) text += separator;
-    std::string file = escape(file_.string(frame.file));
+    std::string source = escape(file.string(frame.file));
     if (frame.kind == trace::FrameKind::kPython)
-      text += fmt::format("{}:{} {}", file, frame.line, escape(file_.string(frame.function)));
+      text += fmt::format("{}:{} {}", source, frame.line, escape(file.string(frame.function)));
     else
-      text += fmt::format("{}+{:#x}", file, frame.address);
+      text += fmt::format("{}+{:#x}", source, frame.address);
   }
   return text;
 }

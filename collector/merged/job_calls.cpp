@@ -1,0 +1,213 @@
+// The records of a process: one pass in the order of time.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+#include "collector/merged/call_kinds.h"
+#include "collector/merged/job_ranges.h"
+#include "collector/merged/job_tracks.h"
+#include "trace/fields.h"
+
+namespace ddpscope::merged {
+namespace {
+
+using model::Job;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+class CallTracks {
+ public:
+  CallTracks(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables)
+      : making_(making),
+        job_(making.facts.job),
+        process_(process),
+        file_(job_.processes[process].file),
+        texts_(file_),
+        printer_(texts_),
+        tracks_(tracks),
+        tables_(tables),
+        next_call_(making.facts.collectives.first_of_process[process]),
+        end_call_(making.facts.collectives.first_of_process[process + 1]),
+        has_device_work_(!file_.device_work().empty()) {
+    tables_.set_schema(file_.schema());
+  }
+
+  void write(std::string& device) {
+    look_around(device);
+    model::for_each_in_time(file_,
+                            [&](model::EventPlace place, const Record& record) { take(place, record); });
+    for (const ProgramRange& range : ranges_.finish()) write_range(range);
+  }
+  CallsBySubject take_calls() { return std::move(calls_); }
+
+ private:
+  void look_around(std::string& device);
+  void take(model::EventPlace place, const Record& record);
+  void take_call(model::EventPlace place, const Record& record, CallKind kind);
+  void write_range(const ProgramRange& range);
+  std::uint32_t collective_of(model::EventPlace place, const Record& record);
+  void note_file(const Record& record, std::int64_t begin_ns, EventPlace place);
+  CallSlot slot_for(const Record& record);
+  std::string_view symbol_of(const Record& record);
+  std::string label_of(std::uint16_t thread) const;
+  TrackKind track_kind(Line line) const;
+  Event event_of(const Record& record) const;
+
+  Making& making_;
+  const Job& job_;
+  std::uint32_t process_;
+  const trace::TraceFile& file_;
+  reports::FileTexts texts_;
+  reports::RecordPrinter printer_;
+  LaneTracks& tracks_;
+  ProcessTables& tables_;
+  std::uint32_t next_call_, end_call_;
+  bool has_device_work_;
+  CallsBySubject calls_;
+  std::map<std::uint16_t, std::string> thread_names_;
+  std::map<std::uint16_t, std::string> symbols_;                   // of calls that are not known here
+  std::map<std::pair<std::uint16_t, Kind>, std::uint32_t> names_;  // by call
+  std::map<std::uint32_t, std::string> paths_;                     // of openings
+  RangePairs ranges_;
+};
+
+void CallTracks::look_around(std::string& device) {
+  model::for_each(file_, {Operation::kThread, Operation::kDeviceIdentity}, [&](auto, const Record& record) {
+    if (trace::operation_of(record.call) == Operation::kThread) {
+      thread_names_[record.thread] = file_.string(trace::payload_of<payload::Thread>(record).name);
+      return;
+    }
+    auto data = trace::payload_of<payload::Device>(record);
+    if (device.empty()) device = fmt::format("cuda:{}", data.device);
+  });
+}
+
+std::string CallTracks::label_of(std::uint16_t thread) const {
+  auto name = thread_names_.find(thread);
+  std::string text = thread == model::kMainThread ? "main" : fmt::format("thread {}", thread);
+  if (name != thread_names_.end() && !name->second.empty()) text += " " + name->second;
+  if (job_.processes[process_].role == model::Role::kWorker)
+    text = fmt::format("worker {} {}", job_.processes[process_].header().pid, text);
+  return text;
+}
+
+TrackKind CallTracks::track_kind(Line line) const {
+  bool worker = job_.processes[process_].role == model::Role::kWorker;
+  if (line == Line::kFiles) return worker ? TrackKind::kWorkerFiles : TrackKind::kFiles;
+  if (line == Line::kInput) return TrackKind::kInput;
+  if (line == Line::kRange) return TrackKind::kRanges;
+  return worker ? TrackKind::kWorker : TrackKind::kHost;
+}
+
+std::string_view CallTracks::symbol_of(const Record& record) {
+  if (const trace::CallInfo* info = trace::find_call(record.call)) return info->symbol;
+  auto [known, fresh] = symbols_.try_emplace(record.call);
+  if (fresh) known->second = printer_.call(record);
+  return known->second;
+}
+
+Event CallTracks::event_of(const Record& record) const {
+  Event event;
+  event.begin_ns = job_.begin_ns(process_, record);
+  event.end_ns = std::max(event.begin_ns, job_.end_ns(process_, record));
+  event.open = record.end == 0;
+  return event;
+}
+
+// Ticks become times of the job; strings and stacks that it refers to are kept.
+CallSlot CallTracks::slot_for(const Record& record) {
+  CallSlot slot{record.call, record.thread, record.stack, {}};
+  std::memcpy(slot.payload, record.payload, sizeof(slot.payload));
+  if (record.stack && !tables_.has_stack(record.stack))
+    tables_.set_stack(record.stack, making_.frames.of(file_, record.stack));
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (!info) return slot;
+  for (const trace::FieldInfo& field : trace::info_of(info->payload).fields) {
+    std::uint64_t value = trace::field_value(field, record.payload);
+    if (field.format == trace::FieldFormat::ticks) {
+      std::int64_t ns = job_.time_ns(process_, value);
+      std::memcpy(slot.payload + field.offset, &ns, sizeof(ns));
+    } else if (field.format == trace::FieldFormat::text || field.format == trace::FieldFormat::path) {
+      auto id = static_cast<std::uint32_t>(value);
+      if (id && !tables_.has_string(id)) tables_.set_string(id, file_.string(id));
+    }
+  }
+  return slot;
+}
+
+void CallTracks::take(model::EventPlace place, const Record& record) {
+  CallKind kind = kind_of(trace::operation_of(record.call));
+  if (kind.line == Line::kRange) return ranges_.take(record);
+  if (kind.line != Line::kNone) take_call(place, record, kind);
+}
+
+// Number of the call among the job's collectives, which were numbered in this order; kNone if it is none.
+std::uint32_t CallTracks::collective_of(model::EventPlace place, const Record& record) {
+  if (next_call_ >= end_call_ || !making_.facts.collectives.calls.is_at(next_call_, place)) return kNone;
+  if (has_device_work_) {
+    auto data = trace::payload_of<payload::Collective>(record);
+    calls_[std::uint64_t{data.sequence} << 32 | data.communicator] = next_call_;
+  }
+  return next_call_++;
+}
+
+void CallTracks::take_call(model::EventPlace place, const Record& record, CallKind kind) {
+  std::uint32_t call = kind.kind == Kind::kCollective ? collective_of(place, record) : kNone;
+  if (call != kNone && making_.facts.barriers[call]) kind.kind = Kind::kBarrier;
+  Event event = event_of(record);
+  auto [name, fresh] = names_.try_emplace({record.call, kind.kind}, 0);
+  std::string_view symbol = symbol_of(record);
+  if (fresh) name->second = making_.writer.name(symbol, kind.kind);
+  event.name = name->second;
+  event.severity = making_.marks.severity_of(process_, event.begin_ns, symbol);
+  CallSlot slot = slot_for(record);
+  auto stands = tracks_.add(track_kind(kind.line), record.thread, event, slot_of(slot),
+                            [&] { return label_of(record.thread); });
+  if (!stands) return;
+  if (call != kNone) making_.places.set(call, *stands);
+  if (event.severity != kNoSeverity) making_.marks.note(process_, event.begin_ns, symbol, *stands);
+  if (kind.line == Line::kFiles) note_file(record, event.begin_ns, *stands);
+}
+
+void CallTracks::note_file(const Record& record, std::int64_t begin_ns, EventPlace place) {
+  const trace::CallInfo* info = trace::find_call(record.call);
+  std::string_view path;
+  if (info->payload == trace::PayloadKind::kFileOpen) {
+    auto data = trace::payload_of<payload::FileOpen>(record);
+    path = file_.string(data.path);
+    if (data.file) {
+      tables_.set_opening(data.file, path);
+      paths_[data.file] = path;
+    }
+  } else if (info->payload == trace::PayloadKind::kFileName) {
+    path = file_.string(trace::payload_of<payload::FileName>(record).path);
+  } else if (info->payload == trace::PayloadKind::kFileIo) {
+    auto opened = paths_.find(trace::payload_of<payload::FileIo>(record).file);
+    if (opened != paths_.end()) path = opened->second;
+  }
+  if (!path.empty() && making_.marks.is_watched(path)) making_.marks.note_access(path, begin_ns, place);
+}
+
+void CallTracks::write_range(const ProgramRange& range) {
+  Record record = range.record;
+  record.end = range.end_ticks;
+  Event event = event_of(record);
+  event.name =
+      making_.writer.name(file_.string(trace::payload_of<payload::Range>(record).name), Kind::kRange);
+  CallSlot slot = slot_for(record);
+  tracks_.add(TrackKind::kRanges, record.thread, event, slot_of(slot),
+              [&] { return label_of(record.thread); });
+}
+
+}  // namespace
+
+CallsBySubject write_calls(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables,
+                           std::string& device) {
+  CallTracks calls(making, process, tracks, tables);
+  calls.write(device);
+  return calls.take_calls();
+}
+
+}  // namespace ddpscope::merged

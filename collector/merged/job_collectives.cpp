@@ -1,0 +1,150 @@
+// Walks each communicator's members side by side.
+#include "collector/merged/job_collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace ddpscope::merged {
+namespace {
+
+constexpr std::size_t kRanksNamed = 6;
+
+class CommunicatorWalk {
+ public:
+  CommunicatorWalk(Making& making, std::uint32_t index, const std::map<EventPlace, std::uint8_t>& severities)
+      : making_(making),
+        facts_(making.facts),
+        communicator_(facts_.collectives.communicators[index]),
+        index_(index),
+        severities_(severities) {}
+
+  void write() {
+    making_.writer.begin_communicator(row());
+    std::size_t most = 0;
+    for (const matching::Member& member : communicator_.members) most = std::max(most, member.calls.size());
+    for (std::size_t ordinal = 0; ordinal < most; ++ordinal) making_.writer.add_collective(at(ordinal));
+  }
+
+ private:
+  CommunicatorRow row() const;
+  std::string name() const;
+  Collective at(std::size_t ordinal) const;
+  Arrival arrival_of(std::uint32_t call) const;
+  void complete(Arrival& arrival, std::uint32_t call) const;
+
+  Making& making_;
+  const detectors::Facts& facts_;
+  const matching::Communicator& communicator_;
+  std::uint32_t index_;
+  const std::map<EventPlace, std::uint8_t>& severities_;
+};
+
+std::string CommunicatorWalk::name() const {
+  if (static_cast<std::size_t>(std::max(communicator_.size, 0)) >= facts_.job.ranks().size() &&
+      communicator_.size > 1)
+    return "world";
+  std::string ranks;
+  for (std::size_t i = 0; i < communicator_.members.size(); ++i) {
+    if (i == kRanksNamed) {
+      ranks += fmt::format(" and {} more", communicator_.members.size() - i);
+      break;
+    }
+    ranks += fmt::format("{}{}", i ? ", " : "", communicator_.members[i].rank);
+  }
+  return fmt::format("communicator {}: rank{} {}", index_, communicator_.members.size() == 1 ? "" : "s",
+                     ranks);
+}
+
+CommunicatorRow CommunicatorWalk::row() const {
+  CommunicatorRow row;
+  row.id = communicator_.id;
+  row.size = communicator_.size;
+  row.name = name();
+  for (const matching::Member& member : communicator_.members) {
+    std::uint32_t rank_row = making_.rows.row_of_rank(member.rank);
+    if (rank_row == kNone) rank_row = making_.rows.row_of_process[member.process];
+    row.members.push_back({member.rank_in_communicator, member.rank, rank_row, member.calls.size()});
+  }
+  return row;
+}
+
+Collective CommunicatorWalk::at(std::size_t ordinal) const {
+  Collective collective;
+  collective.sequence = ordinal;
+  bool barrier = true;
+  for (const matching::Member& member : communicator_.members) {
+    if (ordinal >= member.calls.size()) {
+      collective.arrivals.emplace_back();
+      collective.arrivals.back().flags = member.incomplete ? 0 : kMissing;
+    } else {
+      std::uint32_t call = member.calls[ordinal];
+      Arrival arrival = arrival_of(call);
+      const matching::Signature& signature = facts_.collectives.calls.signature(call);
+      auto& known = collective.signatures;
+      auto found = std::find(known.begin(), known.end(), signature);
+      arrival.signature = static_cast<std::uint32_t>(found - known.begin());
+      if (found == known.end()) known.push_back(signature);
+      barrier = barrier && facts_.barriers[call];
+      auto severity = severities_.find(arrival.event);
+      if (severity != severities_.end())
+        collective.max_severity = std::max(collective.max_severity, severity->second);
+      collective.arrivals.push_back(arrival);
+    }
+    collective.flags |= collective.arrivals.back().flags;
+  }
+  if (collective.signatures.size() > 1) collective.flags |= kMismatched;
+  collective.kind = barrier ? Kind::kBarrier : Kind::kCollective;
+  return collective;
+}
+
+Arrival CommunicatorWalk::arrival_of(std::uint32_t call) const {
+  Arrival arrival;
+  arrival.arrival_ns = facts_.collectives.calls.begin_ns(call);
+  arrival.event = making_.writer.settled(making_.places[call]);
+  complete(arrival, call);
+  return arrival;
+}
+
+void CommunicatorWalk::complete(Arrival& arrival, std::uint32_t call) const {
+  if (const patterns::DeviceTime* time = facts_.collective_times.get().of(call)) {
+    arrival.begin_ns = time->begin_ns;
+    arrival.end_ns = time->end_ns;
+    arrival.flags |= kTimed;
+    return;
+  }
+  const ordering::Completion completion = facts_.device_order.completions[call];
+  if (completion.wait != matching::kNone) {
+    arrival.end_ns = facts_.device_order.waits[completion.wait].end_ns;
+  } else if (completion.blocked != matching::kNone &&
+             facts_.device_order.waits[completion.blocked].end_ns == ordering::kNever) {
+    arrival.end_ns = kNever;
+    arrival.flags |= kNeverCompleted;
+  }
+}
+
+}  // namespace
+
+CommunicatorOrder::CommunicatorOrder(const matching::Collectives& collectives)
+    : communicators(collectives.communicators.size()), rows(collectives.communicators.size()) {
+  std::iota(communicators.begin(), communicators.end(), 0);
+  std::stable_sort(communicators.begin(), communicators.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return collectives.communicators[a].size > collectives.communicators[b].size;
+  });
+  for (std::uint32_t row = 0; row < communicators.size(); ++row) rows[communicators[row]] = row;
+}
+
+void write_collectives(Making& making, const CommunicatorOrder& order, const std::vector<Mark>& marks) {
+  std::map<EventPlace, std::uint8_t> severities;
+  for (const Mark& mark : marks) {
+    std::uint8_t& severity = severities[making.writer.settled(mark.event)];
+    severity = std::max(severity, mark.severity);
+  }
+  severities.erase(kNoEvent);
+  for (std::uint32_t communicator : order.communicators)
+    CommunicatorWalk(making, communicator, severities).write();
+}
+
+}  // namespace ddpscope::merged

@@ -1,0 +1,23 @@
+// Rows of a merged file out of a job: hosts, ranks, processes, and which process stands in which row.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/merged/facts_code.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::merged {
+
+struct JobRows {
+  Facts facts;
+  std::vector<std::uint32_t> row_of_process;                 // index into facts.ranks
+  std::vector<std::vector<std::uint32_t>> processes_of_row;  // its own first, then its workers
+
+  std::uint32_t row_of_rank(std::int32_t rank) const;  // kNone
+};
+
+// `runs_on`, `source` and `version` are left to the caller.
+JobRows rows_of(const model::Job& job);
+
+}  // namespace ddpscope::merged

@@ -1,0 +1,118 @@
+// Analyses a trace and writes its merged file while everything that was derived is at hand.
+#include "collector/merged/make.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "collector/analysis/analyze.h"
+#include "collector/live/look.h"
+#include "collector/merged/job_collectives.h"
+#include "collector/merged/job_rows.h"
+#include "collector/merged/job_tracks.h"
+#include "collector/merged/writer.h"
+
+namespace ddpscope::merged {
+namespace {
+
+class JobFile {
+ public:
+  JobFile(const detectors::Facts& facts, const analysis::Analysis& analysis, Writer& writer, JobRows& rows,
+          reading::Progress& progress)
+      : facts_(facts),
+        rows_(rows),
+        writer_(writer),
+        marks_(facts.job, analysis.outcome),
+        making_{writer, facts, rows, marks_},
+        order_(facts.collectives),
+        progress_(progress),
+        analysis_(analysis) {}
+
+  std::optional<Error> write() {
+    list_communicators();
+    for (std::uint32_t row = 0; row < rows_.processes_of_row.size() && !writer_.failed(); ++row) {
+      progress_.at("writing time lines", row, rows_.processes_of_row.size());
+      write_row(row);
+    }
+    writer_.settle();
+    std::vector<Mark> marks = marks_.take_marks();
+    progress_.at("writing collectives", 0, 1);
+    write_collectives(making_, order_, marks);
+    rows_.facts.job.events_left_out = making_.left_out;
+    return writer_.finish({rows_.facts, {analysis_.outcome, std::move(marks), marks_.take_accesses()}});
+  }
+
+ private:
+  void write_row(std::uint32_t row);
+  void write_process(std::uint32_t process, std::uint32_t row);
+  void list_communicators();
+
+  const detectors::Facts& facts_;
+  JobRows& rows_;
+  Writer& writer_;
+  JobMarks marks_;
+  Making making_;
+  CommunicatorOrder order_;
+  reading::Progress& progress_;
+  const analysis::Analysis& analysis_;
+  // By process: its own number of each communicator, with row and member of the file.
+  std::vector<std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>> communicators_;
+};
+
+void JobFile::write_row(std::uint32_t row) {
+  RankRow& rank = rows_.facts.ranks[row];
+  for (std::uint32_t process : rows_.processes_of_row[row]) write_process(process, row);
+  writer_.close_rank(row, rank.rank >= 0 && !rank.missing);
+}
+
+void JobFile::list_communicators() {
+  communicators_.resize(facts_.job.processes.size());
+  const auto& communicators = facts_.collectives.communicators;
+  for (std::uint32_t i = 0; i < communicators.size(); ++i)
+    for (std::uint32_t m = 0; m < communicators[i].members.size(); ++m) {
+      const matching::Member& member = communicators[i].members[m];
+      communicators_[member.process].emplace_back(member.number, order_.rows[i], m);
+    }
+}
+
+void JobFile::write_process(std::uint32_t process, std::uint32_t row) {
+  LaneTracks tracks(making_, process, row);
+  ProcessTables tables;
+  RankRow& rank = rows_.facts.ranks[row];
+  std::string device;
+  CallsBySubject calls = write_calls(making_, process, tracks, tables, device);
+  if (rank.device.empty()) rank.device = device;
+  write_device_work(making_, process, tracks, tables, calls);
+  if (facts_.job.processes[process].role == model::Role::kRank) write_steps(making_, process, tracks);
+  write_sightings(making_, process, tracks);
+  for (const auto& [number, communicator, member] : communicators_[process])
+    tables.set_communicator(number, communicator, member);
+  ByteWriter bytes;
+  tables.put(bytes);
+  writer_.add_process(process, bytes.bytes());
+}
+
+}  // namespace
+
+Result<Made> write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
+                          reading::Progress& progress, const trace::Identity* here, std::int32_t attempt) {
+  // Before minutes of analysis: whether there will be a file.
+  auto file = Output::create(output);
+  if (!file) return file.error();
+  std::optional<Error> failure;
+  auto write = [&](const detectors::Facts& facts, const analysis::Analysis& analysis) {
+    JobRows rows = rows_of(facts.job);
+    rows.facts.job.source = trace.string();
+    rows.facts.job.version = DDPSCOPE_VERSION;
+    rows.facts.job.runs_on = here && attempt < 0 && live::may_run_on(facts.job, *here);
+    Writer writer(std::move(*file),
+                  {rows.facts.job.duration_ns, rows.facts.job.calls, rows.facts.ranks.size()});
+    failure = JobFile(facts, analysis, writer, rows, progress).write();
+  };
+  auto analysis = analysis::analyze(trace, {}, progress, here, attempt, write);
+  if (!analysis) return analysis.error();
+  if (failure) return *failure;
+  return Made{output, std::move(analysis->errors), std::move(analysis->warnings), false};
+}
+
+}  // namespace ddpscope::merged

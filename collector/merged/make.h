@@ -1,0 +1,36 @@
+// Makes the merged file of a trace: analyses it and writes rows, events, findings.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/reading/progress.h"
+#include "trace/result.h"
+#include "trace/write/identity.h"
+
+namespace ddpscope::merged {
+
+struct Made {
+  std::filesystem::path file;
+  std::vector<Error> errors;    // trace files that could not be read, or only in part
+  std::vector<Error> warnings;  // those that are left out and not missed
+  bool from_cache = false;
+};
+
+// Analyses TRACE and writes its merged file to `output`, by way of a temporary file beside it: there is a
+// whole one or none. Byte-identical for the same trace files and version. `here`: as analysis::analyze.
+// Errors: as analysis::analyze; the output cannot be written; the disk is full.
+Result<Made> write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
+                          reading::Progress& progress, const trace::Identity* here = nullptr,
+                          std::int32_t attempt = -1);
+
+// The merged file of what `trace` names: itself if it is one; else from the cache, if the trace's files are
+// still those that it was made of; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot be
+// written, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still runs the files change: every call
+// merges them again.
+Result<Made> merged_file_of(const std::filesystem::path& trace, reading::Progress& progress,
+                            const trace::Identity* here = nullptr, std::int32_t attempt = -1);
+
+}  // namespace ddpscope::merged

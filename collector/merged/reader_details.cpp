@@ -1,0 +1,270 @@
+// All that is known of one event, printed with the tables of its process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "collector/matching/collectives.h"
+#include "collector/merged/packing.h"
+#include "collector/merged/reader.h"
+#include "collector/merged/reader_state.h"
+#include "collector/model/job.h"
+#include "collector/reports/escape.h"
+
+namespace ddpscope::merged {
+namespace {
+
+namespace payload = trace::payload;
+using trace::PayloadKind;
+
+template <class Kept>
+Kept slot_at(const std::vector<unsigned char>& block, std::uint64_t index) {
+  Kept kept{};
+  std::size_t at = index % kBlockEvents * kSlotBytes;
+  if (at + kSlotBytes <= block.size()) std::memcpy(&kept, block.data() + at, kSlotBytes);
+  return kept;
+}
+
+trace::Record record_of(const CallSlot& slot, const Event& event) {
+  trace::Record record{};
+  record.begin = static_cast<std::uint64_t>(event.begin_ns);
+  record.end = event.open ? 0 : static_cast<std::uint64_t>(event.end_ns);
+  record.call = slot.call;
+  record.thread = slot.thread;
+  record.stack = slot.stack;
+  std::memcpy(record.payload, slot.payload, sizeof(slot.payload));
+  return record;
+}
+
+std::uint64_t collective_bytes(const payload::Collective& data, trace::Operation operation) {
+  matching::Signature signature;
+  signature.operation = operation;
+  signature.datatype = data.datatype;
+  signature.count = data.count;
+  return matching::bytes_of(signature);
+}
+
+// What of a record the viewer asks for by itself.
+void add_facts(const trace::Record& record, const ProcessTables& tables, Detail& detail) {
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (!info) return;
+  detail.calls = model::folded_calls(record, *info);
+  auto text = [&](std::uint32_t id) { return std::string(tables.string(id)); };
+  switch (info->payload) {
+    case PayloadKind::kCollective:
+      detail.bytes = collective_bytes(trace::payload_of<payload::Collective>(record), info->operation);
+      break;
+    case PayloadKind::kCopy:
+      detail.bytes = trace::payload_of<payload::Copy>(record).bytes;
+      break;
+    case PayloadKind::kAllocation:
+      detail.bytes = trace::payload_of<payload::Allocation>(record).bytes;
+      break;
+    case PayloadKind::kStreamIo:
+      detail.bytes = trace::payload_of<payload::StreamIo>(record).bytes;
+      break;
+    case PayloadKind::kFileOpen:
+      detail.file = text(trace::payload_of<payload::FileOpen>(record).path);
+      break;
+    case PayloadKind::kFileName:
+      detail.file = text(trace::payload_of<payload::FileName>(record).path);
+      break;
+    case PayloadKind::kFileLock:
+      detail.file = tables.path_of(trace::payload_of<payload::FileLock>(record).file);
+      break;
+    case PayloadKind::kFileIo: {
+      auto data = trace::payload_of<payload::FileIo>(record);
+      detail.file = tables.path_of(data.file);
+      detail.bytes = data.bytes;
+      break;
+    }
+    case PayloadKind::kFileTransfer: {
+      auto data = trace::payload_of<payload::FileTransfer>(record);
+      detail.file = tables.path_of(data.source ? data.source : data.target);
+      detail.bytes = data.bytes;
+      break;
+    }
+    case PayloadKind::kCopyDigest: {
+      auto data = trace::payload_of<payload::CopyDigest>(record);
+      detail.bytes = data.bytes;
+      detail.digest = data.hash;
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+// Number of the block that holds the member's call at `t_ns`, among those it took part in.
+std::uint64_t block_at(Reader::State& state, std::uint32_t communicator, std::uint32_t member,
+                       std::int64_t t_ns) {
+  std::uint64_t calls = std::min(state.communicators[communicator].members[member].collectives,
+                                 state.communicators[communicator].collectives);
+  std::uint64_t low = 0, high = calls ? (calls - 1) / kCollectiveBlockCalls + 1 : 0;
+  while (low + 1 < high) {
+    std::uint64_t middle = low + (high - low) / 2;
+    auto block = state.collective_block(communicator, middle);
+    if (!block || block->empty()) break;
+    if (block->front().arrivals[member].arrival_ns <= t_ns)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// `number`: of the communicator in its process. `matches`: whether an arrival is the one that is looked for.
+template <class Matches>
+CollectiveRef find_collective(Reader::State& state, const ProcessTables& tables, std::uint32_t number,
+                              std::int64_t t_ns, Matches&& matches) {
+  auto known = tables.communicator(number);
+  if (!known || known->first >= state.communicators.size()) return {};
+  auto [communicator, member] = *known;
+  if (member >= state.communicators[communicator].members.size()) return {};
+  if (state.communicators[communicator].collectives == 0) return {};
+  auto block = state.collective_block(communicator, block_at(state, communicator, member, t_ns));
+  if (!block) return {};
+  for (const Collective& collective : *block)
+    if (matches(collective.arrivals[member])) return {communicator, member, collective.sequence};
+  return {};
+}
+
+std::uint64_t index_of_begin(const Reader& reader, std::uint32_t track, std::int64_t t_ns) {
+  std::uint64_t events = reader.tracks()[track].events;
+  for (std::uint64_t index = reader.first_ending_after(track, t_ns - 1); index < events; ++index) {
+    std::int64_t begin_ns = reader.event({track, index}).begin_ns;
+    if (begin_ns == t_ns) return index;
+    if (begin_ns > t_ns) break;
+  }
+  return events;
+}
+
+// The call of that thread that begins then.
+EventPlace find_call_at(const Reader& reader, const Track& of, std::uint16_t thread, std::int64_t t_ns) {
+  const RankRow& row = reader.ranks()[of.rank_row];
+  for (std::uint32_t track = row.first_track; track < row.first_track + row.tracks; ++track) {
+    const Track& each = reader.tracks()[track];
+    bool calls = each.kind == TrackKind::kHost || each.kind == TrackKind::kWorker;
+    if (!calls || each.process != of.process || each.lane != thread) continue;
+    std::uint64_t index = index_of_begin(reader, track, t_ns);
+    if (index < each.events) return {track, index};
+  }
+  return kNoEvent;
+}
+
+void fill_call(Reader::State& state, const ProcessDetails& process, const CallSlot& slot, EventPlace place,
+               Detail& detail) {
+  trace::Record record = record_of(slot, detail.event);
+  detail.call = process.printer->call(record);
+  detail.fields = process.printer->fields(record);
+  detail.stack = process.tables->stack(record.stack);
+  detail.thread = record.thread;
+  add_facts(record, *process.tables, detail);
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (info && info->payload == PayloadKind::kCollective)
+    detail.collective = find_collective(
+        state, *process.tables, trace::payload_of<payload::Collective>(record).communicator,
+        detail.event.begin_ns, [&](const Arrival& arrival) { return arrival.event == place; });
+}
+
+void fill_device(const Reader& reader, Reader::State& state, const ProcessDetails& process,
+                 const DeviceSlot& slot, const Track& track, Detail& detail) {
+  trace::DeviceWork work{};
+  work.subject = slot.subject;
+  work.stream = slot.stream;
+  work.thread = slot.thread;
+  work.kind = static_cast<trace::DeviceWorkKind>(slot.kind);
+  work.device = slot.device;
+  detail.call = process.printer->device_call(work);
+  detail.fields = process.printer->device_fields(work);
+  detail.thread = slot.thread;
+  bool collective = work.kind == trace::DeviceWorkKind::kCollective;
+  if (!collective && work.kind != trace::DeviceWorkKind::kKernel) detail.bytes = work.subject;
+  if (slot.called_ns == model::kTimeLimit) return;
+  detail.enqueued_by = find_call_at(reader, track, slot.thread, slot.called_ns);
+  if (!collective) return;
+  // Its call may stand in a group whose end enqueued it: the index knows when the device began.
+  detail.collective =
+      find_collective(state, *process.tables, static_cast<std::uint32_t>(work.subject), slot.called_ns,
+                      [&](const Arrival& arrival) { return arrival.begin_ns == detail.event.begin_ns; });
+}
+
+}  // namespace
+
+std::shared_ptr<const std::vector<unsigned char>> Reader::State::slot_block(std::uint32_t track,
+                                                                            std::uint64_t index) {
+  std::uint64_t number = extents[track].first_block + index / kBlockEvents;
+  if (auto known = slots.find(number)) return known;
+  const BlockEntry& entry = blocks[number];
+  std::uint64_t left = tracks[track].events - index / kBlockEvents * kBlockEvents;
+  if (entry.bytes != std::min<std::uint64_t>(left, kBlockEvents) * kSlotBytes) return nullptr;
+  auto bytes = unpack_slots(sections->data(entry.offset, entry.packed_bytes), entry.bytes);
+  return bytes ? slots.keep(number, std::move(*bytes)) : nullptr;
+}
+
+const ProcessDetails* Reader::State::details_of(std::uint32_t process) {
+  std::lock_guard lock(details_mutex);
+  auto [known, fresh] = details.try_emplace(process);
+  if (fresh) {
+    std::span<const unsigned char> packed;
+    if (process < process_blocks.size())
+      packed = sections->data(process_blocks[process].offset, process_blocks[process].packed_bytes);
+    auto bytes = packed.empty() ? std::nullopt : unpack(packed, process_blocks[process].bytes);
+    if (bytes) known->second.tables = ProcessTables::get(*bytes);
+    if (known->second.tables)
+      known->second.printer = std::make_unique<reports::RecordPrinter>(
+          *known->second.tables, [](std::uint64_t ns) { return static_cast<std::int64_t>(ns); });
+  }
+  return known->second.printer ? &known->second : nullptr;
+}
+
+Result<Detail> Reader::detail(EventPlace place) const {
+  State& state = *state_;
+  if (!state.is_event(place)) return Error{"there is no such event", state.path.string(), ""};
+  const Track& track = state.tracks[place.track];
+  const ProcessDetails* process = state.details_of(track.process);
+  auto block = state.slot_block(place.track, place.index);
+  if (!block || !process) return state.damaged("details of events");
+  Detail detail;
+  detail.event = event(place);
+  detail.process = state.facts.processes[track.process].name;
+  if (track.kind == TrackKind::kStream) {
+    fill_device(*this, state, *process, slot_at<DeviceSlot>(*block, place.index), track, detail);
+  } else if (track.kind == TrackKind::kSteps || track.kind == TrackKind::kSightings) {
+    detail.call = reports::escape(state.names[detail.event.name].text);
+    if (track.kind == TrackKind::kSteps)
+      detail.fields.emplace_back("number", fmt::format("{}", slot_at<StepSlot>(*block, place.index).number));
+  } else {
+    fill_call(state, *process, slot_at<CallSlot>(*block, place.index), place, detail);
+  }
+  return detail;
+}
+
+Result<std::vector<std::uint64_t>> Reader::digests(std::uint32_t track, std::uint64_t first,
+                                                   std::uint64_t count) const {
+  State& state = *state_;
+  std::vector<std::uint64_t> digests;
+  if (track >= state.tracks.size() || state.tracks[track].kind != TrackKind::kInput) return digests;
+  std::uint64_t events = state.tracks[track].events;
+  for (std::uint64_t index = first; index < events && index - first < count; ++index) {
+    auto block = state.slot_block(track, index);
+    if (!block) return state.damaged("details of events");
+    payload::CopyDigest data;
+    std::memcpy(&data, slot_at<CallSlot>(*block, index).payload, sizeof(data));
+    digests.push_back(data.hash);
+  }
+  return digests;
+}
+
+std::string to_text(const Detail& detail) {
+  std::string took =
+      detail.event.open ? "(inside)" : fmt::format("+{}ns", detail.event.end_ns - detail.event.begin_ns);
+  std::string text = fmt::format(
+      "{:.9f} {} {} thread {} {} {}", static_cast<double>(detail.event.begin_ns) * 1e-9, took,
+      reports::escape(detail.process), detail.thread, detail.call, reports::to_text(detail.fields));
+  for (std::size_t i = 0; i < detail.stack.size(); ++i)
+    text += fmt::format("{}{}", i ? " < " : " @ ", reports::escape(detail.stack[i]));
+  return text;
+}
+
+}  // namespace ddpscope::merged

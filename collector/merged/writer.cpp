@@ -1,0 +1,112 @@
+// Puts the parts of a merged file together.
+#include "collector/merged/writer.h"
+
+#include <algorithm>
+
+namespace ddpscope::merged {
+
+Result<Writer> Writer::create(const std::filesystem::path& path, const Shape& shape) {
+  auto output = Output::create(path);
+  if (!output) return output.error();
+  return Writer(std::move(*output), shape);
+}
+
+Writer::Writer(Output output, const Shape& shape)
+    : output_(std::make_unique<Output>(std::move(output))),
+      packer_(std::make_unique<Packer>()),
+      tracks_(std::make_unique<TrackStore>(*output_, *packer_)),
+      collectives_(std::make_unique<CollectiveWriter>(*output_, *packer_)),
+      summary_(std::make_unique<Summary>(
+          shape.duration_ns, column_count(shape.duration_ns, shape.calls, shape.rank_rows), shape.rank_rows)),
+      duration_ns_(std::max<std::int64_t>(shape.duration_ns, 0)) {
+  const std::vector<unsigned char> header(kPage);
+  output_->append(header);
+}
+
+std::uint32_t Writer::name(std::string_view text, Kind kind) {
+  auto [known, fresh] =
+      name_numbers_.try_emplace({std::string(text), kind}, static_cast<std::uint32_t>(names_.size()));
+  if (fresh) names_.push_back({known->first.first, kind, 0});
+  return known->second;
+}
+
+std::uint32_t Writer::open_track(Track track) {
+  open_.push_back(tracks_->open(std::move(track)));
+  return open_.back();
+}
+
+std::int64_t Writer::cut(std::int64_t ns) const { return std::clamp<std::int64_t>(ns, 0, duration_ns_); }
+
+EventPlace Writer::add(std::uint32_t track, Event event, Slot slot) {
+  TrackWriter& writer = *tracks_->writer(track);
+  event.begin_ns = cut(event.begin_ns);
+  event.end_ns = std::max(cut(event.end_ns), event.begin_ns);
+  event.kind = names_[event.name].kind;
+  ++names_[event.name].count;
+  EventPlace place{track, writer.events()};
+  writer.add(event, slot);
+  summary_->add(writer.track().kind, event);
+  return place;
+}
+
+void Writer::close_rank(std::uint32_t rank_row, bool is_rank) {
+  for (std::uint32_t handle : open_) tracks_->close(handle);
+  open_.clear();
+  summary_->close_rank(rank_row, is_rank);
+}
+
+void Writer::add_process(std::uint32_t process, std::span<const unsigned char> tables) {
+  auto packed = packer_->pack(tables);
+  if (process_blocks_.size() <= process) process_blocks_.resize(process + 1);
+  process_blocks_[process] = {output_->offset(), static_cast<std::uint32_t>(packed.size()),
+                              static_cast<std::uint32_t>(tables.size())};
+  output_->append(packed);
+}
+
+EventPlace Writer::settled(EventPlace place) const {
+  std::uint32_t number = tracks_->number_of(place.track);
+  return number == kNone ? kNoEvent : EventPlace{number, place.index};
+}
+
+void Writer::add_collective(const Collective& collective) {
+  collectives_->add(collective);
+  std::int64_t first_ns = kNever;
+  for (const Arrival& arrival : collective.arrivals) first_ns = std::min(first_ns, arrival.arrival_ns);
+  const auto& members = collectives_->row().members;
+  for (std::size_t i = 0; i < collective.arrivals.size() && i < members.size(); ++i)
+    if (std::int64_t ns = collective.arrivals[i].arrival_ns; ns != kNever)
+      summary_->add_arrival(members[i].rank_row, ns, ns - first_ns);
+}
+
+void Writer::fill_in(Contents& contents) {
+  contents.facts.job.events = tracks_->events();
+  for (Mark& mark : contents.found.marks) mark.event = settled(mark.event);
+  std::erase_if(contents.found.marks, [](const Mark& mark) { return mark.event == kNoEvent; });
+  std::sort(contents.found.marks.begin(), contents.found.marks.end(), [](const Mark& a, const Mark& b) {
+    return std::tie(a.event, a.finding, a.evidence) < std::tie(b.event, b.finding, b.evidence);
+  });
+  for (auto& [path, places] : contents.found.accesses) {
+    for (EventPlace& place : places) place = settled(place);
+    std::erase(places, kNoEvent);
+  }
+}
+
+std::optional<Error> Writer::finish(Contents contents) {
+  fill_in(contents);
+  SectionWriter sections(*output_);
+  collectives_->end();
+  sections.list(SectionId::kData, kPage, output_->offset() - kPage);
+  ByteWriter facts, found;
+  put_facts(contents.facts, facts);
+  sections.put(SectionId::kFacts, facts.bytes());
+  put_found(contents.found, found);
+  sections.put(SectionId::kFindings, found.bytes());
+  tracks_->put(sections, names_);
+  sections.put_table(SectionId::kProcessIndex, process_blocks_);
+  summary_->put(sections, contents.facts.hosts);
+  collectives_->put(sections);
+  sections.finish();
+  return output_->finish();
+}
+
+}  // namespace ddpscope::merged
