@@ -11,10 +11,11 @@ debian_packages=(
   # build
   g++ cmake ninja-build ccache pkgconf
   libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libdw-dev libelf-dev
-  libglfw3-dev libimgui-dev
+  libglfw3-dev libimgui-dev libstb-dev libfreetype-dev libegl-dev libgl-dev zlib1g-dev
+  libegl1 libgl1-mesa-dri fonts-inter fonts-jetbrains-mono fonts-dejavu-core
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
-  iproute2 bindfs openmpi-bin fuse3 libfuse3-dev
+  iproute2 bindfs openmpi-bin fuse3 libfuse3-dev xvfb xdotool
   libhwloc15 libnuma1 liblz4-1 libpam0g libjson-c5 libdbus-1-3
   # fuzz preset
   clang libclang-rt-dev

@@ -1,0 +1,128 @@
+// Texts that are cut or broken, colours that are mixed: with an atlas, without OpenGL.
+#include "viewer/draw/canvas.h"
+
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <cmath>
+#include <optional>
+
+#include "viewer/draw/marks.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+class CanvasTest : public testing::Test {
+ protected:
+  CanvasTest() {
+    ImGui::CreateContext();
+    theme_.colours = palette_of(ThemeName::kDark);
+    theme_.fonts = build_fonts(*ImGui::GetIO().Fonts, 1);
+    ImGui::GetIO().DisplaySize = {800, 600};
+    ImGui::NewFrame();
+    canvas_.emplace(*ImGui::GetForegroundDrawList(), theme_);
+  }
+  ~CanvasTest() override {
+    ImGui::EndFrame();
+    ImGui::DestroyContext();
+  }
+
+  Theme theme_;
+  std::optional<Canvas> canvas_;
+};
+
+TEST_F(CanvasTest, ATextThatFitsIsWhole) {
+  EXPECT_EQ(cut_to(*canvas_, Face::kBody, "barrier", 200), "barrier");
+}
+
+TEST_F(CanvasTest, ACutTextFitsAndEndsInAnEllipsis) {
+  for (float width : {30.0f, 60.0f, 90.0f}) {
+    std::string cut = cut_to(*canvas_, Face::kBody, "größenordnungsmäßig überlang", width);
+    EXPECT_LE(canvas_->text_width(Face::kBody, cut), width);
+    EXPECT_TRUE(cut.ends_with("…")) << cut;
+  }
+}
+
+TEST_F(CanvasTest, NothingIsBetterThanOneLetter) {
+  EXPECT_EQ(cut_to(*canvas_, Face::kBody, "barrier", 5), "");
+  EXPECT_EQ(cut_to(*canvas_, Face::kBody, "", 5), "");
+}
+
+TEST_F(CanvasTest, LinesFitAndLoseNoWord) {
+  std::string text =
+      "rank 1 does not run the barrier that ranks 0, 2 and 3 run at /a/very/long/path/without/a/blank.py:99";
+  auto lines = wrapped(*canvas_, Face::kBody, text, 140, 20);
+  std::string joined;
+  for (const std::string& line : lines) {
+    EXPECT_LE(canvas_->text_width(Face::kBody, line), 140) << line;
+    joined += line;
+  }
+  auto squeezed = [](std::string s) {
+    std::erase(s, ' ');
+    return s;
+  };
+  EXPECT_EQ(squeezed(joined), squeezed(text));
+}
+
+TEST_F(CanvasTest, NoMoreLinesThanAsked) {
+  auto lines = wrapped(*canvas_, Face::kBody, "one two three four five six seven eight nine ten", 60, 2);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(lines.back().ends_with("…"));
+}
+
+TEST_F(CanvasTest, LabelsStayInside) {
+  Box within{100, 100, 400, 300};
+  for (Point middle : {Point{0, 0}, Point{500, 500}, Point{250, 200}}) {
+    Label label{middle, theme_.colours.error, true, {"all_reduce becomes #12", "same type and count"}};
+    Box box = label_box(*canvas_, label, within);
+    EXPECT_GE(box.left, within.left);
+    EXPECT_LE(box.right, within.right);
+    EXPECT_GE(box.top, within.top);
+    EXPECT_LE(box.bottom, within.bottom);
+  }
+}
+
+TEST(PaletteTest, EveryThemeHasAName) {
+  for (ThemeName theme : {ThemeName::kDark, ThemeName::kLight, ThemeName::kColorblind})
+    EXPECT_EQ(theme_of(name_of(theme)), theme);
+  EXPECT_EQ(theme_of("pink"), std::nullopt);
+}
+
+double luminance(Colour colour) {
+  auto linear = [](double c) { return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+  return 0.2126 * linear((colour & 255) / 255.0) + 0.7152 * linear((colour >> 8 & 255) / 255.0) +
+         0.0722 * linear((colour >> 16 & 255) / 255.0);
+}
+double contrast(Colour a, Colour b) {
+  double x = luminance(a), y = luminance(b);
+  return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+TEST(PaletteTest, TextCanBeReadOnEverySurface) {
+  for (ThemeName name : {ThemeName::kDark, ThemeName::kLight, ThemeName::kColorblind}) {
+    const Palette& p = palette_of(name);
+    for (Colour ground : {p.window, p.pane, p.raised, p.selected, p.lane_even, p.lane_odd}) {
+      EXPECT_GE(contrast(p.text, ground), 8.4) << name_of(name);
+      EXPECT_GE(contrast(p.text_low, ground), 4.3) << name_of(name);
+    }
+    for (Severity severity : {Severity::kError, Severity::kWarning, Severity::kInfo}) {
+      EXPECT_GE(contrast(colour_of(p, severity), p.pane), 4.5) << name_of(name);
+      EXPECT_GE(contrast(colour_of(p, severity), ground_of(p, severity)), 4.5) << name_of(name);
+    }
+  }
+}
+
+TEST(PaletteTest, TheRampsLightnessGoesOneWay) {
+  for (ThemeName name : {ThemeName::kDark, ThemeName::kLight, ThemeName::kColorblind}) {
+    const Palette& p = palette_of(name);
+    double direction = name == ThemeName::kLight ? -1 : 1;
+    for (int i = 0; i < 60; ++i)
+      EXPECT_GE(
+          direction * (luminance(ramp_colour(p, (i + 1) / 60.0f)) - luminance(ramp_colour(p, i / 60.0f))),
+          -0.004)
+          << name_of(name) << " " << i;
+  }
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer

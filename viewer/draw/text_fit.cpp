@@ -1,0 +1,59 @@
+// Texts cut and broken to the room that there is.
+#include <algorithm>
+
+#include "viewer/draw/canvas.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+// The beginning of a character of UTF-8.
+bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+// Bytes of `text` that fit, ending between characters.
+std::size_t fitting(const Canvas& canvas, Face face, std::string_view text, float width) {
+  std::size_t low = 0, high = text.size();
+  while (low < high) {
+    std::size_t middle = (low + high + 1) / 2;
+    if (canvas.text_width(face, text.substr(0, middle)) <= width)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  while (low > 0 && low < text.size() && !starts_character(text[low])) --low;
+  return low;
+}
+
+}  // namespace
+
+std::string cut_to(const Canvas& canvas, Face face, std::string_view text, float width) {
+  if (canvas.text_width(face, text) <= width) return std::string(text);
+  constexpr std::string_view kMore = "…";
+  std::size_t bytes = fitting(canvas, face, text, width - canvas.text_width(face, kMore));
+  while (bytes > 0 && text[bytes - 1] == ' ') --bytes;
+  if (bytes < 2) return "";
+  return std::string(text.substr(0, bytes)) + std::string(kMore);
+}
+
+std::vector<std::string> wrapped(const Canvas& canvas, Face face, std::string_view text, float width,
+                                 std::size_t most) {
+  std::vector<std::string> lines;
+  while (!text.empty() && lines.size() < most) {
+    if (lines.size() + 1 == most || canvas.text_width(face, text) <= width) {
+      lines.push_back(cut_to(canvas, face, text, width));
+      break;
+    }
+    std::size_t bytes = std::max<std::size_t>(fitting(canvas, face, text, width), 1);
+    std::size_t space = text.rfind(' ', bytes);
+    // Long paths break behind a slash rather than in a name.
+    if (space == std::string_view::npos || space == 0) {
+      std::size_t slash = text.rfind('/', bytes - 1);
+      space = slash == std::string_view::npos || slash == 0 ? bytes : slash + 1;
+    }
+    lines.emplace_back(text.substr(0, space));
+    text.remove_prefix(space);
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  }
+  return lines;
+}
+
+}  // namespace ddpscope::viewer
