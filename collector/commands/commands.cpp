@@ -16,7 +16,7 @@ constexpr Command kCommands[] = {
     {"diff", "compare two jobs (not in this version)", declare_diff},
     {"status", "who waits for whom in a job that runs", declare_status},
     {"export", "write a trace as one file of another kind", declare_export},
-    {"view", "show a trace (not in this version)", declare_view},
+    {"view", "show the time lines of all ranks, and the findings on them", declare_view},
 };
 
 }  // namespace

@@ -12,6 +12,5 @@ Action declare_later(CLI::App& app, const char* name) {
 }  // namespace
 
 Action declare_diff(CLI::App& app) { return declare_later(app, "diff"); }
-Action declare_view(CLI::App& app) { return declare_later(app, "view"); }
 
 }  // namespace ddpscope::commands

@@ -28,7 +28,6 @@ def trace(tmp_path):
         (["diff", "a", "b"], "not in this version"),
         (["status", "x"], "no such file"),
         (["export", "x", "--format", "perfetto", "-o", "y"], "not in this version"),
-        (["view", "x"], "not in this version"),
         (["explain", "no-such-slug"], "no finding 'no-such-slug'"),
         (["report", "/nonexistent\x1b[31m"], "\\x1b[31m: there is no such file or folder"),
         (["report", "x", "--mpi"], "not in this version"),

@@ -1,0 +1,45 @@
+// ddpscope view: the viewer is a program of its own, so that the command needs no window system's libraries.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "collector/commands/command.h"
+
+namespace ddpscope::commands {
+namespace {
+
+constexpr const char* kViewer = "ddpscope-viewer";
+
+std::filesystem::path beside_this() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / kViewer;
+}
+
+Outcome view(const std::vector<std::string>& words) {
+  std::string path = beside_this();
+  std::vector<char*> arguments = {path.data()};
+  std::vector<std::string> own = words;
+  for (std::string& word : own) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(path.c_str(), arguments.data());
+  if (errno == ENOENT)
+    return failed(
+        {"the viewer was not built", path,
+         "it needs Dear ImGui, GLFW, EGL and FreeType: cmake says which Debian packages are missing"});
+  return failed({std::string("the viewer cannot be started: ") + std::strerror(errno), path, ""});
+}
+
+}  // namespace
+
+Action declare_view(CLI::App& app) {
+  // The viewer knows its options, --help among them.
+  app.set_help_flag();
+  app.prefix_command();
+  return [&app] { return view(app.remaining()); };
+}
+
+}  // namespace ddpscope::commands

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the pictures of the README and docs/viewer.md: runs the reference trainer with a fault each, on the CPU stand-ins,
+# and has the viewer draw what was recorded. No display is needed.
+#
+#   docs/pictures/make.sh [BUILD]        BUILD: build folder, by default build/release
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+build=$(realpath "${1:-../../build/release}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# picture NAME FAULT VIEWER-OPTION...
+picture() {
+  local name=$1 fault=$2
+  shift 2
+  if [ ! -d "$work/$name" ]; then
+    mkdir "$work/$name.job"
+    (cd "$work/$name.job" && "$build/bin/ddpscope" run --cpu -o "$work/$name" -- "$build/bin/reference_trainer" --ranks 4 --fault "$fault") \
+      > "$work/$name.log" 2>&1 || true  # some faults end the job
+  fi
+  "$build/bin/ddpscope" view "$work/$name" --screenshot "$name.png" --size 1600x900 "$@"
+  echo "$name.png $(stat -c %s "$name.png")"
+}
+
+picture skipped-barrier skipped-barrier/preparation --goto skipped-barrier
+picture duplicate-checkpoint-write duplicate-checkpoint-write/all --goto duplicate-checkpoint-write
+picture unsharded-sampler unsharded-sampler/no-sampler --goto unsharded-sampler
+picture redundant-accumulation-sync redundant-accumulation-sync/every-micro-batch --goto redundant-accumulation-sync
+picture checkpoint-race checkpoint-race/rotation --goto checkpoint-race

@@ -1,0 +1,346 @@
+// What keys and mouse do, without OpenGL: a context with an atlas, its input written by hand.
+#include "viewer/app/app.h"
+
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/gui/seeded_trace.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr float kWidth = 1600, kHeight = 900;
+
+class AppTest : public testing::Test {
+ protected:
+  AppTest() {
+    ImGui::CreateContext();
+    ImGui::GetIO().IniFilename = nullptr;
+  }
+  ~AppTest() override {
+    app_.reset();
+    ImGui::DestroyContext();
+  }
+
+  App& open(const std::string& text) {
+    auto reader = tests::open_text(text, folder_);
+    if (!reader) throw std::runtime_error("no trace");
+    AppOptions options;
+    options.reduced_motion = true;
+    app_ = std::make_unique<App>(std::move(*reader), options);
+    frame();
+    return *app_;
+  }
+
+  // Draws; returns how many vertices.
+  int frame() {
+    ImGuiIO& io = ImGui::GetIO();
+    if (app_->wants_fonts()) app_->build_fonts();
+    io.DisplaySize = {kWidth, kHeight};
+    io.DeltaTime = 1 / 60.0f;
+    ImGui::NewFrame();
+    app_->frame(nullptr);
+    ImGui::Render();
+    return ImGui::GetDrawData()->TotalVtxCount;
+  }
+  void press(Key key, bool shift = false, bool ctrl = false) {
+    app_->keys().press({key, shift, ctrl});
+    frame();
+  }
+  void move(Point at) {
+    move_mouse(ImGui::GetIO(), at);
+    frame();
+  }
+  void drag(Button button, Point from, Point to) {
+    move(from);
+    hold_mouse(ImGui::GetIO(), button, true);
+    frame();
+    move(to);
+    hold_mouse(ImGui::GetIO(), button, false);
+    frame();
+  }
+  void click(Point at) { drag(Button::kLeft, at, at); }
+  Point in_plot(float part_x, float part_y) const {
+    Box plot = app_->panes().plot_of(app_->panes().lanes);
+    return {plot.left + part_x * plot.width(), plot.top + part_y * plot.height()};
+  }
+
+  tests::TemporaryFolder folder_;
+  std::unique_ptr<App> app_;
+};
+
+TEST_F(AppTest, OpensWithTheWorstFindingInTheMiddle) {
+  for (unsigned seed : {1u, 2u, 3u}) {
+    tests::TemporaryFolder folder;
+    auto job = tests::draw_skipped_barrier(seed);
+    auto reader = tests::open_text(job.text, folder);
+    ASSERT_TRUE(reader);
+    app_ = std::make_unique<App>(std::move(*reader), AppOptions{});
+    frame();
+    ASSERT_EQ(app_->state().finding, 0u);
+    EXPECT_EQ(app_->reader().outcome().findings[0].slug, "skipped-barrier");
+    TimeView view = app_->time_view();
+    float x = view.x_of(job.early_ns);
+    EXPECT_GT(x, view.left + view.width * 0.1f) << seed;
+    EXPECT_LT(x, view.right() - view.width * 0.1f) << seed;
+    EXPECT_TRUE(app_->story().at_fault(app_->reader().row_of_rank(job.faulty)));
+    EXPECT_EQ(app_->story().fault_rows.size(), 1u);
+  }
+}
+
+TEST_F(AppTest, TheDiscOfTheFaultyRankStandsInItsRow) {
+  auto job = tests::draw_skipped_barrier(7);
+  App& app = open(job.text);
+  std::size_t row = row_of_rank(app.rows(), app.reader(), app.reader().row_of_rank(job.faulty));
+  Box box = app.placing().row_box(row, app.panes().plot_of(app.panes().lanes));
+  bool found = false;
+  for (std::size_t i = 0; i < app.story().discs.size(); ++i) {
+    if (app.story().discs[i].rank_row != app.reader().row_of_rank(job.faulty)) continue;
+    found = true;
+    EXPECT_NEAR(app.disc_points()[i].x, app.time_view().x_of(job.early_ns), 1.5);
+    EXPECT_TRUE(box.contains(app.disc_points()[i]));
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(AppTest, TheWheelZoomsAtTheCursorAndKeysInTheMiddle) {
+  App& app = open(tests::draw_skipped_barrier(1).text);
+  Point at = in_plot(0.3f, 0.5f);
+  move(at);
+  std::int64_t before = app.time_view().t_of(at.x);
+  double scale = app.time_view().ns_per_px();
+  turn_wheel(ImGui::GetIO(), 1);
+  frame();
+  EXPECT_NEAR(app.time_view().ns_per_px() / scale, 0.8, 0.01);
+  EXPECT_NEAR(static_cast<double>(app.time_view().t_of(at.x) - before), 0, scale);
+  press(Key::kS);
+  EXPECT_NEAR(app.time_view().ns_per_px() / scale, 1, 0.01);
+}
+
+TEST_F(AppTest, DraggingMeasuresPansAndZooms) {
+  App& app = open(tests::draw_skipped_barrier(1).text);
+  TimeView view = app.time_view();
+  drag(Button::kLeft, in_plot(0.25f, 0.9f), in_plot(0.5f, 0.9f));
+  ASSERT_TRUE(app.state().measured);
+  EXPECT_NEAR(static_cast<double>(app.state().measured->length()) / static_cast<double>(view.shown.length()),
+              0.25, 0.01);
+  press(Key::kEscape);
+  EXPECT_FALSE(app.state().measured);
+  drag(Button::kRight, in_plot(0.5f, 0.9f), in_plot(0.6f, 0.9f));
+  EXPECT_NEAR(static_cast<double>(view.shown.from_ns - app.state().shown.from_ns) /
+                  static_cast<double>(view.shown.length()),
+              0.1, 0.01);
+  TimeSpan before = app.state().shown;
+  drag(Button::kMiddle, in_plot(0.4f, 0.9f), in_plot(0.6f, 0.9f));
+  EXPECT_NEAR(static_cast<double>(app.state().shown.length()) / static_cast<double>(before.length()), 0.2,
+              0.01);
+  EXPECT_FALSE(app.state().measured);
+}
+
+TEST_F(AppTest, AnEvidencesNumberGoesThere) {
+  App& app = open(tests::draw_skipped_barrier(3).text);
+  press(Key::kHome);
+  press(Key::k1);
+  EXPECT_EQ(app.state().evidence, 0u);
+  TimeView view = app.time_view();
+  press(Key::k9);  // there are not as many
+  EXPECT_EQ(app.state().evidence, 0u);
+  EXPECT_EQ(app.time_view().shown, view.shown);
+}
+
+TEST_F(AppTest, CardsAndListEntriesCanBeClicked) {
+  App& app = open(tests::draw_skipped_barrier(3).text);
+  Box drawer = app.panes().drawer;
+  click({drawer.left + 60, drawer.top + 150});
+  EXPECT_EQ(app.state().evidence, 0u);
+  press(Key::kHome);
+  TimeSpan whole = app.state().shown;
+  click({app.panes().list.left + 80, app.panes().list.top + 100});
+  EXPECT_EQ(app.state().finding, 0u);
+  EXPECT_LT(app.state().shown.length(), whole.length());
+}
+
+TEST_F(AppTest, FoldingARankMakesItLowerAndChangesNoOther) {
+  App& app = open(tests::kHealthy);
+  auto heights = [&] {
+    std::vector<float> all;
+    for (const Row& row : app.rows()) all.push_back(row.height);
+    return all;
+  };
+  auto before = heights();
+  std::size_t row = row_of_rank(app.rows(), app.reader(), app.reader().row_of_rank(1));
+  Box box = app.placing().row_box(row, app.panes().plot_of(app.panes().lanes));
+  click({app.panes().lanes.left + 30, box.middle_y()});
+  auto after = heights();
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (i == row)
+      EXPECT_LT(after[i], before[i]);
+    else
+      EXPECT_EQ(after[i], before[i]);
+  }
+}
+
+TEST_F(AppTest, RowsStandWhereTheyAreWhateverIsInView) {
+  App& app = open(tests::draw_skipped_barrier(2).text);
+  auto heights = [&] {
+    std::vector<float> all;
+    for (const Row& row : app.rows()) all.push_back(row.height);
+    return all;
+  };
+  auto before = heights();
+  for (Key key : {Key::kHome, Key::kW, Key::kW, Key::kD, Key::kD, Key::kD, Key::kS}) {
+    press(key);
+    EXPECT_EQ(heights(), before);
+  }
+}
+
+TEST_F(AppTest, OnlyTheRanksOfTheFindingAndBack) {
+  App& app = open(tests::draw_shared_file(5).text);
+  std::size_t all = app.rows().size();
+  press(Key::kR);
+  EXPECT_LE(app.rows().size(), all);
+  EXPECT_TRUE(app.state().only_concerned);
+  press(Key::kEscape);
+  EXPECT_EQ(app.rows().size(), all);
+}
+
+TEST_F(AppTest, AFileOfSeveralWritersHasALane) {
+  auto job = tests::draw_shared_file(5);
+  App& app = open(job.text);
+  ASSERT_EQ(app.reader().outcome().findings[0].slug, "duplicate-checkpoint-write");
+  EXPECT_EQ(app.story().lane, StoryLane::kFile);
+  EXPECT_EQ(app.story().file, job.path);
+  ASSERT_EQ(app.story().lines.size(), static_cast<std::size_t>(job.ranks));
+  for (const FileLine& line : app.story().lines) {
+    EXPECT_TRUE(line.writes);
+    EXPECT_FALSE(line.accesses.empty());
+  }
+  ASSERT_FALSE(app.story().arrows.empty());
+  EXPECT_EQ(app.story().arrows[0].kind, ArrowKind::kUnordered);
+  EXPECT_TRUE(app.story().focus.contains(job.write_ns));
+}
+
+TEST_F(AppTest, PanesOpenAndCloseByKey) {
+  App& app = open(tests::kHealthy);
+  float lanes = app.panes().lanes.height();
+  press(Key::kQ);
+  frame();
+  EXPECT_GT(app.panes().lanes.height(), lanes);
+  press(Key::kQuestion);
+  EXPECT_TRUE(app.state().help);
+  press(Key::kEscape);
+  EXPECT_FALSE(app.state().help);
+  press(Key::kF, false, true);
+  EXPECT_TRUE(app.state().search.open);
+}
+
+TEST_F(AppTest, TheSplittersStayWithinTheirLimits) {
+  App& app = open(tests::kHealthy);
+  Box splitter = app.panes().list_splitter;
+  drag(Button::kLeft, {splitter.middle_x(), 300}, {1500, 300});
+  frame();
+  EXPECT_EQ(app.state().sizes.list_width, 520);
+  splitter = app.panes().drawer_splitter;
+  drag(Button::kLeft, {900, splitter.middle_y()}, {900, 890});
+  EXPECT_EQ(app.state().sizes.drawer_height, 120);
+}
+
+TEST_F(AppTest, SearchFindsCallsRanksAndFindings) {
+  App& app = open(tests::draw_skipped_barrier(4).text);
+  app.state().search.open = true;
+  auto search = [&](const char* text) {
+    app.state().search.text = text;
+    frame();
+    return app.state().search.hits;
+  };
+  auto finds = [](const std::vector<SearchHit>& hits, SearchHit::What what) {
+    return std::any_of(hits.begin(), hits.end(), [&](const SearchHit& hit) { return hit.what == what; });
+  };
+  std::uint64_t calls = 0;
+  for (const SearchHit& hit : search("cudastreamsync")) calls += hit.count;
+  EXPECT_EQ(calls, static_cast<std::uint64_t>(tests::draw_skipped_barrier(4).ranks));
+  EXPECT_EQ(search("skipped").front().what, SearchHit::What::kFinding);
+  EXPECT_TRUE(finds(search("rank 1"), SearchHit::What::kRank));
+  EXPECT_TRUE(search("no such thing").empty());
+}
+
+TEST_F(AppTest, CopiesWhatIsChosen) {
+  App& app = open(tests::draw_skipped_barrier(4).text);
+  std::string copied;
+  app.copy = [&](const std::string& text) { copied = text; };
+  press(Key::kC);
+  EXPECT_NE(copied.find("skipped-barrier"), std::string::npos);
+  press(Key::kE);
+  EXPECT_TRUE(app.state().explain);
+  press(Key::kEscape);
+  EXPECT_FALSE(app.state().explain);
+}
+
+TEST_F(AppTest, BookmarksComeAndGo) {
+  App& app = open(tests::kHealthy);
+  press(Key::kM);
+  EXPECT_EQ(app.state().bookmarks.size(), 1u);
+  press(Key::kM);
+  EXPECT_TRUE(app.state().bookmarks.empty());
+}
+
+TEST_F(AppTest, AHealthyJobSaysSoAndIsDrawn) {
+  App& app = open(tests::kHealthy);
+  EXPECT_EQ(app.state().finding, merged::kNone);
+  EXPECT_GT(frame(), 1000);
+  for (Key key : {Key::kN, Key::kF, Key::k1, Key::kR, Key::kPeriod, Key::kC, Key::kE, Key::kEnter, Key::kP})
+    press(key);
+  EXPECT_EQ(app.state().finding, merged::kNone);
+}
+
+TEST_F(AppTest, OneRankAndEventsOfNoLengthCanBeZoomedInto) {
+  App& app = open(tests::kOneRank);
+  move(in_plot(0.5f, 0.5f));
+  for (int i = 0; i < 200; ++i) press(Key::kW);
+  EXPECT_EQ(app.state().shown.length(), kShortestShownNs);
+  for (int i = 0; i < 200; ++i) press(Key::kS);
+  EXPECT_GT(frame(), 1000);
+}
+
+TEST_F(AppTest, ManyRanksShareTheirHostsRow) {
+  App& app = open(tests::healthy_ranks(100));
+  std::size_t hosts = 0, ranks = 0;
+  for (const Row& row : app.rows()) hosts += row.kind == RowKind::kHost, ranks += row.kind == RowKind::kRank;
+  EXPECT_EQ(hosts, 1u);
+  EXPECT_EQ(ranks, 0u);
+  app.act({ActionKind::kTurnHost, 0});
+  std::size_t strips = 0;
+  for (const Row& row : app.rows()) strips += row.kind == RowKind::kRankStrip;
+  EXPECT_EQ(strips, 100u);
+  EXPECT_GT(frame(), 1000);
+}
+
+TEST_F(AppTest, AnotherScaleMovesEverythingInProportion) {
+  App& app = open(tests::kHealthy);
+  float gutter = app.panes().plot_left - app.panes().lanes.left;
+  press(Key::kPlus, false, true);
+  EXPECT_TRUE(app.wants_fonts());
+  frame();
+  EXPECT_NEAR(app.panes().plot_left - app.panes().lanes.left, gutter * 1.1f, 1.5);
+}
+
+TEST_F(AppTest, HoveringOverEverythingDrawsItsTooltip) {
+  App& app = open(tests::draw_skipped_barrier(6).text);
+  int most = 0, least = 1 << 30;
+  for (float y = 0.02f; y < 1; y += 0.04f)
+    for (float x : {0.2f, 0.5f, 0.8f}) {
+      move(in_plot(x, y));
+      int vertices = 0;
+      for (int i = 0; i < 14; ++i) vertices = frame();
+      most = std::max(most, vertices), least = std::min(least, vertices);
+    }
+  EXPECT_GT(most, least + 300);  // a box of text where an event is
+  EXPECT_EQ(app.state().event, merged::kNoEvent);
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer

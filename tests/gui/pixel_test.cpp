@@ -1,0 +1,152 @@
+// Facts about pixels: the marker of the finding stands at the computed place of the drawn rank and time, in
+// every theme and at two scales. Drawn by EGL without a display.
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/gui/seeded_trace.h"
+#include "viewer/offscreen/picture.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+Colour pixel(const Image& image, float x, float y) {
+  auto column = static_cast<std::size_t>(std::clamp(x, 0.0f, image.width - 1.0f));
+  auto line = static_cast<std::size_t>(std::clamp(y, 0.0f, image.height - 1.0f));
+  const std::uint8_t* at = &image.rgba[(line * static_cast<std::size_t>(image.width) + column) * 4];
+  return 0xFF000000u | static_cast<Colour>(at[2]) << 16 | static_cast<Colour>(at[1]) << 8 | at[0];
+}
+
+bool near(Colour a, Colour b, int most = 12) {
+  for (int shift : {0, 8, 16})
+    if (std::abs(static_cast<int>(a >> shift & 255) - static_cast<int>(b >> shift & 255)) > most)
+      return false;
+  return true;
+}
+
+// How many pixels of a box have a colour.
+int count_near(const Image& image, const Box& box, Colour colour) {
+  int count = 0;
+  for (float y = box.top; y < box.bottom; ++y)
+    for (float x = box.left; x < box.right; ++x) count += near(pixel(image, x, y), colour);
+  return count;
+}
+
+struct Look {
+  ThemeName theme;
+  float scale;
+};
+
+class PixelTest : public testing::TestWithParam<Look> {
+ protected:
+  PixelTest() {
+    ImGui::CreateContext();
+    ImGui::GetIO().IniFilename = nullptr;
+  }
+  ~PixelTest() override {
+    app_.reset();
+    ImGui::DestroyContext();
+  }
+  std::optional<Image> draw(const std::string& text) {
+    auto reader = tests::open_text(text, folder_);
+    if (!reader) return std::nullopt;
+    AppOptions options;
+    options.theme = GetParam().theme, options.scale = GetParam().scale, options.unhurried = true;
+    app_ = std::make_unique<App>(std::move(*reader), options);
+    auto image = picture_of(*app_, 1600, 1000);
+    if (!image) ADD_FAILURE() << image.error().what;
+    return image ? std::optional<Image>(*image) : std::nullopt;
+  }
+  float px(float at_scale_one) const { return at_scale_one * GetParam().scale; }
+
+  tests::TemporaryFolder folder_;
+  std::unique_ptr<App> app_;
+};
+
+TEST_P(PixelTest, TheEvidencesDiscStandsAtTheDrawnRankAndTime) {
+  auto job = tests::draw_skipped_barrier(static_cast<unsigned>(GetParam().scale * 10) +
+                                         static_cast<unsigned>(GetParam().theme));
+  auto image = draw(job.text);
+  ASSERT_TRUE(image);
+  const Palette& p = palette_of(GetParam().theme);
+  std::uint32_t rank_row = app_->reader().row_of_rank(job.faulty);
+  std::size_t row = row_of_rank(app_->rows(), app_->reader(), rank_row);
+  Box row_box = app_->placing().row_box(row, app_->panes().plot_of(app_->panes().lanes));
+  float x = app_->time_view().x_of(job.early_ns);
+  // A white disc round the moment, within the rank's row (it may stick out by its radius).
+  float radius = px(8);
+  bool found = false;
+  for (float y = row_box.top - radius; y < row_box.bottom && !found; ++y)
+    found = count_near(*image, {x - radius, y - radius, x + radius, y + radius}, p.focus) >
+                0.4f * 3.14f * radius * radius &&
+            near(pixel(*image, x - radius * 0.7f, y), p.focus) &&
+            near(pixel(*image, x + radius * 0.7f, y), p.focus);
+  EXPECT_TRUE(found) << "no disc of evidence at " << x;
+  // The gutter of the rank at fault, and of no other, has the error's colour.
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    std::size_t other = row_of_rank(app_->rows(), app_->reader(), app_->reader().row_of_rank(rank));
+    Box box = app_->placing().row_box(other, app_->panes().plot_of(app_->panes().lanes));
+    bool marked = near(pixel(*image, app_->panes().lanes.left + 1, box.middle_y()), p.error);
+    EXPECT_EQ(marked, rank == job.faulty) << "rank " << rank;
+  }
+}
+
+TEST_P(PixelTest, TheFindingsFlagAndTickAreSeenAtEveryZoom) {
+  auto job = tests::draw_skipped_barrier(11);
+  auto reader = tests::open_text(job.text, folder_);
+  ASSERT_TRUE(reader);
+  const Palette& p = palette_of(GetParam().theme);
+  AppOptions options;
+  options.theme = GetParam().theme, options.scale = GetParam().scale, options.unhurried = true;
+  app_ = std::make_unique<App>(std::move(*reader), options);
+  for (bool whole : {false, true}) {
+    if (whole) app_->show_whole_run();
+    auto image = picture_of(*app_, 1600, 1000);
+    ASSERT_TRUE(image);
+    std::int64_t first = app_->reader().outcome().findings[0].first_ns;
+    float x = app_->time_view().x_of(first);
+    const Box& flags = app_->panes().flags;
+    EXPECT_GT(count_near(*image, {x, flags.top, x + px(20), flags.bottom}, p.error), 20)
+        << "flag, whole run: " << whole;
+    TimeView run{{0, app_->reader().job().duration_ns},
+                 app_->panes().plot_left,
+                 app_->panes().plot_right - app_->panes().plot_left};
+    float tick = run.x_of(first);
+    const Box& map = app_->panes().minimap;
+    EXPECT_GT(count_near(*image, {tick - px(6), map.top, tick + px(6), map.top + px(18)}, p.error), 30)
+        << "minimap";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,
+                         testing::Values(Look{ThemeName::kDark, 1}, Look{ThemeName::kLight, 1},
+                                         Look{ThemeName::kColorblind, 1}, Look{ThemeName::kDark, 1.5f},
+                                         Look{ThemeName::kLight, 1.5f}, Look{ThemeName::kColorblind, 1.5f}));
+
+TEST(PictureTest, TooLargeAPictureIsRefused) {
+  ImGui::CreateContext();
+  auto gl = OffscreenGl::open(1 << 20, 1 << 20);
+  EXPECT_FALSE(gl);
+  ImGui::DestroyContext();
+}
+
+TEST(PngTest, AFileThatCannotBeWrittenLeavesNothing) {
+  tests::TemporaryFolder folder;
+  Image image{2, 1, {255, 0, 0, 255, 0, 255, 0, 255}};
+  auto failed = write_png(image, (folder.path() / "no" / "such.png").string());
+  ASSERT_FALSE(failed);
+  EXPECT_FALSE(failed.error().hint.empty());
+  std::string path = (folder.path() / "a.png").string();
+  ASSERT_TRUE(write_png(image, path));
+  std::ifstream file(path, std::ios::binary);
+  std::string head(8, 0);
+  file.read(head.data(), 8);
+  EXPECT_EQ(head, "\x89PNG\r\n\x1a\n");
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer

@@ -1,0 +1,134 @@
+"""The program as a user meets it: a window under Xvfb that obeys keys, pictures without a display, errors that help."""
+
+import os
+import shutil
+import struct
+import subprocess
+import time
+
+import pytest
+from ddpscope import BUILD
+
+VIEWER = BUILD / "bin" / "ddpscope-viewer"
+DDPSCOPE = BUILD / "bin" / "ddpscope"
+
+SKIPPED = """
+for r in 0..2 {
+  process r$r rank=$r world=3 pid=${100+r} until=30
+  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r
+}
+for r in 0..1 {
+  r$r 2.000 +0.001 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 buffer=0x100 stack="data.py:88 prepare"
+  r$r 2.002 inside cudaStreamSynchronize stream=0x7
+}
+r2 1.900 +0.001 ncclBroadcast communicator=1 count=64K datatype=f32 peer=0 stream=0x7 buffer=0x200 stack="train.py:41 load"
+r2 1.902 inside cudaStreamSynchronize stream=0x7
+"""
+
+
+def without_display():
+    return {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+
+
+def run(*words, program=VIEWER, **options):
+    settings = {"capture_output": True, "text": True, "timeout": 60, "env": without_display(), **options}
+    return subprocess.run([program, *map(str, words)], **settings)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("viewer")
+    (folder / "job.txt").write_text(SKIPPED)
+    subprocess.run([BUILD / "bin" / "text_trace", folder / "job.txt", folder / "trace"], check=True, timeout=60)
+    return folder / "trace"
+
+
+def png_size(path):
+    head = path.read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", head[16:24])
+
+
+def test_a_picture_needs_no_display(trace, tmp_path):
+    picture = tmp_path / "a.png"
+    result = run("view", trace, "--screenshot", picture, "--size", "1200x800", "--goto", "skipped-barrier", program=DDPSCOPE)
+    assert result.returncode == 0, result.stderr
+    assert png_size(picture) == (1200, 800)
+    other = tmp_path / "b.png"
+    assert run(trace, "--screenshot", other, "--size", "1200x800", "--theme", "light").returncode == 0
+    assert other.read_bytes() != picture.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (["TRACE"], "display"),
+        (["TRACE", "--goto", "no-such", "--screenshot", "x.png"], "no finding 'no-such'"),
+        (["TRACE", "--screenshot", "x.png", "--size", "12"], "--size"),
+        (["TRACE", "--screenshot", "x.png", "--theme", "pink"], "pink"),
+        (["TRACE", "--screenshot", "/no/such/folder/x.png", "--size", "400x400"], "cannot be written"),
+        (["/no/such/trace", "--screenshot", "x.png"], "no such file"),
+        (["/dev/null", "--screenshot", "x.png"], ""),
+        ([], "TRACE"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_2(trace, tmp_path, words, says):
+    result = run(*[trace if word == "TRACE" else word for word in words], cwd=tmp_path)
+    assert result.returncode == 2, result.stderr
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and says in errors[0], result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_display_the_picture_is_pointed_to(trace):
+    assert "--screenshot" in run(trace).stderr
+
+
+def test_a_file_cut_off_is_refused(trace, tmp_path):
+    whole = next(trace.rglob("*.ddpm"), None)
+    if whole is None:
+        run(trace, "--screenshot", tmp_path / "x.png", "--size", "400x400")
+        whole = next(path for path in (trace / ".ddpscope-cache").iterdir() if path.is_file())
+    cut = tmp_path / "cut.ddpm"
+    for part in (0.1, 0.5, 0.95):
+        data = whole.read_bytes()
+        cut.write_bytes(data[: int(len(data) * part)])
+        result = run(cut, "--screenshot", tmp_path / "y.png")
+        assert result.returncode == 2 and "error: " in result.stderr
+
+
+@pytest.mark.skipif(not shutil.which("Xvfb") or not shutil.which("xdotool"), reason="Xvfb or xdotool is missing")
+def test_a_window_obeys_keys_and_closes(trace, tmp_path):
+    read, write = os.pipe()
+    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1600x900x24", "-noreset", "-nolisten", "tcp"],
+                              pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    try:
+        display = ":" + os.read(read, 16).decode().strip()
+        env = {**without_display(), "DISPLAY": display}
+        viewer = subprocess.Popen([VIEWER, trace], env=env, stderr=subprocess.PIPE, text=True)
+
+        def xdotool(*words):
+            return subprocess.run(["xdotool", *words], env=env, capture_output=True, text=True, timeout=30).stdout
+
+        deadline = time.monotonic() + 30
+        while not xdotool("search", "--name", "ddpscope:").strip() and viewer.poll() is None:
+            assert time.monotonic() < deadline, "no window"
+            time.sleep(0.1)
+        window = xdotool("search", "--name", "ddpscope:").split()[0]
+        time.sleep(0.5)
+        xdotool("mousemove", "800", "400", "click", "1")
+        xdotool("key", "m")  # pressed and released between two frames: not lost
+        notes = trace / "ddpscope.notes"
+        deadline = time.monotonic() + 10
+        while not notes.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert notes.exists() and notes.read_text().count("\n") == 1
+        xdotool("windowclose", window)
+        xdotool("windowquit", window)
+        viewer.terminate()
+        viewer.wait(timeout=10)
+    finally:
+        os.close(read)
+        server.terminate()
+        server.wait(timeout=10)

@@ -1,0 +1,223 @@
+// The viewer as one object: choosing and flying.
+#include "viewer/app/app.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr double kFlightSeconds = 0.2;
+constexpr std::int64_t kLeastFocusNs = 20'000;
+
+}  // namespace
+
+App::App(merged::Reader reader, const AppOptions& options)
+    : reader_(std::move(reader)), options_(options), labels_(reader_) {
+  state_.scale = options.scale;
+  state_.reduced_motion = options.reduced_motion;
+  state_.shown = limited({INT64_MIN / 4, INT64_MAX / 4}, run());
+  theme_.scale = options.scale;
+  set_theme(options.theme);
+  rebuild_rows();
+  panes_ = panes_of(1920, 1080, state_.scale, state_.sizes, 0);
+  if (!reader_.outcome().findings.empty()) choose_finding(0);  // worst first
+  state_.flight_done = 1;
+  state_.shown = state_.flight_to.length() > 0 ? state_.flight_to : state_.shown;
+  state_.scroll = state_.flight_scroll_to;
+}
+
+void App::build_fonts() {
+  theme_.scale = state_.scale;
+  theme_.fonts = viewer::build_fonts(*ImGui::GetIO().Fonts, state_.scale);
+  wants_fonts_ = false;
+}
+
+void App::set_theme(ThemeName theme) {
+  state_.theme = theme_.name = theme;
+  theme_.colours = palette_of(theme);
+}
+
+void App::set_scale(float scale) {
+  scale = std::clamp(scale, 0.5f, 4.0f);
+  if (scale == state_.scale) return;
+  state_.scale = scale;
+  wants_fonts_ = true;
+}
+
+TimeView App::time_view() const {
+  return {state_.shown, panes_.plot_left, std::max(panes_.plot_right - panes_.plot_left, 1.0f)};
+}
+
+float App::rows_height() const { return panes_.lanes.height() / state_.scale; }
+
+RowPlacing App::placing() const {
+  return {rows_, layout_, panes_.lanes.top - state_.scroll * state_.scale, state_.scale};
+}
+
+void App::rebuild_rows() {
+  state_.rows.story_height = lane_height(story_);
+  state_.rows.only.clear();
+  if (state_.only_concerned) state_.rows.only.insert(story_.rank_rows.begin(), story_.rank_rows.end());
+  rows_ = make_rows(reader_, state_.rows);
+  std::vector<float> heights;
+  for (const Row& row : rows_) heights.push_back(row.height);
+  layout_ = RowLayout(heights);
+  state_.scroll = std::clamp(state_.scroll, 0.0f, std::max(0.0f, layout_.height() - rows_height()));
+}
+
+// So that the rows that the story is about are seen: all of them, or as many as fit.
+float App::scroll_to_story() const {
+  float top = layout_.height(), bottom = 0;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    bool concerned = rows_[i].kind == RowKind::kStory ||
+                     (rows_[i].kind == RowKind::kCommunicator && rows_[i].index == story_.communicator);
+    for (std::uint32_t rank : story_.rank_rows) concerned |= row_of_rank(rows_, reader_, rank) == i;
+    if (!concerned) continue;
+    top = std::min(top, layout_.box(i).top);
+    bottom = std::max(bottom, layout_.box(i).bottom());
+  }
+  if (bottom <= top) return state_.scroll;
+  float scroll = scrolled_to(state_.scroll, top, bottom, rows_height(), layout_.height());
+  if (bottom - top <= rows_height() || story_.fault_rows.empty() || story_.lane != StoryLane::kNone)
+    return scroll;
+  // Not all of it fits: whoever is at fault has to be seen.
+  std::size_t fault = row_of_rank(rows_, reader_, story_.fault_rows.front());
+  if (fault >= rows_.size()) return scroll;
+  return scrolled_to(scroll, layout_.box(fault).top, layout_.box(fault).bottom(), rows_height(),
+                     layout_.height());
+}
+
+void App::fly_to(TimeSpan span, float scroll) {
+  state_.flight_from = state_.shown, state_.flight_to = span;
+  state_.flight_scroll_from = state_.scroll, state_.flight_scroll_to = scroll;
+  state_.flight_done = 0;
+  if (state_.reduced_motion || options_.unhurried) {
+    state_.flight_done = 1;
+    state_.shown = span, state_.scroll = scroll;
+  }
+}
+
+void App::advance_flight() {
+  if (!state_.flies()) return;
+  state_.flight_done = std::min(1.0, state_.flight_done + ImGui::GetIO().DeltaTime / kFlightSeconds);
+  double eased = state_.flight_done * (2 - state_.flight_done);
+  if (state_.flight_done >= 1) eased = 1;
+  state_.shown = between(state_.flight_from, state_.flight_to, eased);
+  state_.scroll = state_.flight_scroll_from +
+                  (state_.flight_scroll_to - state_.flight_scroll_from) * static_cast<float>(eased);
+}
+
+void App::choose_finding(std::uint32_t finding) {
+  if (finding >= reader_.outcome().findings.size()) return;
+  state_.finding = finding;
+  state_.evidence = kNoneChosen;
+  state_.event = merged::kNoEvent;
+  story_ = tell(reader_, finding);
+  bool grouped = reader_.ranks().size() > kMostRankRows;
+  if (grouped && !story_.fault_rows.empty() && story_.fault_rows.size() <= 64) {
+    for (std::uint32_t row : story_.fault_rows)
+      if (reader_.ranks()[row].host != merged::kNone)
+        state_.rows.turned_hosts.insert(reader_.ranks()[row].host);
+  }
+  rebuild_rows();
+  fly_to(fitted(story_.focus, 0.6, kLeastFocusNs, run()), scroll_to_story());
+}
+
+bool App::go_to(const std::string& name) {
+  const auto& all = reader_.outcome().findings;
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    if (all[i].id == name || all[i].slug == name || fmt::format("{}", i + 1) == name) {
+      choose_finding(i);
+      return true;
+    }
+  return false;
+}
+
+void App::choose_evidence(std::size_t evidence) {
+  if (evidence >= story_.discs.size()) return;
+  state_.evidence = evidence;
+  const StoryDisc& disc = story_.discs[evidence];
+  state_.event = disc.place;
+  std::int64_t half = state_.shown.length() / 2, t_ns = disc.in_lane ? disc.shown_ns : disc.t_ns;
+  float scroll = state_.scroll;
+  if (!disc.in_lane && disc.rank_row != merged::kNone)
+    if (std::size_t row = row_of_rank(rows_, reader_, disc.rank_row); row < rows_.size())
+      scroll = scrolled_to(scroll, layout_.box(row).top, layout_.box(row).bottom(), rows_height(),
+                           layout_.height());
+  fly_to(limited({t_ns - half, t_ns + half}, run()), scroll);
+}
+
+void App::show_whole_run() { fly_to(limited({INT64_MIN / 4, INT64_MAX / 4}, run()), state_.scroll); }
+
+void App::next_finding(int step) {
+  auto shown = listed_findings(reader_, state_.filter);
+  if (shown.empty()) return;
+  auto at = std::find(shown.begin(), shown.end(), state_.finding);
+  auto count = static_cast<std::ptrdiff_t>(shown.size());
+  std::ptrdiff_t next =
+      at == shown.end() ? (step > 0 ? 0 : count - 1) : (at - shown.begin() + step + count) % count;
+  choose_finding(shown[static_cast<std::size_t>(next)]);
+}
+
+void App::next_event(int step) {
+  merged::EventPlace place = state_.event;
+  if (place == merged::kNoEvent) return;
+  std::uint64_t count = reader_.tracks()[place.track].events;
+  if (step < 0 ? place.index == 0 : place.index + 1 >= count) return;
+  place.index = step < 0 ? place.index - 1 : place.index + 1;
+  state_.event = place;
+  merged::Event event = reader_.event(place);
+  if (!state_.shown.contains(event.begin_ns)) {
+    std::int64_t half = state_.shown.length() / 2;
+    fly_to(limited({event.begin_ns - half, event.begin_ns + half}, run()), state_.scroll);
+  }
+}
+
+// Once: into the middle. When it is there already: so that it fills the plot.
+void App::frame_chosen() {
+  TimeSpan span = story_.finding != merged::kNone ? story_.focus : run();
+  if (state_.event != merged::kNoEvent) {
+    merged::Event event = reader_.event(state_.event);
+    span = {event.begin_ns, event.end_ns};
+  }
+  std::int64_t middle = span.from_ns + span.length() / 2, half = state_.shown.length() / 2;
+  TimeSpan centred = limited({middle - half, middle - half + state_.shown.length()}, run());
+  bool there = std::llabs(centred.from_ns - state_.shown.from_ns) <= state_.shown.length() / 200;
+  fly_to(there ? fitted(span, 0.6, kLeastFocusNs / 10, run()) : centred, state_.scroll);
+}
+
+void App::toggle_only_concerned() {
+  if (story_.finding == merged::kNone) return;
+  state_.only_concerned = !state_.only_concerned;
+  rebuild_rows();
+  fly_to(state_.shown, scroll_to_story());
+}
+
+void App::clear() {
+  if (state_.help) {
+    state_.help = false;
+  } else if (state_.explain) {
+    state_.explain = false;
+  } else if (state_.search.open) {
+    state_.search.open = false;
+  } else if (state_.measured) {
+    state_.measured.reset();
+  } else if (!state_.filter.empty()) {
+    state_.filter.clear();
+  } else if (state_.only_concerned) {
+    toggle_only_concerned();
+  } else {
+    state_.event = merged::kNoEvent;
+    state_.evidence = kNoneChosen;
+  }
+}
+
+bool App::moves() const {
+  return state_.flies() || !keys_.empty() || wants_fonts_ || (!complete_ && !reader_.idle());
+}
+
+}  // namespace ddpscope::viewer

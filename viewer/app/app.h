@@ -1,0 +1,130 @@
+// The viewer as one object: a trace, what the user chose, and a function that draws a frame. Whoever owns the
+// window or the picture calls it between ImGui::NewFrame and ImGui::Render.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/merged/reader.h"
+#include "viewer/app/input.h"
+#include "viewer/app/state.h"
+#include "viewer/lanes/lane_frame.h"
+#include "viewer/panels/panel_frame.h"
+#include "viewer/story/story.h"
+#include "viewer/theme/theme.h"
+#include "viewer/timeline/labels.h"
+
+namespace ddpscope::viewer {
+
+struct AppOptions {
+  ThemeName theme = ThemeName::kDark;
+  float scale = 1;
+  bool reduced_motion = false;
+  bool unhurried = false;  // pictures: a frame takes the time that it needs and waits for the disk
+};
+
+class App {
+ public:
+  App(merged::Reader reader, const AppOptions& options);
+
+  // Fills the atlas of the current ImGui context; after it the renderer makes its texture anew.
+  void build_fonts();
+  bool wants_fonts() const { return wants_fonts_; }
+
+  // `pixels`: where rows of pixels go, or null.
+  void frame(PixelRows* pixels);
+  // Another frame is needed though nothing was touched: it flies, or parts of the file are still coming.
+  bool moves() const;
+
+  KeyQueue& keys() { return keys_; }
+  const State& state() const { return state_; }
+  State& state() { return state_; }
+  const Story& story() const { return story_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  const merged::Reader& reader() const { return reader_; }
+  const Theme& theme() const { return theme_; }
+  // Where things stood in the last frame; px of the window.
+  const Panes& panes() const { return panes_; }
+  TimeView time_view() const;
+  RowPlacing placing() const;
+  // Of each disc of the story, in the last frame.
+  const std::vector<Point>& disc_points() const { return disc_points_; }
+
+  // Called by another thread when a part of the file that was asked for has come.
+  void on_arrival(std::function<void()> wake) { reader_.on_arrival(std::move(wake)); }
+
+  // ---- what a user does
+  void choose_finding(std::uint32_t finding);
+  // By id, slug or number from 1 on; false if there is none.
+  bool go_to(const std::string& id_or_slug);
+  void choose_evidence(std::size_t evidence);
+  void act(Action action);
+  void press(KeyPress key);
+  void fly_to(TimeSpan span, float scroll);
+  void show_whole_run();
+  void scale_by(float factor) { set_scale(state_.scale * factor); }
+  std::string chosen_as_text() const;                                   // for the clipboard
+  std::function<void(const std::string&)> copy;                         // puts a text there; may be empty
+  std::function<void(const std::vector<Bookmark>&)> bookmarks_changed;  // keeps them; may be empty
+
+ private:
+  TimeSpan run() const { return {0, std::max<std::int64_t>(reader_.job().duration_ns, 1)}; }
+  void next_finding(int step);
+  void next_event(int step);
+  void turn_row_under_mouse(bool pin);
+  void toggle_only_concerned();
+  void clear();
+  void frame_chosen();
+  void set_scale(float scale);
+  void set_theme(ThemeName theme);
+  void rebuild_rows();
+  float scroll_to_story() const;
+  float rows_height() const;  // px at scale 1, of the lanes pane
+  void add_bookmark();
+  void next_bookmark();
+
+  void advance_flight();
+  void take_input(const Mouse& mouse);
+  void take_mouse(const Mouse& mouse);
+  void drag_splitters(const Mouse& mouse);
+  void lanes_mouse(const Mouse& mouse);
+  void list_mouse(const Mouse& mouse);
+  void click(const Mouse& mouse);
+  bool choose_under(Point at);
+  merged::EventPlace event_under(Point at) const;
+
+  void draw(Canvas& canvas, const Mouse& mouse, PixelRows* pixels);
+  void draw_lanes(LaneFrame& lanes);
+  void draw_row(LaneFrame& lanes, std::size_t row, const Box& box);
+  void draw_measure(Canvas& canvas);
+  void draw_over_lanes(Canvas& canvas, const Mouse& mouse);
+  void draw_tooltip(Canvas& canvas, const Mouse& mouse);
+  void draw_text_fields(const Canvas& canvas);
+  void run_search();
+  Box explain_box() const;
+  std::string cursor_text(const Mouse& mouse) const;
+
+  merged::Reader reader_;
+  AppOptions options_;
+  Theme theme_;
+  bool wants_fonts_ = true;
+  bool first_frame_ = true;
+  bool complete_ = false;  // the last frame left nothing out
+  State state_;
+  Story story_;
+  std::vector<Row> rows_;
+  RowLayout layout_;
+  Panes panes_;
+  Labels labels_;
+  KeyQueue keys_;
+  std::vector<Hit> hits_;
+  std::vector<Point> disc_points_;
+  bool dragging_list_ = false, dragging_drawer_ = false;
+  Point last_mouse_{};
+  double hovered_since_ = 0;
+  double now_ = 0;
+  Point hover_at_{};
+};
+
+}  // namespace ddpscope::viewer

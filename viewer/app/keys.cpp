@@ -1,0 +1,191 @@
+// What keys and clicks on panels do.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "viewer/app/app.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr double kZoomStep = 0.8;
+constexpr float kPanStep = 0.12f;  // of the plot
+
+ThemeName next_theme(ThemeName theme) {
+  return theme == ThemeName::kDark    ? ThemeName::kLight
+         : theme == ThemeName::kLight ? ThemeName::kColorblind
+                                      : ThemeName::kDark;
+}
+
+}  // namespace
+
+void App::press(KeyPress press) {
+  TimeView view = time_view();
+  float at = std::clamp(last_mouse_.x, view.left, view.right());
+  if (last_mouse_.x < view.left || last_mouse_.x > view.right()) at = view.left + view.width / 2;
+  auto look = [&](TimeSpan span) { state_.flight_done = 1, state_.shown = span; };
+  if (press.ctrl) {
+    if (press.key == Key::kF) state_.search.open = state_.search.take_focus = true;
+    if (press.key == Key::kC && copy) copy(chosen_as_text());
+    if (press.key == Key::kPlus) set_scale(state_.scale * 1.1f);
+    if (press.key == Key::kMinus) set_scale(state_.scale / 1.1f);
+    if (press.key == Key::k0) set_scale(1);
+    return;
+  }
+  if (press.key >= Key::k1 && press.key <= Key::k9)
+    return choose_evidence(static_cast<std::size_t>(press.key) - '1');
+  switch (press.key) {
+    case Key::kN:
+      return next_finding(press.shift ? -1 : 1);
+    case Key::kW:
+    case Key::kUp:
+      return look(zoomed(view, kZoomStep, at, run()));
+    case Key::kS:
+    case Key::kDown:
+      return look(zoomed(view, 1 / kZoomStep, at, run()));
+    case Key::kA:
+    case Key::kLeft:
+      return look(panned(view, -view.width * kPanStep, run()));
+    case Key::kD:
+    case Key::kRight:
+      return look(panned(view, view.width * kPanStep, run()));
+    case Key::kHome:
+      return show_whole_run();
+    case Key::kF:
+      return frame_chosen();
+    case Key::kPeriod:
+      return next_event(1);
+    case Key::kComma:
+      return next_event(-1);
+    case Key::kR:
+      return toggle_only_concerned();
+    case Key::kP:
+      return turn_row_under_mouse(true);
+    case Key::kEnter:
+      return turn_row_under_mouse(false);
+    case Key::kQ:
+      state_.sizes.drawer = !state_.sizes.drawer;
+      return;
+    case Key::kE:
+      return act({ActionKind::kExplain, 0});
+    case Key::kC:
+      if (copy) copy(chosen_as_text());
+      return;
+    case Key::kM:
+      return press.shift ? next_bookmark() : add_bookmark();
+    case Key::kT:
+      return set_theme(next_theme(state_.theme));
+    case Key::kQuestion:
+    case Key::kF1:
+      state_.help = !state_.help;
+      return;
+    case Key::kPageDown:
+      state_.scroll += rows_height() * 0.8f;
+      return rebuild_rows();
+    case Key::kPageUp:
+      state_.scroll -= rows_height() * 0.8f;
+      return rebuild_rows();
+    case Key::kEscape:
+      return clear();
+    default:
+      return;
+  }
+}
+
+void App::act(Action action) {
+  auto turn = [&](std::set<std::uint32_t>& set) {
+    auto index = static_cast<std::uint32_t>(action.index);
+    if (!set.erase(index)) set.insert(index);
+    rebuild_rows();
+  };
+  switch (action.kind) {
+    case ActionKind::kChooseFinding:
+      return choose_finding(static_cast<std::uint32_t>(action.index));
+    case ActionKind::kChooseEvidence:
+      return choose_evidence(action.index);
+    case ActionKind::kTurnRank:
+      return turn(state_.rows.turned);
+    case ActionKind::kTurnHost:
+      return turn(state_.rows.turned_hosts);
+    case ActionKind::kTurnCommunicator:
+      return turn(state_.rows.turned_communicators);
+    case ActionKind::kShowKeys:
+      state_.help = !state_.help;
+      return;
+    case ActionKind::kOpenSearch:
+      state_.search.open = state_.search.take_focus = true;
+      return;
+    case ActionKind::kExplain:
+      state_.explain = !state_.explain && state_.finding < reader_.outcome().findings.size();
+      state_.explain_scroll = 0;
+      return;
+    case ActionKind::kCopy:
+      if (copy) copy(chosen_as_text());
+      return;
+    case ActionKind::kChooseHit: {
+      if (action.index >= state_.search.hits.size()) return;
+      SearchHit hit = state_.search.hits[action.index];
+      state_.search.open = false;
+      if (hit.what == SearchHit::What::kFinding) return choose_finding(hit.index);
+      if (std::size_t row = row_of_rank(rows_, reader_, hit.rank_row); row < rows_.size())
+        fly_to(state_.shown, scrolled_to(state_.scroll, layout_.box(row).top, layout_.box(row).bottom(),
+                                         rows_height(), layout_.height()));
+      if (hit.what != SearchHit::What::kCall) return;
+      std::vector<bool> names(reader_.names().size(), false);
+      names[hit.index] = true;
+      const merged::RankRow& rank = reader_.ranks()[hit.rank_row];
+      for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
+        bool found = false;
+        reader_.for_each_named(track, names, [&](std::uint64_t index, const merged::Event& event) {
+          if (event.begin_ns < state_.shown.from_ns) return true;  // from what is shown on
+          state_.event = {track, index};
+          found = true;
+          return false;
+        });
+        if (found) return frame_chosen();
+      }
+      return;
+    }
+    case ActionKind::kSeek:
+    case ActionKind::kNone:
+      return;
+  }
+}
+
+void App::turn_row_under_mouse(bool pin) {
+  float y = (last_mouse_.y - panes_.lanes.top) / state_.scale + state_.scroll;
+  std::size_t at = layout_.at(y);
+  if (at >= rows_.size()) return;
+  const Row& row = rows_[at];
+  if (row.kind == RowKind::kHost) return act({ActionKind::kTurnHost, row.index});
+  if (row.kind == RowKind::kCommunicator) return act({ActionKind::kTurnCommunicator, row.index});
+  if (row.kind != RowKind::kRank && row.kind != RowKind::kRankStrip) return;
+  if (!pin) return act({ActionKind::kTurnRank, row.index});
+  auto& pinned = state_.rows.pinned;
+  auto found = std::find(pinned.begin(), pinned.end(), row.index);
+  if (found != pinned.end())
+    pinned.erase(found);
+  else
+    pinned.push_back(row.index);
+  rebuild_rows();
+}
+
+std::string App::chosen_as_text() const {
+  if (state_.event != merged::kNoEvent)
+    if (auto detail = reader_.detail(state_.event)) return merged::to_text(*detail);
+  if (state_.finding >= reader_.outcome().findings.size()) return "";
+  const findings::Finding& finding = reader_.outcome().findings[state_.finding];
+  std::string text = fmt::format("{}: {} ({})\n{}\n", findings::name_of(finding.severity), finding.slug,
+                                 findings::name_of(finding.confidence), finding.title);
+  for (std::size_t i = 0; i < finding.evidence.size(); ++i) {
+    const findings::Evidence& evidence = finding.evidence[i];
+    text += fmt::format("{}. {} rank {} {}: {}\n", i + 1, time_text(evidence.t_ns, 1000), evidence.rank,
+                        evidence.call, evidence.detail);
+    if (!evidence.file.empty()) text += "   " + evidence.file + "\n";
+    for (const std::string& frame : evidence.stack) text += "   " + frame + "\n";
+  }
+  return text + "fix: " + finding.advice + "\n";
+}
+
+}  // namespace ddpscope::viewer

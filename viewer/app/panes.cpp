@@ -1,0 +1,55 @@
+// Where the panes stand in a window.
+#include "viewer/app/panes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr float kTop = 40, kMinimap = 52, kRuler = 24, kFlags = 26, kLegend = 24, kStatus = 24, kSplitter = 4;
+constexpr float kGutter = 176, kRightMargin = 16;
+constexpr float kLeastList = 260, kMostList = 520, kLeastDrawer = 120;
+
+}  // namespace
+
+PaneSizes limited(PaneSizes sizes, float height, float scale) {
+  sizes.list_width = std::clamp(sizes.list_width, kLeastList, kMostList);
+  sizes.drawer_height =
+      std::clamp(sizes.drawer_height, kLeastDrawer, std::max(kLeastDrawer, height / scale / 2));
+  return sizes;
+}
+
+Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, float coverage_height) {
+  PaneSizes sizes = limited(wanted, height, scale);
+  auto px = [scale](float at_scale_one) { return std::round(at_scale_one * scale); };
+  Panes panes;
+  panes.top = {0, 0, width, px(kTop)};
+  float bottom = std::max(height - px(kStatus), px(kTop));
+  panes.status = {0, bottom, width, height};
+  float list_right = std::min(px(sizes.list_width), width / 2);
+  float most = (bottom - px(kTop)) * 0.4f;
+  float coverage_top = bottom - std::min(coverage_height, most);
+  panes.list = {0, px(kTop), list_right, coverage_top};
+  panes.coverage = {0, coverage_top, list_right, bottom};
+  panes.list_splitter = {list_right, px(kTop), list_right + px(kSplitter), bottom};
+  float left = panes.list_splitter.right;
+  panes.plot_left = std::min(left + px(kGutter), width);
+  panes.plot_right = std::max(width - px(kRightMargin), panes.plot_left + 1);
+  float y = px(kTop);
+  auto next = [&](float pane_height) {
+    Box box{left, y, width, y + px(pane_height)};
+    y = box.bottom;
+    return box;
+  };
+  panes.minimap = next(kMinimap), panes.ruler = next(kRuler), panes.flags = next(kFlags);
+  float drawer_top = sizes.drawer ? std::max(bottom - px(sizes.drawer_height), y + px(kLegend)) : bottom;
+  panes.drawer = {left, drawer_top, width, bottom};
+  panes.drawer_splitter = {left, drawer_top - (sizes.drawer ? px(kSplitter) : 0), width, drawer_top};
+  panes.legend = {left, std::max(panes.drawer_splitter.top - px(kLegend), y), width,
+                  panes.drawer_splitter.top};
+  panes.lanes = {left, y, width, panes.legend.top};
+  return panes;
+}
+
+}  // namespace ddpscope::viewer

@@ -1,0 +1,26 @@
+// Where the panes stand in a window, and how far their splitters can be moved. Pure arithmetic; px.
+#pragma once
+#include "viewer/draw/canvas.h"
+
+namespace ddpscope::viewer {
+
+// What the user may change; px at scale 1.
+struct PaneSizes {
+  float list_width = 344;
+  float drawer_height = 272;
+  bool drawer = true;
+};
+
+struct Panes {
+  Box top, list, coverage, minimap, ruler, flags, lanes, legend, drawer, status;
+  Box list_splitter, drawer_splitter;
+  float plot_left = 0, plot_right = 0;  // of the time axis in minimap, ruler, flags, lanes
+
+  Box plot_of(const Box& pane) const { return {plot_left, pane.top, plot_right, pane.bottom}; }
+};
+
+// `coverage_height`: px that the box under the list asks for; it gets no more than 40 % of the list's height.
+Panes panes_of(float width, float height, float scale, const PaneSizes& sizes, float coverage_height);
+PaneSizes limited(PaneSizes sizes, float height, float scale);
+
+}  // namespace ddpscope::viewer

@@ -1,0 +1,69 @@
+// What the user sees and chose: all that a frame is drawn from, besides the trace.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viewer/app/panes.h"
+#include "viewer/lanes/row_list.h"
+#include "viewer/theme/palette.h"
+#include "viewer/view/time_view.h"
+
+namespace ddpscope::viewer {
+
+constexpr std::size_t kNoneChosen = static_cast<std::size_t>(-1);
+
+// A hit of a search: a finding, a call by name on a rank, a rank.
+struct SearchHit {
+  enum class What : std::uint8_t { kFinding, kCall, kRank } what;
+  std::uint32_t index = 0;     // finding, name, rank row
+  std::uint32_t rank_row = 0;  // of a call
+  std::uint64_t count = 0;     // of a call on that rank
+  std::string text;
+};
+
+struct Search {
+  bool open = false;
+  bool take_focus = false;
+  std::string text;
+  std::string searched;  // for which `hits` are
+  std::vector<SearchHit> hits;
+  std::size_t chosen = 0;
+};
+
+struct Bookmark {
+  std::int64_t t_ns = 0;
+  std::int32_t rank = -1;
+  std::string note;
+};
+
+struct State {
+  std::uint32_t finding = merged::kNone;
+  std::size_t evidence = kNoneChosen;           // of the chosen finding, from 0
+  merged::EventPlace event = merged::kNoEvent;  // chosen by a click
+
+  TimeSpan shown, flight_from, flight_to;
+  double flight_done = 1;                                          // 0..1
+  float scroll = 0, flight_scroll_from = 0, flight_scroll_to = 0;  // px at scale 1
+
+  RowChoice rows;
+  bool only_concerned = false;
+  PaneSizes sizes;
+  float list_scroll = 0;  // px
+  std::string filter;
+  std::optional<TimeSpan> measured;
+  bool help = false;
+  bool explain = false;      // the finding's page lies over the lanes
+  float explain_scroll = 0;  // px
+  Search search;
+  std::vector<Bookmark> bookmarks;
+
+  float scale = 1;
+  ThemeName theme = ThemeName::kDark;
+  bool reduced_motion = false;
+
+  bool flies() const { return flight_done < 1; }
+};
+
+}  // namespace ddpscope::viewer

@@ -1,0 +1,128 @@
+// What is known of the thing under the mouse.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/app/app.h"
+#include "viewer/timeline/collective_walk.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr double kRestSeconds = 0.15;
+constexpr std::size_t kMostFields = 10, kMostFrames = 5;
+
+struct TipLine {
+  Face face;
+  Colour colour;
+  std::string text;
+};
+
+void add_event(const Palette& p, const merged::Reader& reader, const merged::Detail& detail,
+               std::vector<TipLine>& lines) {
+  const merged::Event& event = detail.event;
+  lines.push_back({Face::kStrong, p.text, detail.call});
+  std::string lasted = event.open ? "never returned" : duration_text(event.end_ns - event.begin_ns);
+  lines.push_back(
+      {Face::kMonoSmall, p.text_mid, fmt::format("{}  {}", time_text(event.begin_ns, 100), lasted)});
+  lines.push_back(
+      {Face::kMonoSmall, p.text_low, fmt::format("{}, thread {}", detail.process, detail.thread)});
+  if (detail.collective.communicator < reader.communicators().size())
+    lines.push_back({Face::kSmall, p.collective,
+                     fmt::format("#{} of {}", detail.collective.sequence,
+                                 reader.communicators()[detail.collective.communicator].name)});
+  if (!detail.file.empty()) lines.push_back({Face::kMonoSmall, p.text, detail.file});
+  if (detail.bytes) lines.push_back({Face::kSmall, p.text_mid, fmt::format("{} bytes", detail.bytes)});
+  if (detail.calls > 1)
+    lines.push_back({Face::kSmall, p.text_mid, fmt::format("{} calls in one record", detail.calls)});
+  for (std::size_t i = 0; i < std::min(detail.fields.size(), kMostFields); ++i)
+    lines.push_back({Face::kMonoSmall, p.text_low, detail.fields[i].first + " = " + detail.fields[i].second});
+  for (std::size_t i = 0; i < std::min(detail.stack.size(), kMostFrames); ++i)
+    lines.push_back({Face::kMonoSmall, findings::is_library_frame(detail.stack[i]) ? p.text_low : p.text,
+                     detail.stack[i]});
+}
+
+// Arrival, wait and exit of each rank; the last to arrive is named.
+void add_collective(const Palette& p, const merged::CommunicatorRow& communicator,
+                    const merged::Collective& collective, const CollectiveShape& shape,
+                    std::vector<TipLine>& lines) {
+  lines.push_back({Face::kStrong, p.text, collective_text(collective, shape)});
+  std::size_t latest = 0;
+  for (std::size_t i = 0; i < shape.members.size(); ++i)
+    if (shape.members[i].takes_part && shape.members[i].from_ns >= shape.members[latest].from_ns) latest = i;
+  std::int64_t skew = shape.last_arrival_ns - shape.first_ns;
+  if (latest < communicator.members.size())
+    lines.push_back(
+        {Face::kSmall, p.text_mid,
+         fmt::format("last to arrive: rank {}, {} after the first", communicator.members[latest].rank,
+                     duration_text(std::max<std::int64_t>(skew, 0)))});
+  for (std::size_t i = 0; i < std::min<std::size_t>(shape.members.size(), 16); ++i) {
+    const MemberShape& member = shape.members[i];
+    std::string text = fmt::format("rank {:<3}", communicator.members[i].rank);
+    if (member.absent)
+      text += "  does not run it";
+    else if (member.elsewhere)
+      text += "  " + signature_text(collective.signatures[collective.arrivals[i].signature]);
+    else
+      text += fmt::format("  at {}  waits {}  {}", time_text(member.from_ns, 1000),
+                          duration_text(shape.last_arrival_ns - member.from_ns),
+                          member.never ? "never leaves" : "leaves " + time_text(member.to_ns, 1000));
+    lines.push_back({Face::kMonoSmall, member.takes_part ? p.text_low : p.error, text});
+  }
+}
+
+void draw_lines(Canvas& canvas, Point at, const Box& window, const std::vector<TipLine>& lines) {
+  const Palette& p = canvas.colours();
+  float width = 0, height = canvas.px(16), most = canvas.px(620);
+  for (const TipLine& line : lines) {
+    width = std::max(width, std::min(canvas.text_width(line.face, line.text), most));
+    height += canvas.line_height(line.face) + canvas.px(1);
+  }
+  width += canvas.px(24);
+  float left = at.x + canvas.px(16), top = at.y + canvas.px(16);
+  if (left + width > window.right) left = std::max(at.x - canvas.px(12) - width, window.left);
+  if (top + height > window.bottom) top = std::max(at.y - canvas.px(12) - height, window.top);
+  Box box{left, top, left + width, top + height};
+  canvas.fill(box, p.raised, canvas.px(4));
+  canvas.frame(box, p.strong_line, canvas.px(4));
+  float y = top + canvas.px(8);
+  for (const TipLine& line : lines) {
+    float line_height = canvas.line_height(line.face);
+    canvas.text_in(line.face, {left + canvas.px(12), y, left + width - canvas.px(10), y + line_height},
+                   line.colour, line.text);
+    y += line_height + canvas.px(1);
+  }
+}
+
+}  // namespace
+
+void App::draw_tooltip(Canvas& canvas, const Mouse& mouse) {
+  if (std::hypot(mouse.at.x - hover_at_.x, mouse.at.y - hover_at_.y) > 1) {
+    hover_at_ = mouse.at;
+    hovered_since_ = now_;
+  }
+  if (now_ - hovered_since_ < kRestSeconds && !options_.unhurried) return;
+  if (mouse.holds(Button::kLeft) || mouse.holds(Button::kRight)) return;
+  const Palette& p = canvas.colours();
+  Box window{0, panes_.top.bottom, panes_.top.right, panes_.status.bottom};
+  std::vector<TipLine> lines;
+  float y = (mouse.at.y - panes_.lanes.top) / state_.scale + state_.scroll;
+  std::size_t row = layout_.at(y);
+  TimeView view = time_view();
+  if (row < rows_.size() && rows_[row].kind == RowKind::kCommunicator) {
+    TimeView narrow = view;  // the collectives under the mouse alone
+    narrow.shown = {view.t_of(mouse.at.x - 2), view.t_of(mouse.at.x + 2)};
+    narrow.width = 4;
+    WalkBudget budget = WalkBudget::of(std::chrono::microseconds(1000));
+    auto found = walk_collectives(reader_, rows_[row].index, narrow, budget);
+    if (!found.whole.empty())
+      add_collective(p, reader_.communicators()[rows_[row].index], found.whole.back(),
+                     shape_of(reader_, found.whole.back()), lines);
+  } else if (merged::EventPlace place = event_under(mouse.at); place != merged::kNoEvent) {
+    if (auto detail = reader_.detail(place)) add_event(p, reader_, *detail, lines);
+  }
+  if (!lines.empty()) draw_lines(canvas, mouse.at, window, lines);
+}
+
+}  // namespace ddpscope::viewer

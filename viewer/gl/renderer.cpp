@@ -1,0 +1,111 @@
+// Draws Dear ImGui's lists with OpenGL 3.3.
+#define GL_GLEXT_PROTOTYPES
+#include "viewer/gl/renderer.h"
+
+#include <GL/gl.h>
+#include <GL/glext.h>
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "viewer/app/app.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+ImTextureID id_of(unsigned texture) {
+  return reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(texture));
+}
+
+}  // namespace
+
+PixelTexture::PixelTexture() : pixels_(static_cast<std::size_t>(kWidth) * kRows) {
+  glGenTextures(1, &texture_);
+  glBindTexture(GL_TEXTURE_2D, texture_);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, kWidth, kRows, 0, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
+}
+
+PixelTexture::~PixelTexture() { glDeleteTextures(1, &texture_); }
+
+Colour* PixelTexture::add(Canvas& canvas, std::size_t width, const Box& box) {
+  width = std::min<std::size_t>(width, kWidth);
+  if (rows_ >= kRows) {
+    spill_.assign(kWidth, 0);
+    return spill_.data();
+  }
+  Colour* row = pixels_.data() + static_cast<std::size_t>(rows_) * kWidth;
+  std::fill(row, row + width, 0u);
+  float v = (static_cast<float>(rows_) + 0.5f) / kRows;
+  canvas.list().AddImage(id_of(texture_), {box.left, box.top}, {box.right, box.bottom}, {0, v},
+                         {static_cast<float>(width) / kWidth, v});
+  ++rows_;
+  return row;
+}
+
+void PixelTexture::upload() {
+  if (rows_ > 0) {
+    glBindTexture(GL_TEXTURE_2D, texture_);
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, kWidth, rows_, GL_RGBA, GL_UNSIGNED_BYTE, pixels_.data());
+  }
+  rows_ = 0;
+}
+
+Result<std::unique_ptr<Renderer>> Renderer::open() {
+  GLint major = 0, minor = 0;
+  glGetIntegerv(GL_MAJOR_VERSION, &major);
+  glGetIntegerv(GL_MINOR_VERSION, &minor);
+  if (major * 10 + minor < 32)
+    return Error{
+        "OpenGL is too old: " + std::to_string(major) + "." + std::to_string(minor) + " where 3.3 is needed",
+        "", "make a picture with --screenshot, which brings its own, or set LIBGL_ALWAYS_SOFTWARE=1"};
+  if (!ImGui_ImplOpenGL3_Init("#version 330 core"))
+    return Error{"OpenGL could not be prepared for drawing", "", "make a picture with --screenshot"};
+  std::unique_ptr<Renderer> renderer(new Renderer);
+  renderer->pixels_ = std::make_unique<PixelTexture>();
+  return renderer;
+}
+
+Renderer::~Renderer() {
+  pixels_.reset();
+  ImGui_ImplOpenGL3_Shutdown();
+}
+
+namespace {
+
+void make_texture_anew() {
+  ImGui_ImplOpenGL3_DestroyFontsTexture();
+  ImGui_ImplOpenGL3_CreateFontsTexture();
+}
+
+}  // namespace
+
+Fonts Renderer::load_fonts(float scale) {
+  Fonts fonts = build_fonts(*ImGui::GetIO().Fonts, scale);
+  make_texture_anew();
+  return fonts;
+}
+
+void Renderer::load_fonts(App& app) {
+  app.build_fonts();
+  make_texture_anew();
+}
+
+void Renderer::begin() { ImGui_ImplOpenGL3_NewFrame(); }
+
+void Renderer::draw() {
+  pixels_->upload();
+  ImGuiIO& io = ImGui::GetIO();
+  glViewport(0, 0, static_cast<int>(io.DisplaySize.x * io.DisplayFramebufferScale.x),
+             static_cast<int>(io.DisplaySize.y * io.DisplayFramebufferScale.y));
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+}  // namespace ddpscope::viewer

@@ -1,0 +1,254 @@
+// A communicator's lane: one collective is one shape across all its ranks. Left edge: who came when; right
+// edge: who left when. A rank that does something else leaves a dashed hole; what never completes has no
+// right edge.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "viewer/lanes/lane_frame.h"
+#include "viewer/timeline/collective_walk.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr float kTopPad = 6;
+
+class Lane {
+ public:
+  Lane(LaneFrame& frame, const Row& row, const Box& box)
+      : frame_(frame), row_(row), box_(box), communicator_(frame.reader.communicators()[row.index]) {
+    members_ = std::max<std::size_t>(std::min(communicator_.members.size(), kMostShapeMembers), 1);
+    by_member_ = row.open && communicator_.members.size() <= kMostShapeMembers;
+    line_ = by_member_ ? frame.px(17) : (box.height() - frame.px(2 * kTopPad)) / static_cast<float>(members_);
+  }
+
+  void draw() {
+    const Palette& p = frame_.colours();
+    frame_.canvas.fill(box_, p.lane_odd);
+    draw_names();
+    frame_.canvas.line({frame_.gutter_left, box_.bottom - 1}, {frame_.plot.right, box_.bottom - 1},
+                       p.strong_line);
+    frame_.canvas.push_clip({frame_.plot.left, std::max(box_.top, frame_.plot.top), frame_.plot.right,
+                             std::min(box_.bottom, frame_.plot.bottom)});
+    CollectivesInView found = walk_collectives(frame_.reader, row_.index, frame_.view, frame_.budget);
+    for (const CollectiveRun& run : found.runs) draw_run(run);
+    for (const merged::Collective& collective : found.whole) draw_whole(collective);
+    frame_.canvas.pop_clip();
+  }
+
+ private:
+  Box line_box(std::size_t member, float left, float right) const {
+    float top = box_.top + frame_.px(kTopPad) + line_ * static_cast<float>(member);
+    return {left, top, right, top + line_};
+  }
+
+  void draw_names() {
+    const Palette& p = frame_.colours();
+    std::string id = fmt::format("{:06x} · {} ranks", communicator_.id & 0xFFFFFF, communicator_.size);
+    std::string hint = row_.open && box_.height() > frame_.px(72) ? "a shape is a collective" : "";
+    draw_gutter(frame_, box_,
+                {{Face::kStrong, p.text, communicator_.name},
+                 {Face::kMonoSmall, p.text_low, id},
+                 {Face::kSmall, p.text_low, hint}});
+    if (!by_member_) return;
+    for (std::size_t i = 0; i < communicator_.members.size(); ++i) {
+      Box own = line_box(i, frame_.gutter_left, frame_.plot.left - frame_.px(10));
+      const merged::CommunicatorMember& member = communicator_.members[i];
+      bool all = frame_.story.fault_rows.size() >= communicator_.members.size();
+      bool faulty = frame_.story.finding != merged::kNone && frame_.story.at_fault(member.rank_row) && !all &&
+                    frame_.story.communicator == row_.index;
+      frame_.canvas.text_in_right(Face::kMonoSmall,
+                                  {own.right - frame_.px(30), own.top, own.right, own.bottom},
+                                  faulty ? p.error : p.text_low, fmt::format("{}", member.rank));
+    }
+  }
+
+  Colour colour_of_kind(Kind kind) const {
+    return kind == Kind::kBarrier ? frame_.colours().barrier : frame_.colours().collective;
+  }
+
+  bool in_vain(std::uint64_t sequence) const {
+    if (frame_.story.communicator != row_.index) return false;
+    return std::any_of(frame_.story.syncs.begin(), frame_.story.syncs.end(), [&](const SyncSet& set) {
+      return !set.needed && set.first <= sequence && sequence < set.end;
+    });
+  }
+
+  void draw_run(const CollectiveRun& run) {
+    float left = std::max(run.left, frame_.plot.left),
+          right = std::min(std::max(run.right, run.left + 1), frame_.plot.right);
+    Colour colour = colour_of_kind(run.kind);
+    if (run.flags & merged::kNeverCompleted) colour = frame_.colours().error;
+    Box own{left, box_.top + frame_.px(kTopPad), right, box_.bottom - frame_.px(kTopPad)};
+    frame_.canvas.fill(own, with_alpha(colour, 0.5f));
+  }
+
+  void draw_whole(const merged::Collective& collective) {
+    CollectiveShape shape = shape_of(frame_.reader, collective);
+    Colour colour = in_vain(collective.sequence) ? frame_.colours().warning : colour_of_kind(shape.kind);
+    std::size_t shown = std::min(shape.members.size(), by_member_ ? shape.members.size() : std::size_t{0});
+    if (!by_member_) return draw_flat(collective, shape, colour);
+    for (std::size_t first = 0; first < shown;) {
+      std::size_t last = first;
+      while (last < shown && shape.members[last].takes_part) ++last;
+      if (last > first) draw_piece(shape, first, last, colour);
+      first = std::max(last, first + 1);
+    }
+    draw_others(collective, shape);
+    draw_title(collective, shape);
+  }
+
+  void draw_flat(const merged::Collective& collective, const CollectiveShape& shape, Colour colour) {
+    float left = frame_.x_of(shape.first_ns), all = frame_.x_of(shape.last_arrival_ns);
+    float right = std::max(frame_.x_of(shape.end_ns), left + 2);
+    Box own{left, box_.top + frame_.px(kTopPad), right, box_.bottom - frame_.px(kTopPad)};
+    frame_.canvas.fill(own, with_alpha(colour, 0.28f));
+    frame_.canvas.fill({std::max(all, left), own.top, right, own.bottom}, with_alpha(colour, 0.35f));
+    frame_.canvas.fill({left, own.top, left + frame_.px(2), own.bottom}, colour);
+    if (right - left > frame_.px(40))
+      frame_.canvas.text_in(Face::kSmall,
+                            {std::max(left, frame_.plot.left) + frame_.px(6), own.top,
+                             std::min(right, frame_.plot.right) - 2, own.bottom},
+                            frame_.colours().text, collective_text(collective, shape));
+  }
+
+  // Members first ... last - 1, all of whom take part.
+  void draw_piece(const CollectiveShape& shape, std::size_t first, std::size_t last, Colour colour) {
+    std::vector<Point> left_edge, right_edge;
+    float far_left = frame_.plot.left - 50, far_right = frame_.plot.right + 50;
+    for (std::size_t i = first; i < last; ++i) {
+      const MemberShape& member = shape.members[i];
+      Box own = line_box(i, std::clamp(frame_.x_of(member.from_ns), far_left, far_right),
+                         std::clamp(frame_.x_of(member.to_ns), far_left, far_right));
+      own.right = std::max(own.right, own.left + 1);
+      frame_.canvas.fill(own, with_alpha(colour, 0.34f));
+      frame_.canvas.fill({own.left, own.top, own.left + frame_.px(3), own.bottom}, colour);
+      left_edge.insert(left_edge.end(), {{own.left, own.top}, {own.left, own.bottom}});
+      right_edge.insert(right_edge.end(), {{own.right, own.top}, {own.right, own.bottom}});
+      if (member.never) draw_chevrons(own, colour);
+    }
+    // Once round; where one never leaves the right edge stays open.
+    bool open = std::any_of(shape.members.begin() + static_cast<std::ptrdiff_t>(first),
+                            shape.members.begin() + static_cast<std::ptrdiff_t>(last),
+                            [](const MemberShape& member) { return member.never; });
+    std::vector<Point> outline(right_edge.rbegin(), right_edge.rend());
+    if (open) {
+      frame_.canvas.line({left_edge.front().x, left_edge.front().y}, {far_right, left_edge.front().y}, colour,
+                         frame_.px(1.2f));
+      frame_.canvas.line({left_edge.back().x, left_edge.back().y}, {far_right, left_edge.back().y}, colour,
+                         frame_.px(1.2f));
+      return frame_.canvas.polyline(left_edge, colour, frame_.px(1.2f));
+    }
+    std::vector<Point> round = left_edge;
+    round.insert(round.end(), outline.begin(), outline.end());
+    round.push_back(left_edge.front());
+    frame_.canvas.polyline(round, colour, frame_.px(1.2f));
+  }
+
+  void draw_chevrons(const Box& own, Colour colour) {
+    float x = std::min(own.right, frame_.plot.right) - frame_.px(10), y = own.middle_y(),
+          half = frame_.px(3.5f);
+    if (x < own.left + frame_.px(6)) return;
+    for (int i = 0; i < 2; ++i, x -= frame_.px(6))
+      frame_.canvas.polyline({{x - half, y - half}, {x, y}, {x - half, y + half}}, colour, frame_.px(1.5f));
+  }
+
+  // Those who did something else, or nothing: a hole where their part should be.
+  void draw_others(const merged::Collective& collective, const CollectiveShape& shape) {
+    const Palette& p = frame_.colours();
+    float from = frame_.x_of(shape.first_ns), to = frame_.x_of(shape.end_ns);
+    for (std::size_t i = 0; i < shape.members.size(); ++i) {
+      const MemberShape& member = shape.members[i];
+      if (member.takes_part) continue;
+      Box hole = line_box(i, std::max(from, frame_.plot.left - 9), std::min(to, frame_.plot.right + 9));
+      hole.top += frame_.px(1), hole.bottom -= frame_.px(1);
+      if (member.elsewhere) hole.right = std::min(hole.right, frame_.x_of(member.from_ns));
+      bool barrier = shape.kind == Kind::kBarrier;
+      std::int32_t rank = communicator_.members[i].rank;
+      if (hole.right - hole.left > frame_.px(6)) {
+        frame_.canvas.fill(hole, with_alpha(p.error_ground, 0.9f));
+        frame_.canvas.dashed_frame(hole, p.error, frame_.px(1.4f));
+        float left = std::max(hole.left, frame_.plot.left) + frame_.px(8);
+        float right = std::min(hole.right, frame_.plot.right) - frame_.px(4);
+        frame_.canvas.text_centred(
+            Face::kSmall, {left, hole.top, right, hole.bottom}, p.error,
+            barrier ? fmt::format("rank {}: no barrier here", rank) : fmt::format("rank {}: not here", rank));
+      }
+      if (member.elsewhere) draw_elsewhere(collective, i, member);
+    }
+  }
+
+  void draw_elsewhere(const merged::Collective& collective, std::size_t i, const MemberShape& member) {
+    const Palette& p = frame_.colours();
+    Box own =
+        line_box(i, frame_.x_of(member.from_ns), std::min(frame_.x_of(member.to_ns), frame_.plot.right + 50));
+    own.top += frame_.px(1), own.bottom -= frame_.px(1);
+    own.right = std::max(own.right, own.left + frame_.px(4));
+    frame_.canvas.fill(own, mixed(p.lane_even, p.collective, 0.75f));
+    frame_.canvas.frame(own, p.error, 0, frame_.px(1.5f));
+    float left = std::max(own.left, frame_.plot.left), right = std::min(own.right, frame_.plot.right);
+    frame_.canvas.text_in(Face::kSmall, {left + frame_.px(6), own.top, right - frame_.px(24), own.bottom},
+                          p.bar_text, collective_text_of(collective, collective.arrivals[i].signature));
+    if (member.never) draw_chevrons(own, p.error);
+  }
+
+  static std::string collective_text_of(const merged::Collective& collective, std::uint32_t signature) {
+    if (signature >= collective.signatures.size()) return fmt::format("#{}", collective.sequence);
+    return fmt::format("#{} {}", collective.sequence, signature_text(collective.signatures[signature]));
+  }
+
+  // The lines first ... last - 1 that are all inside from `left` to `right`.
+  struct Room {
+    float left = 0, right = 0;
+    std::size_t first = 0, last = 0;
+  };
+
+  // Where a text of that width crosses no edge: on as many lines as possible, else on the one with most room.
+  Room room_for(const CollectiveShape& shape, float needed) const {
+    Room best, widest;
+    for (std::size_t first = 0; first < shape.members.size(); ++first) {
+      float left = frame_.plot.left, right = frame_.plot.right;
+      for (std::size_t last = first; last < shape.members.size() && shape.members[last].takes_part; ++last) {
+        left = std::max(left, frame_.x_of(shape.members[last].from_ns));
+        right = std::min(right, frame_.x_of(shape.members[last].to_ns));
+        if (right - left >= needed && last + 1 - first > best.last - best.first)
+          best = {left, right, first, last + 1};
+        if (right - left > widest.right - widest.left) widest = {left, right, first, last + 1};
+      }
+    }
+    return best.last > best.first ? best : widest;
+  }
+
+  void draw_title(const merged::Collective& collective, const CollectiveShape& shape) {
+    const Palette& p = frame_.colours();
+    std::string title = collective_text(collective, shape);
+    float pad = frame_.px(10), more = frame_.px(shape.never ? 30 : 6);
+    Room room = room_for(shape, frame_.canvas.text_width(Face::kStrong, title) + pad + more);
+    Box lines{room.left + pad, line_box(room.first, 0, 0).top, room.right - more,
+              line_box(std::max(room.last, room.first + 1) - 1, 0, 0).bottom};
+    if (lines.width() < frame_.px(24)) return;
+    bool strong = lines.width() >= frame_.canvas.text_width(Face::kStrong, title);
+    float height = frame_.canvas.line_height(Face::kStrong);
+    bool two = shape.never && lines.height() > 2.1f * height;
+    float y = lines.middle_y() - (two ? height : height / 2);
+    frame_.canvas.text_in(strong ? Face::kStrong : Face::kSmall, {lines.left, y, lines.right, y + height},
+                          p.text, title);
+    if (two)
+      frame_.canvas.text_in(Face::kSmall, {lines.left, y + height, lines.right, y + 2 * height}, p.text_mid,
+                            "never completes");
+  }
+
+  LaneFrame& frame_;
+  const Row& row_;
+  Box box_;
+  const merged::CommunicatorRow& communicator_;
+  std::size_t members_;
+  bool by_member_;
+  float line_;
+};
+
+}  // namespace
+
+void draw_communicator_row(LaneFrame& frame, const Row& row, const Box& box) { Lane(frame, row, box).draw(); }
+
+}  // namespace ddpscope::viewer

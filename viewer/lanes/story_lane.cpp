@@ -1,0 +1,261 @@
+// The chosen finding's own lane: a file and who did what with it, batches side by side, reductions that were
+// in vain.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "viewer/lanes/lane_frame.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr float kTopPad = 7;
+
+std::int32_t rank_of(const LaneFrame& frame, std::uint32_t row) { return frame.reader.ranks()[row].rank; }
+
+// Whether a file is in use after this call, as far as its name tells.
+bool leaves_open(const LaneFrame& frame, const merged::Event& event) {
+  std::string_view name =
+      event.name < frame.reader.names().size() ? frame.reader.names()[event.name].text : "";
+  for (const char* part : {"open", "read", "write", "creat", "seek", "sync"})
+    if (name.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+// One rank's part of a file: where it is in use is thinly filled, accesses are solid.
+void draw_file_line(LaneFrame& frame, const FileLine& line, const Box& box) {
+  const Palette& p = frame.colours();
+  Colour colour = line.writes ? p.file_write : p.file_read;
+  float last_right = 0;
+  bool in_use = false;
+  for (merged::EventPlace place : line.accesses) {
+    merged::Event event = frame.reader.event(place);
+    float left = std::clamp(frame.x_of(event.begin_ns), frame.plot.left - 50, frame.plot.right + 50);
+    float right = std::clamp(frame.x_of(event.end_ns), frame.plot.left - 50, frame.plot.right + 50);
+    bool opens = event.kind == Kind::kTick;
+    if (in_use && left > last_right)
+      frame.canvas.fill({last_right, box.top + frame.px(3), left, box.bottom - frame.px(3)},
+                        with_alpha(colour, 0.30f));
+    Colour own = event.kind == Kind::kFileWrite ? p.file_write : p.file_read;
+    if (opens) {  // a moment; if it took long, that is seen, too
+      frame.canvas.fill({left, box.top + frame.px(3), right, box.bottom - frame.px(3)},
+                        with_alpha(colour, 0.30f));
+      frame.canvas.fill({left, box.top, left + frame.px(2.5f), box.bottom}, p.focus);
+    } else {
+      frame.canvas.fill({left, box.top, std::max(right, left + frame.px(3)), box.bottom}, own);
+    }
+    last_right = std::max(right, left + frame.px(2));
+    in_use = leaves_open(frame, event);
+  }
+}
+
+float first_x(const LaneFrame& frame, const FileLine& line) {
+  for (merged::EventPlace place : line.accesses) {
+    merged::Event event = frame.reader.event(place);
+    if (event.end_ns >= frame.view.shown.from_ns) return frame.x_of(event.begin_ns);
+  }
+  return frame.plot.right;
+}
+
+std::string digest_text(std::uint64_t digest) { return fmt::format("{:04x}", digest >> 48); }
+
+struct Chip {
+  float left, right;
+  std::uint64_t digest;
+};
+
+std::vector<Chip> chips_of(LaneFrame& frame, const FileLine& line) {
+  std::vector<Chip> chips;
+  if (line.accesses.empty()) return chips;
+  std::uint32_t track = line.accesses.front().track;
+  auto digests = frame.reader.digests(track, 0, line.accesses.size());
+  if (!digests) return chips;
+  for (std::size_t i = 0; i < std::min(digests->size(), line.accesses.size()); ++i) {
+    merged::Event event = frame.reader.event(line.accesses[i]);
+    float left = frame.x_of(event.begin_ns);
+    // A batch is what the rank works on until the next comes.
+    float right = i + 1 < line.accesses.size() ? frame.x_of(frame.reader.event(line.accesses[i + 1]).begin_ns)
+                                               : left + frame.px(60);
+    if (right < frame.plot.left || left > frame.plot.right) {
+      chips.push_back({left, right, (*digests)[i]});
+      continue;
+    }
+    chips.push_back({left, std::max(right - frame.px(2), left + 1), (*digests)[i]});
+  }
+  return chips;
+}
+
+void draw_chips(LaneFrame& frame, const std::vector<Chip>& chips, const Box& box) {
+  const Palette& p = frame.colours();
+  for (const Chip& chip : chips) {
+    if (chip.right < frame.plot.left || chip.left > frame.plot.right) continue;
+    Box own{chip.left, box.top, chip.right, box.bottom};
+    frame.canvas.fill(own, p.chips[chip.digest % p.chips.size()],
+                      own.width() > frame.px(8) ? frame.px(3) : 0);
+    if (own.width() > frame.px(30))
+      frame.canvas.text_centred(Face::kMonoSmall, own, p.chip_text, digest_text(chip.digest));
+  }
+}
+
+// Between two ranks' chips: an equals sign where the two have the same content.
+void draw_equal_strip(LaneFrame& frame, const std::vector<Chip>& upper, const std::vector<Chip>& lower,
+                      const Box& box) {
+  Colour colour = frame.colours().error;
+  frame.canvas.fill(box, with_alpha(frame.colours().error_ground, 0.9f));
+  for (std::size_t i = 0; i < std::min(upper.size(), lower.size()); ++i) {
+    float middle = (std::max(upper[i].left, lower[i].left) + std::min(upper[i].right, lower[i].right)) / 2;
+    bool narrow =
+        std::min(upper[i].right, lower[i].right) - std::max(upper[i].left, lower[i].left) < frame.px(8);
+    if (narrow || upper[i].digest != lower[i].digest || middle < frame.plot.left || middle > frame.plot.right)
+      continue;
+    float half = std::min(frame.px(7), (upper[i].right - upper[i].left) / 3);
+    float y = box.middle_y();
+    frame.canvas.fill({middle - half, y - frame.px(4), middle + half, y - frame.px(1.5f)}, colour);
+    frame.canvas.fill({middle - half, y + frame.px(1.5f), middle + half, y + frame.px(4)}, colour);
+  }
+}
+
+}  // namespace
+
+void draw_file_lane(LaneFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  const auto& lines = frame.story.lines;
+  auto writers = std::count_if(lines.begin(), lines.end(), [](const FileLine& line) { return line.writes; });
+  std::string who = writers > 0
+                        ? fmt::format("{} {} it", writers, writers == 1 ? "rank writes" : "ranks write")
+                        : fmt::format("{} ranks use it", lines.size());
+  draw_gutter(
+      frame, box,
+      {{Face::kStrong, p.text, std::string(base_name(frame.story.file))}, {Face::kSmall, p.text_low, who}});
+  std::size_t shown = std::min<std::size_t>(lines.size(), kMostFileLines);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const FileLine& line = lines[i];
+    float middle = box.top + frame.px(file_line_middle(i));
+    Box own{frame.plot.left, middle - frame.px(8), frame.plot.right, middle + frame.px(8)};
+    Colour colour = line.writes ? p.file_write : p.file_read;
+    frame.canvas.text_in_right(
+        Face::kMonoSmall,
+        {frame.plot.left - frame.px(40), own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_low,
+        fmt::format("{}", rank_of(frame, line.rank_row)));
+    frame.canvas.push_clip(
+        {frame.plot.left, own.top - frame.px(2), frame.plot.right, own.bottom + frame.px(4)});
+    frame.canvas.line({frame.plot.left, own.bottom + frame.px(2)},
+                      {frame.plot.right, own.bottom + frame.px(2)}, p.grid);
+    draw_file_line(frame, line, own);
+    // What it does stands before the first bar in view, left of its disc, where there is room; else behind
+    // the last.
+    std::string words = fmt::format("rank {} {}", rank_of(frame, line.rank_row),
+                                    line.does.empty() ? line.writes ? "writes" : "uses it" : line.does);
+    float x = first_x(frame, line) - frame.px(14),
+          width = frame.canvas.text_width(Face::kSmall, words) + frame.px(12);
+    if (x - width > frame.plot.left)
+      frame.canvas.text_in_right(Face::kSmall, {frame.plot.left, own.top, x, own.bottom}, colour, words);
+    frame.canvas.pop_clip();
+  }
+  for (const StoryArrow& arrow : frame.story.arrows) {
+    if (arrow.lines.size() < 2) continue;
+    float y = box.bottom - frame.px(24);
+    Colour colour = arrow.kind == ArrowKind::kByLuck ? p.warning : p.error;
+    Box room{frame.plot.left + frame.px(12), y, frame.plot.right, y + frame.px(18)};
+    room.left += frame.canvas.text_in(Face::kStrong, room, colour, arrow.lines[0] + ":") + frame.px(8);
+    frame.canvas.text_in(Face::kBody, room, p.text, arrow.lines[1]);
+  }
+}
+
+void draw_batches_lane(LaneFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  draw_gutter(frame, box,
+              {{Face::kStrong, p.text, "input batches"},
+               {Face::kSmall, p.text_low, "colour and hex:"},
+               {Face::kSmall, p.text_low, "digest of the bytes"},
+               {Face::kSmall, p.error, std::string("= equal on both ranks")}});
+  std::vector<Chip> above;
+  float y = box.top + frame.px(kTopPad);
+  for (std::size_t i = 0; i < frame.story.lines.size(); ++i) {
+    std::vector<Chip> chips = chips_of(frame, frame.story.lines[i]);
+    if (i > 0) {
+      draw_equal_strip(frame, above, chips, {frame.plot.left, y, frame.plot.right, y + frame.px(14)});
+      y += frame.px(16);
+    }
+    Box own{frame.plot.left, y, frame.plot.right, y + frame.px(24)};
+    frame.canvas.text_in_right(
+        Face::kSmall, {frame.gutter_left, own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_mid,
+        fmt::format("rank {}", rank_of(frame, frame.story.lines[i].rank_row)));
+    draw_chips(frame, chips, own);
+    above = std::move(chips);
+    y += frame.px(28);
+  }
+}
+
+namespace {
+
+void draw_bracket(LaneFrame& frame, const SyncSet& set, std::size_t number, const Box& box) {
+  const Palette& p = frame.colours();
+  if (set.to_ns < frame.view.shown.from_ns || set.from_ns > frame.view.shown.to_ns) return;
+  Colour colour = set.needed ? p.good : p.warning;
+  float left = frame.x_of(set.from_ns), right = std::max(frame.x_of(set.to_ns), left + frame.px(4));
+  float top = box.top + frame.px(8), bar = frame.px(22);
+  Box own{left, top, right, top + bar};
+  if (set.needed) {
+    frame.canvas.fill(own, with_alpha(p.collective, 0.75f));
+  } else {
+    frame.canvas.hatch(own, p.warning, p.warning_ground, frame.px(7));
+    frame.canvas.frame(own, p.warning, 0, frame.px(1.5f));
+  }
+  float y = own.bottom + frame.px(5);
+  frame.canvas.polyline({{left, y - frame.px(3)}, {left, y}, {right, y}, {right, y - frame.px(3)}}, colour,
+                        frame.px(1.5f));
+  std::string title = fmt::format("sync {} {}", number, set.needed ? "needed" : "in vain");
+  std::string more = set.needed ? "right before the optimizer"
+                                : fmt::format("{} calls, summed again by the next", set.end - set.first);
+  float room = std::max({right - left, frame.canvas.text_width(Face::kStrong, title),
+                         frame.canvas.text_width(Face::kSmall, more)}) +
+               4;
+  float middle = (left + right) / 2;
+  frame.canvas.text_centred(Face::kStrong,
+                            {middle - room / 2, y + frame.px(2), middle + room / 2, y + frame.px(18)}, colour,
+                            title);
+  frame.canvas.text_centred(Face::kSmall,
+                            {middle - room / 2, y + frame.px(18), middle + room / 2, y + frame.px(32)},
+                            p.text_mid, more);
+}
+
+}  // namespace
+
+void draw_syncs_lane(LaneFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  std::size_t in_vain = frame.story.syncs.empty() ? 0 : frame.story.syncs.size() - 1;
+  draw_gutter(
+      frame, box,
+      {{Face::kStrong, p.text, "gradient syncs"},
+       {Face::kSmall, p.text_low, "of one optimizer step:"},
+       {Face::kSmall, p.warning, fmt::format("{} of {} in vain", in_vain, frame.story.syncs.size())}});
+  for (std::size_t i = 0; i < frame.story.syncs.size(); ++i)
+    draw_bracket(frame, frame.story.syncs[i], i + 1, box);
+}
+
+void draw_story_row(LaneFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  frame.canvas.fill(box, p.lane_even);
+  frame.canvas.fill({frame.gutter_left, box.top, frame.gutter_left + frame.px(3), box.bottom},
+                    colour_of(p, frame.reader.outcome().findings[frame.story.finding].severity));
+  frame.canvas.line({frame.gutter_left, box.bottom - 1}, {frame.plot.right, box.bottom - 1}, p.strong_line);
+  frame.canvas.push_clip({frame.gutter_left, std::max(box.top, frame.plot.top), frame.plot.right,
+                          std::min(box.bottom, frame.plot.bottom)});
+  switch (frame.story.lane) {
+    case StoryLane::kFile:
+      draw_file_lane(frame, box);
+      break;
+    case StoryLane::kBatches:
+      draw_batches_lane(frame, box);
+      break;
+    case StoryLane::kSyncs:
+      draw_syncs_lane(frame, box);
+      break;
+    case StoryLane::kNone:
+      break;
+  }
+  frame.canvas.pop_clip();
+}
+
+}  // namespace ddpscope::viewer

@@ -1,0 +1,122 @@
+// ddpscope-viewer: opens a trace and shows it in a window, or makes a picture of it.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+#include "collector/merged/make.h"
+#include "collector/merged/reader.h"
+#include "collector/reports/escape.h"
+#include "trace/write/identity.h"
+#include "viewer/app/app.h"
+#include "viewer/app/bookmarks.h"
+#include "viewer/offscreen/picture.h"
+#include "viewer/options.h"
+#include "viewer/window/window.h"
+
+namespace {
+
+using namespace ddpscope;
+using viewer::App;
+using viewer::Options;
+
+constexpr int kDone = 0, kCannotRun = 2;
+
+void print(const Error& error, const char* kind) {
+  std::string where = error.where.empty() ? "" : reports::escape(error.where) + ": ";
+  fmt::print(stderr, "{}: {}{}\n", kind, where, reports::escape(error.what));
+  if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", reports::escape(error.hint));
+}
+
+int fail(const Error& error) {
+  print(error, "error");
+  return kCannotRun;
+}
+
+class ImGuiContextHolder {
+ public:
+  ImGuiContextHolder() {
+    ImGui::CreateContext();
+    ImGui::GetIO().IniFilename = nullptr;  // nothing is left behind
+  }
+  ~ImGuiContextHolder() { ImGui::DestroyContext(); }
+};
+
+viewer::Opened open_app(const Options& options, reading::Progress& progress) {
+  trace::Identity here = trace::read_identity();
+  auto made = merged::is_merged_file(options.trace)
+                  ? Result<merged::Made>(merged::Made{options.trace, {}, {}})
+                  : merged::write_merged(options.trace, options.trace + "/.merged-for-view", progress, &here);
+  if (!made) return {nullptr, made.error()};
+  for (const Error& error : made->errors) print(error, "warning");
+  auto reader = merged::Reader::open(made->file);
+  if (!reader) return {nullptr, reader.error()};
+  bool picture = !options.screenshot.empty();
+  auto app = std::make_unique<App>(
+      std::move(*reader), viewer::AppOptions{options.theme, options.scale, options.reduced_motion, picture});
+  if (!options.go_to.empty() && !app->go_to(options.go_to))
+    return {nullptr, {"there is no finding '" + options.go_to + "' in this trace", options.trace,
+                 "`ddpscope report TRACE` lists ids and slugs"}};
+  if (options.whole_run) app->show_whole_run();
+  auto notes = viewer::notes_path(options.trace);
+  app->state().bookmarks = viewer::read_bookmarks(notes);
+  app->bookmarks_changed = [notes](const std::vector<viewer::Bookmark>& all) {
+    if (auto written = viewer::write_bookmarks(notes, all); !written) print(written.error(), "warning");
+  };
+  return {std::move(app)};
+}
+
+int make_picture(App& app, const Options& options) {
+  auto picture = viewer::picture_of(app, options.width, options.height);
+  if (!picture) return fail(picture.error());
+  auto written = viewer::write_png(*picture, options.screenshot);
+  return written ? kDone : fail(written.error());
+}
+
+int print_bench(App& app, const Options& options, double open_ms) {
+  auto text = viewer::bench(app, options.width, options.height, open_ms);
+  if (!text) return fail(text.error());
+  fmt::print("{}", *text);
+  return kDone;
+}
+
+int open_window(const Options& options) {
+  viewer::Loading loading;
+  auto start = [&] { return std::async(std::launch::async, [&] { return open_app(options, loading); }); };
+  auto shown = viewer::show_window("ddpscope: " + options.trace,
+                                   {options.theme, options.scale, options.reduced_motion}, loading, start);
+  return shown ? kDone : fail(shown.error());
+}
+
+int run(int argc, char** argv) {
+  auto parsed = viewer::parse(argc, argv);
+  if (!parsed) return fail(parsed.error());
+  if (parsed->exit_code) return *parsed->exit_code;
+  const Options& options = parsed->options;
+  if (!options.other.empty())
+    return fail({"comparing two traces: not in this version", "", "`ddpscope view TRACE` shows one"});
+  ImGuiContextHolder context;
+  if (options.screenshot.empty() && !options.bench) return open_window(options);
+  auto begin = std::chrono::steady_clock::now();
+  reading::Silent silent;
+  viewer::Opened trace = open_app(options, silent);
+  if (!trace.app) return fail(trace.error);
+  double open_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return options.bench ? print_bench(*trace.app, options, open_ms) : make_picture(*trace.app, options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail({"out of memory", "", "view the trace on a machine that has more"});
+  } catch (const std::exception& error) {
+    return fail({error.what(), "", ""});
+  }
+}

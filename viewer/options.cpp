@@ -1,0 +1,59 @@
+// What the command line asks for.
+#include "viewer/options.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <charconv>
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr int kLeastSide = 320, kMostSide = 16384;
+
+// "1920x1080"
+bool read_size(const std::string& text, int& width, int& height) {
+  const char *at = text.data(), *end = at + text.size();
+  auto first = std::from_chars(at, end, width);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != 'x') return false;
+  auto second = std::from_chars(first.ptr + 1, end, height);
+  if (second.ec != std::errc() || second.ptr != end) return false;
+  return width >= kLeastSide && height >= kLeastSide && width <= kMostSide && height <= kMostSide;
+}
+
+}  // namespace
+
+Result<Parsed> parse(int argc, char** argv) {
+  Parsed parsed;
+  Options& options = parsed.options;
+  std::string size, theme = "dark";
+  CLI::App app("Shows the time lines of all ranks of a trace, and its findings on them.", "ddpscope-viewer");
+  app.set_version_flag("--version", DDPSCOPE_VERSION);
+  app.add_option("TRACE", options.trace, "folder that `ddpscope run` filled, or a merged file")->required();
+  app.add_option("OTHER", options.other, "a second trace to compare with");
+  app.add_option("--goto", options.go_to, "finding to start at: its id, slug or number (default: the worst)");
+  app.add_option("--screenshot", options.screenshot, "writes a picture and ends; needs no display");
+  app.add_option("--size", size, "of the picture in pixels, WIDTHxHEIGHT (default: 1920x1080)");
+  app.add_option("--theme", theme, "dark, light or colorblind (default: dark)");
+  app.add_option("--scale", options.scale, "of everything that is drawn (default: 1)")
+      ->check(CLI::Range(0.5, 4.0));
+  app.add_flag("--bench", options.bench, "prints how long opening and frames take, as JSON");
+  app.add_flag("--whole-run", options.whole_run, "starts with the whole run in view");
+  app.add_flag("--reduced-motion", options.reduced_motion, "jumps instead of flying");
+  constexpr const char* kHint = "`ddpscope-viewer --help` shows the options";
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return Error{error.what(), "", kHint};
+    parsed.exit_code = app.exit(error);
+    return parsed;
+  }
+  if (!size.empty() && !read_size(size, options.width, options.height))
+    return Error{"--size is no WIDTHxHEIGHT between 320 and 16384: " + size, "", kHint};
+  auto known = theme_of(theme);
+  if (!known) return Error{"there is no theme '" + theme + "'", "", "dark, light and colorblind are"};
+  options.theme = *known;
+  return parsed;
+}
+
+}  // namespace ddpscope::viewer

@@ -1,0 +1,239 @@
+// The evidence drawer: a finding's title, facts and cost, a numbered card for each piece of evidence, what
+// could have ordered the two, and what to do.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "viewer/panels/panel_frame.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+using findings::Evidence;
+using findings::Finding;
+
+constexpr float kCardGap = 10, kPad = 12;
+constexpr float kLeastCard = 196, kMostCard = 300;
+
+class Drawer {
+ public:
+  Drawer(PanelFrame& frame, const Box& box, const Finding& finding)
+      : frame_(frame), box_(box), finding_(finding) {}
+
+  void draw() {
+    Box cards{box_.left + frame_.px(14), box_.top + frame_.px(66), box_.right - frame_.px(16),
+              box_.bottom - frame_.px(8)};
+    if (cards.height() < frame_.px(40)) return head(0);
+    bool order = !finding_.order.empty();
+    std::size_t evidence = finding_.evidence.size();
+    float gap = frame_.px(kCardGap);
+    float fix = std::clamp(cards.width() * 0.22f, frame_.px(220), frame_.px(340));
+    float order_width = order ? std::clamp(cards.width() * 0.26f, frame_.px(240), frame_.px(420)) : 0;
+    float rest = cards.width() - fix - (order ? order_width + gap : 0);
+    auto fitting = static_cast<std::size_t>(std::max(1.0f, rest / (frame_.px(kLeastCard) + gap)));
+    std::size_t shown = std::min(evidence, fitting);
+    std::size_t first = frame_.state.evidence != kNoneChosen && frame_.state.evidence >= shown
+                            ? frame_.state.evidence + 1 - shown
+                            : 0;
+    float width =
+        shown ? std::min(rest / static_cast<float>(shown) - gap, frame_.px(order ? 460 : kMostCard + 120))
+              : 0;
+    float x = cards.left;
+    for (std::size_t i = first; i < first + shown; ++i, x += width + gap)
+      card(i, {x, cards.top, x + width, cards.bottom});
+    head(evidence - shown);
+    if (order) {
+      order_card({x, cards.top, x + order_width, cards.bottom});
+      x += order_width + gap;
+    }
+    fix_card({std::min(x, cards.right - fix), cards.top, cards.right, cards.bottom});
+  }
+
+ private:
+  void head(std::size_t left_out) {
+    const Palette& p = frame_.colours();
+    float y = box_.top + frame_.px(10);
+    Colour colour = colour_of(p, finding_.severity);
+    draw_severity(frame_.canvas, {box_.left + frame_.px(22), y + frame_.px(11)}, frame_.px(15),
+                  finding_.severity, finding_.confidence);
+    std::size_t count = frame_.reader.outcome().findings.size();
+    std::string which = fmt::format("finding {} of {}", frame_.state.finding + 1, count);
+    if (left_out > 0) which = fmt::format("{} more cards: 1–9   {}", left_out, which);
+    float right = box_.right - frame_.px(16);
+    float which_width = frame_.canvas.text_width(Face::kMonoSmall, which);
+    frame_.canvas.text_right(Face::kMonoSmall, {right, y + frame_.px(4)}, p.text_low, which);
+    frame_.canvas.text_in(
+        Face::kTitle, {box_.left + frame_.px(40), y, right - which_width - frame_.px(16), y + frame_.px(22)},
+        p.text, finding_.title);
+    float x = box_.left + frame_.px(40);
+    y = box_.top + frame_.px(38);
+    auto chip = [&](const std::string& words, Colour text, Colour ground) {
+      if (words.empty() || x + frame_.canvas.text_width(Face::kSmall, words) + frame_.px(20) > right) return;
+      x = draw_chip(frame_.canvas, {x, y}, frame_.px(18), text, ground, words) + frame_.px(6);
+    };
+    chip(findings::name_of(finding_.severity), colour, ground_of(p, finding_.severity));
+    chip(findings::name_of(finding_.confidence), p.text_mid, p.selected);
+    chip(ranks_text(finding_.ranks), p.text_mid, p.selected);
+    chip(finding_.count > 1 ? fmt::format("{} times", finding_.count) : "seen once", p.text_mid, p.selected);
+    if (!finding_.files.empty()) {
+      std::string file = *finding_.files.begin();
+      file = file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1);
+      if (finding_.files.size() > 1) file += fmt::format(" and {} more", finding_.files.size() - 1);
+      chip(file, p.text_mid, p.selected);
+    }
+    for (const std::string& slug : finding_.consequences) chip("→ " + slug, p.text_mid, p.selected);
+    chip("id " + finding_.id, p.text_low, p.selected);
+    std::string cost = cost_sentence();
+    float cost_width = frame_.canvas.text_width(Face::kStrong, cost);
+    if (x + cost_width + frame_.px(20) < right && finding_.evidence.size() < 40)
+      frame_.canvas.text_right(Face::kStrong, {right, y}, colour, cost);
+  }
+
+  std::string cost_sentence() const {
+    std::string text;
+    if (finding_.cost.ms_per_step > 0)
+      text = duration_text(static_cast<std::int64_t>(finding_.cost.ms_per_step * 1e6)) + " a step";
+    if (finding_.cost.bytes_per_step > 0)
+      text += (text.empty() ? "" : " and ") + bytes_text(finding_.cost.bytes_per_step) + " a step";
+    if (!text.empty()) return text;
+    std::int64_t lost = finding_.last_ns - finding_.first_ns;
+    if (cost_text(finding_) == "hang" && lost > 0) return "the job stands still for " + duration_text(lost);
+    return "";
+  }
+
+  Box begin_card(const Box& box, bool focused) {
+    const Palette& p = frame_.colours();
+    frame_.canvas.fill(box, p.raised, frame_.px(6));
+    frame_.canvas.frame(box, focused ? p.focus : p.line, frame_.px(6), focused ? frame_.px(1.5f) : 1);
+    return box.inset(frame_.px(kPad));
+  }
+
+  std::string time_of(std::int64_t t_ns) const {
+    TimeSpan focus = frame_.story.focus;
+    return time_text(t_ns, std::max<std::int64_t>(focus.length() / 500, 100));
+  }
+
+  void card(std::size_t i, const Box& box) {
+    const Palette& p = frame_.colours();
+    const Evidence& evidence = finding_.evidence[i];
+    bool faulty =
+        std::find(finding_.ranks.begin(), finding_.ranks.end(), evidence.rank) != finding_.ranks.end();
+    Box in = begin_card(box, i == frame_.state.evidence || frame_.hovers(box));
+    frame_.on_click(box, ActionKind::kChooseEvidence, i);
+    frame_.canvas.push_clip(box);
+    float y = in.top - frame_.px(2);
+    draw_disc(frame_.canvas, {in.left + frame_.px(8), y + frame_.px(9)}, i + 1, false);
+    Box line{in.left + frame_.px(24), y, in.right, y + frame_.px(18)};
+    std::string rank = evidence.rank >= 0 ? fmt::format("rank {}", evidence.rank) : evidence.process;
+    float rank_width = frame_.canvas.text_in_right(
+        Face::kSmall, line, faulty ? colour_of(p, finding_.severity) : p.text_low, rank);
+    line.right -= rank_width + frame_.px(8);
+    frame_.canvas.text_in(Face::kMono, line, p.text, time_of(evidence.t_ns));
+    y += frame_.px(23);
+    for (const std::string& words : wrapped(frame_.canvas, Face::kMono, call_text(evidence), in.width(), 2))
+      frame_.canvas.text(Face::kMono, {in.left, y}, p.text, words),
+          y += frame_.canvas.line_height(Face::kMono) + frame_.px(1);
+    y += frame_.px(3);
+    float frame_line = frame_.canvas.line_height(Face::kMonoSmall) + frame_.px(1);
+    const auto& frames = evidence.stack;
+    float room = in.bottom - y;
+    auto stack_lines = std::min<std::size_t>(frames.size(), room > frame_.px(90)   ? 3
+                                                            : room > frame_.px(60) ? 2
+                                                                                   : 1);
+    float stack_top = in.bottom - frame_line * static_cast<float>(stack_lines) + frame_.px(3);
+    float body_line = frame_.canvas.line_height(Face::kBody) + frame_.px(1);
+    auto most = static_cast<std::size_t>(std::max(0.0f, (stack_top - frame_.px(8) - y) / body_line));
+    for (const std::string& words :
+         wrapped(frame_.canvas, Face::kBody, with_short_paths(evidence.detail), in.width(), most))
+      frame_.canvas.text(Face::kBody, {in.left, y}, p.text_mid, words), y += body_line;
+    if (stack_lines > 0)
+      frame_.canvas.line({in.left, stack_top - frame_.px(6)}, {in.right, stack_top - frame_.px(6)}, p.line);
+    for (std::size_t k = 0; k < stack_lines; ++k, stack_top += frame_line)
+      frame_.canvas.text_in(Face::kMonoSmall, {in.left, stack_top, in.right, stack_top + frame_line},
+                            findings::is_library_frame(frames[k]) ? p.text_low : p.text,
+                            short_frame(frames[k]));
+    frame_.canvas.pop_clip();
+  }
+
+  static std::string call_text(const Evidence& evidence) {
+    if (evidence.file.empty()) return evidence.call;
+    std::size_t slash = evidence.file.rfind('/');
+    return fmt::format("{}(\"{}\")", evidence.call,
+                       slash == std::string::npos ? evidence.file : evidence.file.substr(slash + 1));
+  }
+
+  // "/home/me/train.py:88 ns::Class::method" is "train.py:88 Class::method".
+  static std::string short_frame(const std::string& frame) {
+    std::size_t space = std::min(frame.find(' '), frame.size()), slash = frame.rfind('/', space);
+    std::string place = frame.substr(slash == std::string::npos ? 0 : slash + 1,
+                                     space - (slash == std::string::npos ? 0 : slash + 1));
+    std::string function = frame.substr(space);
+    std::size_t last = function.rfind("::"),
+                before = last == std::string::npos || last == 0 ? last : function.rfind("::", last - 1);
+    if (before != std::string::npos) function = " " + function.substr(before + 2);
+    return place + function;
+  }
+
+  void order_card(const Box& box) {
+    const Palette& p = frame_.colours();
+    Box in = begin_card(box, false);
+    frame_.canvas.push_clip(box);
+    float y = in.top - frame_.px(2), line = frame_.px(20);
+    frame_.canvas.text_in(Face::kStrong, {in.left, y, in.right, y + frame_.px(18)}, p.text,
+                          "What could order them");
+    y += frame_.px(24);
+    const findings::Order& order = finding_.order.front();
+    for (const findings::LookedFor& edge : order.looked_for) {
+      if (y + line > in.bottom + frame_.px(4)) break;
+      float x = in.left + frame_.px(4), middle = y + frame_.px(8), half = frame_.px(3.5f);
+      frame_.canvas.line({x - half, middle - half}, {x + half, middle + half}, p.error, frame_.px(1.6f));
+      frame_.canvas.line({x - half, middle + half}, {x + half, middle - half}, p.error, frame_.px(1.6f));
+      float found = std::min(frame_.canvas.text_width(Face::kSmall, edge.found), in.width() * 0.45f);
+      frame_.canvas.text_in_right(Face::kSmall, {in.right - found - 1, y, in.right, y + frame_.px(16)},
+                                  p.text, edge.found);
+      frame_.canvas.text_in(Face::kSmall,
+                            {in.left + frame_.px(16), y, in.right - found - frame_.px(8), y + frame_.px(16)},
+                            p.text_mid, edge.edge);
+      frame_.canvas.line({in.left, y + line - 2}, {in.right, y + line - 2}, p.line);
+      y += line;
+    }
+    frame_.canvas.pop_clip();
+  }
+
+  void fix_card(const Box& box) {
+    const Palette& p = frame_.colours();
+    Box in = begin_card(box, false);
+    frame_.canvas.fill({box.left, box.top + frame_.px(4), box.left + frame_.px(3), box.bottom - frame_.px(4)},
+                       p.good);
+    frame_.canvas.push_clip(box);
+    frame_.canvas.text_in(Face::kStrong, {in.left, in.top - frame_.px(2), in.right, in.top + frame_.px(16)},
+                          p.text, "Fix");
+    float y = in.top + frame_.px(22), line = frame_.canvas.line_height(Face::kBody) + frame_.px(2);
+    auto most = static_cast<std::size_t>(std::max(1.0f, (in.bottom - frame_.px(22) - y) / line));
+    for (const std::string& words : wrapped(frame_.canvas, Face::kBody, finding_.advice, in.width(), most))
+      frame_.canvas.text(Face::kBody, {in.left, y}, p.text_mid, words), y += line;
+    Box more{in.left, in.bottom - frame_.px(14), in.right, in.bottom + frame_.px(2)};
+    frame_.canvas.text_in(Face::kSmall, more, p.link, "E   explain " + finding_.slug);
+    frame_.on_click(more, ActionKind::kExplain);
+    frame_.canvas.pop_clip();
+  }
+
+  PanelFrame& frame_;
+  Box box_;
+  const Finding& finding_;
+};
+
+}  // namespace
+
+void draw_drawer(PanelFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  frame.canvas.fill(box, p.pane);
+  frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);
+  const auto& all = frame.reader.outcome().findings;
+  if (frame.state.finding < all.size()) return Drawer(frame, box, all[frame.state.finding]).draw();
+  Box words{box.left + frame.px(16), box.top + frame.px(12), box.right, box.top + frame.px(36)};
+  frame.canvas.text_in(Face::kBody, words, p.text_low,
+                       all.empty() ? "Nothing was found." : "N chooses a finding.");
+}
+
+}  // namespace ddpscope::viewer

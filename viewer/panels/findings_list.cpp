@@ -1,0 +1,225 @@
+// The findings, worst first, each with what follows from it; under them what the trace cannot show.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "viewer/panels/panel_frame.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+using findings::Finding;
+
+bool contains_words(std::string_view text, std::string_view part) {
+  auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+bool passes(const Finding& finding, const std::string& filter) {
+  if (filter.empty()) return true;
+  if (contains_words(finding.slug, filter) || contains_words(finding.title, filter)) return true;
+  if (contains_words(ranks_text(finding.ranks), filter)) return true;
+  return std::any_of(finding.files.begin(), finding.files.end(),
+                     [&](const std::string& file) { return contains_words(file, filter); });
+}
+
+std::string when_text(const Finding& finding, std::int64_t duration_ns) {
+  std::int64_t fine = std::max<std::int64_t>(duration_ns / 100'000, 1000);
+  std::string when = time_text(finding.first_ns, fine);
+  return finding.count > 1 ? fmt::format("from {}, {} times", when, finding.count) : when;
+}
+
+std::string code_place(const Finding& finding) {
+  for (const findings::Evidence& evidence : finding.evidence)
+    for (const std::string& frame : evidence.stack)
+      if (!findings::is_library_frame(frame)) {
+        std::string place = frame.substr(0, frame.find(' '));
+        std::size_t slash = place.rfind('/');
+        return slash == std::string::npos ? place : place.substr(slash + 1);
+      }
+  return "";
+}
+
+class List {
+ public:
+  List(PanelFrame& frame, const Box& box) : frame_(frame), box_(box), y_(box.top - frame.state.list_scroll) {}
+
+  float draw(const std::vector<std::uint32_t>& shown) {
+    float start = y_;
+    for (std::uint32_t index : shown) entry(index);
+    return y_ - start;
+  }
+
+ private:
+  void entry(std::uint32_t index) {
+    const Palette& p = frame_.colours();
+    const Finding& finding = frame_.reader.outcome().findings[index];
+    bool chosen = index == frame_.state.finding;
+    float left = box_.left + frame_.px(38), right = box_.right - frame_.px(14);
+    auto title =
+        wrapped(frame_.canvas, Face::kBody, with_short_paths(finding.title), right - left, chosen ? 4 : 3);
+    float line = frame_.canvas.line_height(Face::kBody) + frame_.px(1);
+    float height = frame_.px(56) + line * static_cast<float>(title.size());
+    Box own{box_.left, y_, box_.right, y_ + height};
+    if (chosen || frame_.hovers(own)) frame_.canvas.fill(own, chosen ? p.selected : p.raised);
+    if (chosen)
+      frame_.canvas.fill({own.left, own.top, own.left + frame_.px(3), own.bottom},
+                         colour_of(p, finding.severity));
+    float y = own.top + frame_.px(10);
+    draw_severity(frame_.canvas, {box_.left + frame_.px(24), y + frame_.px(8)}, frame_.px(12),
+                  finding.severity, finding.confidence);
+    std::string cost = cost_text(finding);
+    float cost_width = frame_.canvas.text_width(Face::kMono, cost);
+    frame_.canvas.text_right(Face::kMono, {right, y}, colour_of(p, finding.severity), cost);
+    frame_.canvas.text_in(Face::kMono, {left, y, right - cost_width - frame_.px(8), y + frame_.px(16)},
+                          p.text_mid, finding.slug);
+    y += frame_.px(19);
+    for (const std::string& words : title)
+      frame_.canvas.text(Face::kBody, {left, y}, p.text, words), y += line;
+    std::string facts = fmt::format("{} · {} · {}", ranks_text(finding.ranks),
+                                    when_text(finding, frame_.reader.job().duration_ns),
+                                    findings::name_of(finding.confidence));
+    if (std::string place = code_place(finding); !place.empty()) facts += " · " + place;
+    frame_.canvas.text_in(Face::kSmall, {left, y + frame_.px(2), right, y + frame_.px(18)}, p.text_low,
+                          facts);
+    frame_.on_click(own, ActionKind::kChooseFinding, index);
+    y_ = own.bottom;
+    for (const std::string& slug : finding.consequences) consequence(slug);
+    frame_.canvas.line({box_.left + frame_.px(14), y_}, {right, y_}, p.line);
+    y_ += frame_.px(1);
+  }
+
+  void consequence(const std::string& slug) {
+    const Palette& p = frame_.colours();
+    float x = box_.left + frame_.px(24), middle = y_ + frame_.px(12);
+    frame_.canvas.line({x, y_}, {x, middle}, p.strong_line);
+    frame_.canvas.line({x, middle}, {x + frame_.px(12), middle}, p.strong_line);
+    frame_.canvas.text_in(Face::kMonoSmall,
+                          {x + frame_.px(18), y_, box_.right - frame_.px(14), y_ + frame_.px(24)}, p.text_low,
+                          "follows: " + slug);
+    y_ += frame_.px(24);
+  }
+
+  PanelFrame& frame_;
+  Box box_;
+  float y_;
+};
+
+void draw_counts(PanelFrame& frame, const Box& head) {
+  const Palette& p = frame.colours();
+  frame.canvas.text_in(Face::kTitle,
+                       {head.left + frame.px(16), head.top, head.right, head.top + frame.px(38)}, p.text,
+                       "Findings");
+  float x = head.right - frame.px(16);
+  for (Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kError}) {
+    auto count = std::count_if(frame.reader.outcome().findings.begin(), frame.reader.outcome().findings.end(),
+                               [&](const Finding& finding) { return finding.severity == severity; });
+    std::string text = fmt::format("{}", count);
+    frame.canvas.text_right(Face::kMono, {x, head.top + frame.px(12)}, count ? p.text : p.text_low, text);
+    x -= frame.canvas.text_width(Face::kMono, text) + frame.px(12);
+    draw_severity(frame.canvas, {x, head.top + frame.px(20)}, frame.px(11), severity, Confidence::kCertain);
+    x -= frame.px(20);
+  }
+}
+
+void draw_nothing(PanelFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  const merged::JobFacts& job = frame.reader.job();
+  std::vector<std::string> lines;
+  if (!frame.state.filter.empty()) {
+    lines = {"nothing matches; Esc clears"};
+  } else {
+    std::string looked =
+        fmt::format("No findings in {} ranks and {} events. What could not be judged stands below.",
+                    job.ranks, count_text(job.calls));
+    lines = wrapped(frame.canvas, Face::kBody, looked, box.width() - frame.px(32), 5);
+  }
+  float y = box.top + frame.px(12);
+  for (const std::string& line : lines) {
+    frame.canvas.text(Face::kBody, {box.left + frame.px(16), y}, p.text_mid, line);
+    y += frame.canvas.line_height(Face::kBody) + frame.px(2);
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> listed_findings(const merged::Reader& reader, const std::string& filter) {
+  std::vector<std::uint32_t> shown;
+  for (std::uint32_t i = 0; i < reader.outcome().findings.size(); ++i)
+    if (passes(reader.outcome().findings[i], filter)) shown.push_back(i);
+  return shown;
+}
+
+float draw_findings_list(PanelFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  frame.canvas.fill(box, p.pane);
+  draw_counts(frame, box);
+  Box filter{box.left + frame.px(14), box.top + frame.px(40), box.right - frame.px(14),
+             box.top + frame.px(64)};
+  frame.canvas.fill(filter, p.window, frame.px(4));
+  frame.canvas.frame(filter, p.strong_line, frame.px(4));
+  if (frame.state.filter.empty())
+    frame.canvas.text_in(Face::kSmall, {filter.left + frame.px(8), filter.top, filter.right, filter.bottom},
+                         p.text_low, "Filter by slug, rank, file");
+  Box entries{box.left, box.top + frame.px(74), box.right, box.bottom};
+  auto shown = listed_findings(frame.reader, frame.state.filter);
+  if (shown.empty()) {
+    draw_nothing(frame, entries);
+    return 0;
+  }
+  frame.canvas.push_clip(entries);
+  float height = List(frame, entries).draw(shown);
+  frame.canvas.pop_clip();
+  return height + frame.px(74);
+}
+
+namespace {
+
+struct CoverageLine {
+  std::string text;
+  bool first;
+};
+
+std::vector<CoverageLine> coverage_lines(const Canvas& canvas, const merged::Reader& reader, float width) {
+  std::vector<CoverageLine> lines;
+  for (const findings::Coverage& entry : reader.outcome().coverage) {
+    auto some = wrapped(canvas, Face::kSmall, entry.what + ": " + entry.why, width, 2);
+    for (std::size_t i = 0; i < some.size(); ++i) lines.push_back({some[i], i == 0});
+  }
+  if (lines.empty()) return {{"nothing that was looked for is missing", true}};
+  return lines;
+}
+
+}  // namespace
+
+float coverage_height(const Canvas& canvas, const merged::Reader& reader, float width) {
+  auto lines = coverage_lines(canvas, reader, width - canvas.px(46));
+  return canvas.px(44) + static_cast<float>(lines.size()) * (canvas.line_height(Face::kSmall) + canvas.px(3));
+}
+
+void draw_coverage_box(PanelFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  frame.canvas.fill(box, p.pane);
+  frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);
+  frame.canvas.text(Face::kStrong, {box.left + frame.px(16), box.top + frame.px(10)}, p.text_mid,
+                    "What this trace cannot show");
+  float y = box.top + frame.px(32), line = frame.canvas.line_height(Face::kSmall) + frame.px(3);
+  auto lines = coverage_lines(frame.canvas, frame.reader, box.width() - frame.px(46));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (y + 2 * line > box.bottom && i + 1 < lines.size()) {
+      std::size_t left_out = 0;
+      for (std::size_t k = i; k < lines.size(); ++k) left_out += lines[k].first;
+      frame.canvas.text(Face::kSmall, {box.left + frame.px(30), y}, p.text_mid,
+                        fmt::format("and {} more: ddpscope report", left_out));
+      return;
+    }
+    if (lines[i].first) frame.canvas.text(Face::kSmall, {box.left + frame.px(16), y}, p.text_low, "·");
+    frame.canvas.text(Face::kSmall, {box.left + frame.px(30), y}, p.text_low, lines[i].text);
+    y += line;
+  }
+}
+
+}  // namespace ddpscope::viewer

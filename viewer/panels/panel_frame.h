@@ -1,0 +1,74 @@
+// What a panel is given to draw itself, and where it says what a click on a part of it means.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collector/merged/reader.h"
+#include "viewer/app/input.h"
+#include "viewer/app/state.h"
+#include "viewer/draw/canvas.h"
+#include "viewer/draw/marks.h"
+#include "viewer/story/story.h"
+
+namespace ddpscope::viewer {
+
+enum class ActionKind : std::uint8_t {
+  kNone,
+  kChooseFinding,
+  kChooseEvidence,
+  kTurnRank,
+  kTurnHost,
+  kTurnCommunicator,
+  kShowKeys,
+  kOpenSearch,
+  kChooseHit,
+  kSeek,
+  kExplain,
+  kCopy,
+};
+struct Action {
+  ActionKind kind = ActionKind::kNone;
+  std::size_t index = 0;
+};
+struct Hit {
+  Box box;
+  Action action;
+};
+
+struct PanelFrame {
+  Canvas& canvas;
+  const merged::Reader& reader;
+  const State& state;
+  const Story& story;
+  const Mouse& mouse;
+  std::vector<Hit>& hits;
+
+  const Palette& colours() const { return canvas.colours(); }
+  float px(float at_scale_one) const { return canvas.px(at_scale_one); }
+  bool hovers(const Box& box) const { return box.contains(mouse.at); }
+  void on_click(const Box& box, ActionKind kind, std::size_t index = 0) {
+    hits.push_back({box, {kind, index}});
+  }
+};
+
+void draw_top_bar(PanelFrame& frame, const Box& box);
+// Returns the height of all entries.
+float draw_findings_list(PanelFrame& frame, const Box& box);
+float coverage_height(const Canvas& canvas, const merged::Reader& reader, float width);
+void draw_coverage_box(PanelFrame& frame, const Box& box);
+void draw_minimap(PanelFrame& frame, const Box& box, const Box& plot);
+void draw_ruler(PanelFrame& frame, const Box& box, const TimeView& view);
+void draw_flags(PanelFrame& frame, const Box& box, const TimeView& view);
+void draw_legend(PanelFrame& frame, const Box& box, const Box& plot);
+void draw_drawer(PanelFrame& frame, const Box& box);
+void draw_status_bar(PanelFrame& frame, const Box& box, const std::string& cursor);
+// Returns the height of all of it.
+float draw_explain_page(PanelFrame& frame, const Box& box, std::string_view slug);
+void draw_keys_page(PanelFrame& frame, const Box& window);
+void draw_search_hits(PanelFrame& frame, const Box& box);
+Box search_box(const Canvas& canvas, const Panes& panes);
+
+// The findings that the filter lets through, in the list's order.
+std::vector<std::uint32_t> listed_findings(const merged::Reader& reader, const std::string& filter);
+
+}  // namespace ddpscope::viewer

@@ -1,0 +1,302 @@
+// What the lanes show of the chosen finding.
+#include "viewer/story/story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "viewer/timeline/collective_walk.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+using findings::Evidence;
+using findings::Finding;
+using merged::EventPlace;
+using merged::Kind;
+using merged::Reader;
+
+class Teller {
+ public:
+  Teller(const Reader& reader, std::uint32_t finding)
+      : reader_(reader), finding_(reader.outcome().findings[finding]) {
+    story_.finding = finding;
+  }
+
+  Story tell() {
+    place_discs();
+    name_ranks();
+    story_.focus = evidence_span();
+    const std::string& slug = finding_.slug;
+    if (slug == "redundant-accumulation-sync")
+      tell_syncs();
+    else if (slug == "unsharded-sampler" || slug == "repeated-epoch-order")
+      tell_batches();
+    else if (has_file() && !finding_.order.empty())
+      tell_file();
+    else if (has_file() && slug.find("write") != std::string::npos)
+      tell_file();
+    else if (slug == "skipped-barrier" || slug == "mismatched-collective" || slug == "hung-collective")
+      tell_collective();
+    if (!finding_.order.empty()) link_unordered();
+    if (story_.focus.length() <= 0)
+      story_.focus = {finding_.first_ns, std::max(finding_.last_ns, finding_.first_ns)};
+    return std::move(story_);
+  }
+
+ private:
+  bool has_file() const {
+    return std::any_of(finding_.evidence.begin(), finding_.evidence.end(),
+                       [](const Evidence& evidence) { return !evidence.file.empty(); });
+  }
+
+  void place_discs() {
+    for (std::size_t i = 0; i < finding_.evidence.size(); ++i) {
+      const Evidence& evidence = finding_.evidence[i];
+      StoryDisc disc;
+      disc.number = i + 1;
+      disc.rank_row = reader_.row_of_rank(evidence.rank);
+      disc.t_ns = disc.shown_ns = evidence.t_ns;
+      disc.place = reader_.place_of(story_.finding, static_cast<std::uint32_t>(i));
+      story_.discs.push_back(disc);
+    }
+  }
+
+  void name_ranks() {
+    std::set<std::uint32_t> concerned, at_fault;
+    for (std::int32_t rank : finding_.ranks)
+      if (std::uint32_t row = reader_.row_of_rank(rank); row != merged::kNone) at_fault.insert(row);
+    concerned = at_fault;
+    for (const StoryDisc& disc : story_.discs)
+      if (disc.rank_row != merged::kNone) concerned.insert(disc.rank_row);
+    story_.fault_rows.assign(at_fault.begin(), at_fault.end());
+    story_.rank_rows.assign(concerned.begin(), concerned.end());
+  }
+
+  TimeSpan evidence_span() const {
+    if (story_.discs.empty()) return {finding_.first_ns, finding_.last_ns};
+    TimeSpan span{INT64_MAX, INT64_MIN};
+    for (const StoryDisc& disc : story_.discs) {
+      span.from_ns = std::min(span.from_ns, disc.t_ns);
+      span.to_ns = std::max(span.to_ns, disc.t_ns);
+    }
+    return span;
+  }
+
+  // ---- a file that several ranks touch
+  void tell_file() {
+    story_.lane = StoryLane::kFile;
+    for (const Evidence& evidence : finding_.evidence)
+      if (!evidence.file.empty() && story_.file.empty()) story_.file = evidence.file;
+    TimeSpan near = evidence_span();
+    std::int64_t around = std::max<std::int64_t>(near.length(), 200'000);
+    near = {near.from_ns - around, near.to_ns + 3 * around};
+    std::map<std::uint32_t, FileLine> lines;
+    TimeSpan used = evidence_span();
+    for (EventPlace place : reader_.accesses_of(story_.file)) {
+      std::uint32_t row = reader_.tracks()[place.track].rank_row;
+      FileLine& line = lines.try_emplace(row, FileLine{row, {}, false, story_.at_fault(row)}).first->second;
+      line.accesses.push_back(place);
+      merged::Event event = reader_.event(place);
+      line.writes |= event.kind == Kind::kFileWrite;
+      if (near.contains(event.begin_ns)) {
+        used.from_ns = std::min(used.from_ns, event.begin_ns);
+        used.to_ns = std::max(used.to_ns, std::min(event.end_ns, near.to_ns));
+      }
+    }
+    for (std::uint32_t row : story_.rank_rows)
+      lines.try_emplace(row, FileLine{row, {}, false, story_.at_fault(row)});
+    for (auto& [row, line] : lines) story_.lines.push_back(std::move(line));
+    story_.focus = used;
+    put_discs_on_lines();
+  }
+
+  void put_discs_on_lines() {
+    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
+      const Evidence& evidence = finding_.evidence[i];
+      if (evidence.file != story_.file) continue;
+      auto found = std::find_if(story_.lines.begin(), story_.lines.end(), [&](const FileLine& line) {
+        return line.rank_row == story_.discs[i].rank_row;
+      });
+      if (found == story_.lines.end() || found - story_.lines.begin() >= kMostFileLines) continue;
+      story_.discs[i].in_lane = true;
+      story_.discs[i].lane_y = file_line_middle(static_cast<std::size_t>(found - story_.lines.begin()));
+      std::size_t end =
+          std::min({evidence.detail.find(','), evidence.detail.find(" until"), evidence.detail.size()});
+      if (found->does.empty()) found->does = evidence.detail.substr(0, end);
+    }
+  }
+
+  // What the others conflict with: the removal or renaming, else the first write.
+  std::size_t change() const {
+    for (const char* verb : {"delete", "rename", "make", "write", "change", "gives"})
+      for (std::size_t i = 0; i < finding_.evidence.size(); ++i)
+        if (finding_.evidence[i].detail.starts_with(verb)) return i;
+    return 0;
+  }
+
+  // Between the change and each access of another rank that nothing orders, from the earlier to the later.
+  void link_unordered() {
+    bool by_luck = finding_.severity != Severity::kError;
+    std::size_t changed = change();
+    if (changed >= story_.discs.size()) return;
+    for (std::size_t i = 0; i < story_.discs.size() && story_.arrows.size() < 3; ++i) {
+      const StoryDisc &one = story_.discs[changed], &other = story_.discs[i];
+      if (one.rank_row == other.rank_row || other.rank_row == merged::kNone) continue;
+      if (finding_.evidence[i].file.empty()) continue;
+      bool first = one.t_ns <= other.t_ns;
+      StoryArrow arrow{
+          first ? changed : i, first ? i : changed, by_luck ? ArrowKind::kByLuck : ArrowKind::kUnordered, {}};
+      if (story_.arrows.empty())
+        arrow.lines = unordered_text(finding_.evidence[arrow.from], finding_.evidence[arrow.to]);
+      story_.arrows.push_back(std::move(arrow));
+    }
+  }
+
+  static std::vector<std::string> unordered_text(const Evidence& from, const Evidence& to) {
+    return {"nothing orders these two", fmt::format("rank {} {} → rank {} {}, {} later", from.rank, from.call,
+                                                    to.rank, to.call, duration_text(to.t_ns - from.t_ns))};
+  }
+
+  // ---- a collective that not all ran
+  void tell_collective() {
+    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
+      auto detail = story_.discs[i].place == merged::kNoEvent ? Result<merged::Detail>(Error{})
+                                                              : reader_.detail(story_.discs[i].place);
+      if (!detail || detail->collective.communicator == merged::kNone) continue;
+      bool faulty = story_.at_fault(story_.discs[i].rank_row);
+      if (story_.communicator == merged::kNone || faulty) {
+        story_.communicator = detail->collective.communicator;
+        story_.sequence = detail->collective.sequence;
+      }
+      if (faulty && story_.notes.empty() && finding_.slug == "skipped-barrier")
+        story_.notes.push_back({i, note_of(i, *detail)});
+    }
+    // Little is seen of arrivals alone: what comes of them belongs to the picture.
+    std::int64_t more = std::max<std::int64_t>(story_.focus.length() * 6 / 10, 100'000);
+    story_.focus.to_ns += more;
+    story_.focus.from_ns -= more / 4;
+  }
+
+  std::vector<std::string> note_of(std::size_t i, const merged::Detail& detail) const {
+    const Evidence& evidence = finding_.evidence[i];
+    std::string what = evidence.detail.substr(0, evidence.detail.find(','));
+    return {fmt::format("rank {} goes on without the barrier", evidence.rank),
+            fmt::format("its #{} is: {}", detail.collective.sequence,
+                        what.starts_with("instead: ") ? what.substr(9) : what)};
+  }
+
+  // ---- reductions, some of them in vain
+  void tell_syncs() {
+    std::vector<std::uint64_t> firsts;
+    for (const StoryDisc& disc : story_.discs) {
+      if (disc.place == merged::kNoEvent) continue;
+      auto detail = reader_.detail(disc.place);
+      if (!detail || detail->collective.communicator == merged::kNone) continue;
+      story_.communicator = detail->collective.communicator;
+      firsts.push_back(detail->collective.sequence);
+    }
+    if (firsts.size() < 2) return;
+    for (std::size_t i = 0; i < firsts.size(); ++i) {
+      bool last = i + 1 == firsts.size();
+      std::uint64_t size = last ? firsts[i] - firsts[i - 1] : firsts[i + 1] - firsts[i];
+      story_.syncs.push_back({firsts[i], firsts[i] + size, last});
+    }
+    story_.lane = StoryLane::kSyncs;
+    // The host only enqueues: when they ran on the devices is what costs.
+    for (SyncSet& set : story_.syncs) {
+      set.from_ns = INT64_MAX, set.to_ns = INT64_MIN;
+      auto some = reader_.collectives(story_.communicator, set.first, set.end);
+      if (!some) continue;
+      for (const merged::Collective& collective : *some) {
+        CollectiveShape shape = shape_of(reader_, collective);
+        set.from_ns = std::min(set.from_ns, shape.first_ns);
+        set.to_ns = std::max(set.to_ns, shape.end_ns);
+      }
+      if (set.to_ns < set.from_ns) continue;
+      std::size_t number = static_cast<std::size_t>(&set - story_.syncs.data());
+      story_.discs[number].in_lane = true;
+      story_.discs[number].lane_y = kSyncMiddle;
+      story_.discs[number].shown_ns = set.from_ns;
+      story_.focus.from_ns = number == 0 ? set.from_ns : std::min(story_.focus.from_ns, set.from_ns);
+      story_.focus.to_ns = std::max(story_.focus.to_ns, set.to_ns);
+    }
+  }
+
+  // ---- what ranks train on
+  void tell_batches() {
+    for (std::uint32_t row : story_.fault_rows) story_.lines.push_back({row, {}, false, true});
+    if (story_.lines.size() > kMostBatchLines) story_.lines.resize(kMostBatchLines);
+    for (FileLine& line : story_.lines) add_inputs(line);
+    bool seen = std::any_of(story_.lines.begin(), story_.lines.end(),
+                            [](const FileLine& line) { return !line.accesses.empty(); });
+    if (!seen) return story_.lines.clear();
+    story_.lane = StoryLane::kBatches;
+    // Not what was copied before training began: from the finding's beginning on, as many as can be told
+    // apart.
+    const std::vector<EventPlace>& inputs = story_.lines.front().accesses;
+    auto begins = [&](EventPlace place) { return reader_.event(place).begin_ns; };
+    auto first = std::find_if(inputs.begin(), inputs.end(),
+                              [&](EventPlace place) { return begins(place) >= finding_.first_ns; });
+    if (first == inputs.end()) first = inputs.begin();
+    auto last = first + std::min<std::ptrdiff_t>(inputs.end() - first, kInputsShown) - 1;
+    story_.focus = {begins(*first), reader_.event(*last).end_ns};
+  }
+
+  void add_inputs(FileLine& line) const {
+    const merged::RankRow& rank = reader_.ranks()[line.rank_row];
+    for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
+      if (reader_.tracks()[track].kind != merged::TrackKind::kInput) continue;
+      for (std::uint64_t i = 0; i < std::min<std::uint64_t>(reader_.tracks()[track].events, 4096); ++i)
+        line.accesses.push_back({track, i});
+      return;
+    }
+  }
+
+  static constexpr std::size_t kMostBatchLines = 4;
+  static constexpr std::ptrdiff_t kInputsShown = 9;
+
+  const Reader& reader_;
+  const Finding& finding_;
+  Story story_;
+};
+
+}  // namespace
+
+bool Story::concerns(std::uint32_t row) const {
+  return std::binary_search(rank_rows.begin(), rank_rows.end(), row);
+}
+bool Story::at_fault(std::uint32_t row) const {
+  return std::binary_search(fault_rows.begin(), fault_rows.end(), row);
+}
+
+Story tell(const Reader& reader, std::uint32_t finding) {
+  if (finding >= reader.outcome().findings.size()) return {};
+  return Teller(reader, finding).tell();
+}
+
+namespace {
+constexpr float kFooter = 20;  // says what the arrows mean
+}
+
+float file_line_middle(std::size_t line) { return 7 + 20 * static_cast<float>(line) + 8; }
+
+float lane_height(const Story& story) {
+  switch (story.lane) {
+    case StoryLane::kFile:
+      return std::max(
+          20.0f * static_cast<float>(std::min<std::size_t>(story.lines.size(), kMostFileLines)) + 14, 64.0f);
+    case StoryLane::kBatches:
+      return 28.0f * static_cast<float>(story.lines.size()) +
+             16.0f * static_cast<float>(story.lines.size() - 1) + 14;
+    case StoryLane::kSyncs:
+      return 78;
+    case StoryLane::kNone:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace ddpscope::viewer

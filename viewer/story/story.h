@@ -1,0 +1,92 @@
+// What the lanes show of the chosen finding: where its evidence stands, which of it is linked by arrows,
+// which stretch of time and which ranks it is about, and what it needs a lane of its own for. Nothing is
+// drawn here.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/merged/reader.h"
+#include "viewer/draw/marks.h"
+#include "viewer/view/time_view.h"
+
+namespace ddpscope::viewer {
+
+struct StoryDisc {
+  std::size_t number = 0;  // of the evidence, from 1 on
+  std::uint32_t rank_row = merged::kNone;
+  std::int64_t t_ns = 0;
+  merged::EventPlace place = merged::kNoEvent;
+  // It stands in the finding's own lane, not in its rank's row: there, px at scale 1 from its top.
+  bool in_lane = false;
+  float lane_y = 0;
+  std::int64_t shown_ns = 0;  // where it is drawn; else t_ns
+};
+
+struct StoryArrow {
+  std::size_t from = 0, to = 0;  // indices of discs
+  ArrowKind kind = ArrowKind::kInTime;
+  std::vector<std::string> lines;
+};
+
+// A text at a disc.
+struct StoryNote {
+  std::size_t disc = 0;
+  std::vector<std::string> lines;
+};
+
+// A rank and what it did with the file, by time.
+struct FileLine {
+  std::uint32_t rank_row = 0;
+  std::vector<merged::EventPlace> accesses;
+  bool writes = false;
+  bool at_fault = false;
+  std::string does{};  // "writes 619032 bytes"
+};
+
+// Collectives first ... end - 1 that reduce the gradients once.
+struct SyncSet {
+  std::uint64_t first = 0, end = 0;
+  bool needed = false;
+  std::int64_t from_ns = 0, to_ns = 0;  // first to come, last to leave, of all ranks
+};
+
+constexpr std::ptrdiff_t kMostFileLines = 16;
+
+enum class StoryLane : std::uint8_t { kNone, kFile, kBatches, kSyncs };
+
+struct Story {
+  std::uint32_t finding = merged::kNone;  // none: nothing was chosen
+  TimeSpan focus;
+  std::vector<std::uint32_t> rank_rows;   // concerned, ascending
+  std::vector<std::uint32_t> fault_rows;  // at fault, ascending
+  std::vector<StoryDisc> discs;
+  std::vector<StoryArrow> arrows;
+  std::vector<StoryNote> notes;
+
+  StoryLane lane = StoryLane::kNone;
+  std::string file;                            // kFile: path
+  std::vector<FileLine> lines;                 // kFile, kBatches: ranks
+  std::uint32_t communicator = merged::kNone;  // kSyncs, and where a collective is at fault
+  std::uint64_t sequence = 0;                  // of that collective
+  std::vector<SyncSet> syncs;
+
+  bool concerns(std::uint32_t rank_row) const;
+  bool at_fault(std::uint32_t rank_row) const;
+};
+
+Story tell(const merged::Reader& reader, std::uint32_t finding);
+// Of the lane, px at scale 1, and the middle of a line of its file.
+float lane_height(const Story& story);
+float file_line_middle(std::size_t line);
+constexpr float kSyncMiddle = 19;  // px at scale 1
+
+// "…/step_000008.bin" for paths of several folders: a person knows them by their names.
+std::string with_short_paths(std::string_view text);
+
+// "rank 5", "ranks 0-4, 6, 7" with en dashes, "no rank"
+std::string ranks_text(const std::vector<std::int32_t>& ranks);
+// "2.1 ms/step", "hang", "3 times": what stands beside a finding in the list.
+std::string cost_text(const findings::Finding& finding);
+
+}  // namespace ddpscope::viewer

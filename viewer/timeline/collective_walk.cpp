@@ -1,0 +1,114 @@
+// Descends the pyramid of a communicator.
+#include "viewer/timeline/collective_walk.h"
+
+#include <algorithm>
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr std::uint64_t kMostWhole = 2000;  // in one view; beyond that they would be slivers
+
+class Walk {
+ public:
+  Walk(const merged::Reader& reader, std::uint32_t communicator, const TimeView& view, WalkBudget& budget)
+      : reader_(reader), communicator_(communicator), view_(view), budget_(budget) {}
+
+  CollectivesInView run() {
+    const merged::CommunicatorRow& row = reader_.communicators()[communicator_];
+    if (row.levels > 0)
+      children(row.levels - 1u, 0, reader_.collective_nodes(communicator_, row.levels - 1u));
+    load_whole();
+    return std::move(found_);
+  }
+
+ private:
+  std::int64_t end_of(const merged::CollectiveNode& node) const {
+    std::int64_t run_end = reader_.job().duration_ns;
+    return node.last_end_ns == merged::kNever ? std::max(run_end, node.last_arrival_ns)
+                                              : std::max(node.last_end_ns, node.last_arrival_ns);
+  }
+
+  bool children(unsigned level, std::uint64_t first, std::uint64_t end) {
+    if (budget_.limited() && !reader_.collective_nodes_ready(communicator_, level, first, end)) {
+      reader_.want_collective_nodes(communicator_, level, first, end);
+      budget_.leave_out();
+      return false;
+    }
+    auto nodes = reader_.collective_level(communicator_, level);
+    for (std::uint64_t i = first; i < std::min<std::uint64_t>(end, nodes.size()); ++i)
+      visit(level, i, nodes[i]);
+    return true;
+  }
+
+  void visit(unsigned level, std::uint64_t i, const merged::CollectiveNode& node) {
+    std::int64_t end_ns = end_of(node);
+    if (node.first_arrival_ns > view_.shown.to_ns || end_ns < view_.shown.from_ns) return;
+    float left = view_.x_of(node.first_arrival_ns), right = view_.x_of(end_ns);
+    bool marked = node.max_severity > 0 || (node.flags & merged::kNeverCompleted);
+    // One that stands for many is looked into while its members could be told apart.
+    float of_each = (right - left) / static_cast<float>(std::max<std::uint32_t>(node.count, 1));
+    bool fine = level == 0 ? right - left < kLeastShapePx && !marked
+                           : of_each < kLeastShapePx / 2 && right - left < 64;
+    if (!fine && budget_.spent()) {
+      budget_.leave_out();
+      fine = true;
+    }
+    if (!fine && level == 0) return add_whole(i);
+    if (!fine && children(level - 1, i * merged::kFanOut, (i + 1) * merged::kFanOut)) return;
+    std::uint64_t sequences = 1;
+    for (unsigned k = 0; k < level; ++k) sequences *= merged::kFanOut;
+    add_run({left, right, static_cast<Kind>(node.kind), node.max_severity, node.flags, node.count,
+             i * sequences});
+  }
+
+  void add_run(const CollectiveRun& run) {
+    if (!found_.runs.empty()) {
+      CollectiveRun& last = found_.runs.back();
+      if (run.left - last.right < 1 && run.right - last.left < 48 && last.kind == run.kind) {
+        last.right = std::max(last.right, run.right);
+        last.count += run.count, last.flags |= run.flags;
+        last.severity = std::max(last.severity, run.severity);
+        return;
+      }
+    }
+    found_.runs.push_back(run);
+  }
+
+  void add_whole(std::uint64_t sequence) {
+    if (wanted_ >= kMostWhole) return budget_.leave_out();
+    ++wanted_;
+    if (!ranges_.empty() && ranges_.back().second == sequence)
+      ++ranges_.back().second;
+    else
+      ranges_.emplace_back(sequence, sequence + 1);
+  }
+
+  void load_whole() {
+    for (auto [first, end] : ranges_) {
+      if (budget_.limited() && !reader_.collectives_ready(communicator_, first, end)) {
+        reader_.want_collectives(communicator_, first, end);
+        budget_.leave_out();
+        continue;
+      }
+      auto some = reader_.collectives(communicator_, first, end);
+      if (some) std::move(some->begin(), some->end(), std::back_inserter(found_.whole));
+    }
+  }
+
+  const merged::Reader& reader_;
+  std::uint32_t communicator_;
+  const TimeView& view_;
+  WalkBudget& budget_;
+  CollectivesInView found_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // of sequence numbers
+  std::uint64_t wanted_ = 0;
+};
+
+}  // namespace
+
+CollectivesInView walk_collectives(const merged::Reader& reader, std::uint32_t communicator,
+                                   const TimeView& view, WalkBudget& budget) {
+  return Walk(reader, communicator, view, budget).run();
+}
+
+}  // namespace ddpscope::viewer

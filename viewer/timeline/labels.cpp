@@ -1,0 +1,85 @@
+// What stands on a bar.
+#include "viewer/timeline/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddpscope::viewer {
+namespace {
+
+// "void at::native::vectorized_kernel<4, ...>(int, ...)" is "vectorized_kernel".
+std::string_view kernel_name(std::string_view name) {
+  if (std::size_t end = name.find_first_of("<("); end != std::string_view::npos && end > 0)
+    name = name.substr(0, end);
+  if (std::size_t space = name.rfind(' '); space != std::string_view::npos) name.remove_prefix(space + 1);
+  if (std::size_t colon = name.rfind("::"); colon != std::string_view::npos) name.remove_prefix(colon + 2);
+  return name;
+}
+
+std::string with_bytes(std::string text, std::uint64_t bytes) {
+  return bytes ? text + " " + bytes_text(bytes) : text;
+}
+
+}  // namespace
+
+std::string_view base_name(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
+}
+
+std::string plain_label(const merged::Event& event, std::string_view name) {
+  switch (event.kind) {
+    case Kind::kCompute:
+    case Kind::kOptimizer:
+      return std::string(kernel_name(name));
+    case Kind::kWait:
+      return fmt::format("waits in {}", name);
+    default:
+      return std::string(name);
+  }
+}
+
+std::string label_of(const merged::Detail& detail, std::string_view name) {
+  const merged::Event& event = detail.event;
+  switch (event.kind) {
+    case Kind::kFileRead:
+      return with_bytes(
+          detail.file.empty() ? std::string(name) : fmt::format("read {}", base_name(detail.file)),
+          detail.bytes);
+    case Kind::kFileWrite:
+      return with_bytes(
+          detail.file.empty() ? std::string(name) : fmt::format("write {}", base_name(detail.file)),
+          detail.bytes);
+    case Kind::kTick:
+      return detail.file.empty() ? std::string(name) : fmt::format("{} {}", name, base_name(detail.file));
+    case Kind::kCopy:
+      return with_bytes("copy", detail.bytes);
+    case Kind::kBarrier:
+      return fmt::format("#{} barrier", detail.collective.sequence);
+    case Kind::kCollective:
+      if (detail.collective.communicator != merged::kNone)
+        return fmt::format("#{} {}", detail.collective.sequence,
+                           name.starts_with("nccl") ? name.substr(4) : name);
+      return std::string(name);
+    default:
+      return plain_label(event, name);
+  }
+}
+
+const std::string& Labels::of(merged::EventPlace place, const merged::Event& event, WalkBudget& budget) {
+  if (auto found = made_.find(place); found != made_.end()) return found->second;
+  auto names = std::string_view();
+  if (event.name < reader_->names().size()) names = reader_->names()[event.name].text;
+  bool now = !budget.spent();
+  auto detail = now ? reader_->detail(place) : Result<merged::Detail>(Error{});
+  if (!detail) {
+    if (!now) budget.leave_out();
+    return plain_ = plain_label(event, names);
+  }
+  if (made_.size() >= kMostKept) made_.clear();
+  return made_[place] = label_of(*detail, names);
+}
+
+}  // namespace ddpscope::viewer

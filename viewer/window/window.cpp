@@ -1,0 +1,165 @@
+// The window: GLFW's events become the app's keys and mouse.
+#include "viewer/window/window.h"
+
+#include <GLFW/glfw3.h>
+#include <backends/imgui_impl_glfw.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "viewer/gl/renderer.h"
+#include "viewer/window/glfw_keys.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr const char* kInstead =
+    "make a picture instead: ddpscope view TRACE --screenshot PNG --size 1920x1080";
+// Hovering and text cursors of Dear ImGui settle in the frames after an event.
+constexpr int kFramesAfterEvent = 3;
+
+// What the window's user pointer points to.
+struct Shown {
+  std::unique_ptr<App> app;  // null while the trace is opened
+};
+
+void on_key(GLFWwindow* window, int key, int, int action, int mods) {
+  auto& shown = *static_cast<Shown*>(glfwGetWindowUserPointer(window));
+  bool typing = ImGui::GetIO().WantTextInput, ctrl = mods & GLFW_MOD_CONTROL, shift = mods & GLFW_MOD_SHIFT;
+  if (!shown.app || action == GLFW_RELEASE || (typing && !ctrl && key != GLFW_KEY_ESCAPE)) return;
+  if (auto known = key_of(key, shift)) shown.app->keys().press({*known, shift, ctrl});
+}
+
+class Window {
+ public:
+  Result<bool> open(const std::string& title, const AppOptions& options) {
+    static std::string why;
+    glfwSetErrorCallback([](int, const char* text) { why = text; });
+    if (!glfwInit()) return Error{"there is no display to open a window on: " + why, "", kInstead};
+    started_ = true;
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+    glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
+    window_ = glfwCreateWindow(1600, 900, title.c_str(), nullptr, nullptr);
+    if (!window_)
+      return Error{"no window with OpenGL 3.3 can be opened: " + why, "",
+                   std::string(kInstead) + ", or set LIBGL_ALWAYS_SOFTWARE=1"};
+    glfwMakeContextCurrent(window_);
+    glfwSwapInterval(1);
+    glfwSetWindowUserPointer(window_, &shown_);
+    glfwSetKeyCallback(window_, on_key);
+    if (!ImGui_ImplGlfw_InitForOpenGL(window_, true)) return Error{"the window takes no input", "", kInstead};
+    attached_ = true;
+    auto renderer = Renderer::open();
+    if (!renderer) return renderer.error();
+    renderer_ = std::move(*renderer);
+    options_ = options;
+    float x = 1, y = 1;  // twice on a screen of twice the points
+    glfwGetWindowContentScale(window_, &x, &y);
+    scale_of_screen_ = x > 0 ? x : 1;
+    options_.scale *= scale_of_screen_;
+    return true;
+  }
+
+  ~Window() {
+    shown_.app.reset();
+    renderer_.reset();
+    if (attached_) ImGui_ImplGlfw_Shutdown();
+    if (window_) glfwDestroyWindow(window_);
+    if (started_) glfwTerminate();
+  }
+
+  // False: the user closed it before the trace was open; that goes on, so that the next start finds it.
+  bool wait_for(Opening& opening, const Loading& loading) {
+    Theme theme{options_.theme, options_.scale, palette_of(options_.theme), {}};
+    theme.fonts = renderer_->load_fonts(theme.scale);
+    while (opening.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready) {
+      if (glfwWindowShouldClose(window_)) {
+        glfwHideWindow(window_);
+        opening.wait();
+        return false;
+      }
+      glfwWaitEventsTimeout(0.1);
+      frame([&] { draw_loading(theme, loading); });
+    }
+    return true;
+  }
+
+  void run(std::unique_ptr<App> app) {
+    shown_.app = std::move(app);
+    App& own = *shown_.app;
+    own.scale_by(scale_of_screen_);
+    own.copy = [this](const std::string& text) { glfwSetClipboardString(window_, text.c_str()); };
+    own.on_arrival([] { glfwPostEmptyEvent(); });
+    int frames = kFramesAfterEvent;
+    while (!glfwWindowShouldClose(window_)) {
+      if (frames > 0 || own.moves())
+        glfwPollEvents();
+      else
+        glfwWaitEvents(), frames = kFramesAfterEvent;
+      if (frames > 0) --frames;
+      if (touched()) frames = kFramesAfterEvent;
+      if (own.wants_fonts()) renderer_->load_fonts(own);
+      frame([&] { own.frame(&renderer_->pixels()); });
+    }
+  }
+
+ private:
+  template <class Draw>
+  void frame(const Draw& draw) {
+    renderer_->begin();
+    ImGui_ImplGlfw_NewFrame();
+    ImGui::NewFrame();
+    draw();
+    ImGui::Render();
+    renderer_->draw();
+    glfwSwapBuffers(window_);
+  }
+
+  static void draw_loading(const Theme& theme, const Loading& loading) {
+    Canvas canvas(*ImGui::GetBackgroundDrawList(), theme);
+    ImVec2 size = ImGui::GetIO().DisplaySize;
+    canvas.fill({0, 0, size.x, size.y}, theme.colours.window);
+    float middle = size.y / 2, half = canvas.px(160);
+    Box bar{size.x / 2 - half, middle, size.x / 2 + half, middle + canvas.px(4)};
+    canvas.text_centred(Face::kBody, {bar.left, middle - canvas.px(34), bar.right, middle - canvas.px(10)},
+                        theme.colours.text_mid, loading.stage());
+    canvas.fill(bar, theme.colours.raised, canvas.px(2));
+    float part = loading.all() ? static_cast<float>(loading.done()) / static_cast<float>(loading.all()) : 0;
+    canvas.fill({bar.left, bar.top, bar.left + bar.width() * std::min(part, 1.0f), bar.bottom},
+                theme.colours.link, canvas.px(2));
+  }
+
+  static bool touched() {
+    const ImGuiIO& io = ImGui::GetIO();
+    return io.MouseWheel != 0 || io.MouseDown[0] || io.MouseDown[1] || io.MouseDown[2] || io.WantTextInput ||
+           io.MouseDelta.x != 0 || io.MouseDelta.y != 0;
+  }
+
+  bool started_ = false, attached_ = false;
+  GLFWwindow* window_ = nullptr;
+  std::unique_ptr<Renderer> renderer_;
+  AppOptions options_;
+  float scale_of_screen_ = 1;
+  Shown shown_;
+};
+
+}  // namespace
+
+Result<bool> show_window(const std::string& title, const AppOptions& options, const Loading& loading,
+                         const std::function<Opening()>& start) {
+  Window window;
+  auto opened = window.open(title, options);
+  if (!opened) return opened;
+  Opening opening = start();
+  if (!window.wait_for(opening, loading)) return true;
+  Opened trace = opening.get();
+  if (!trace.app) return trace.error;
+  window.run(std::move(trace.app));
+  return true;
+}
+
+}  // namespace ddpscope::viewer
