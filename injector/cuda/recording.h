@@ -13,7 +13,7 @@ namespace ddpscope::injector {
 constexpr cudaError_t kNoCuda = cudaErrorSharedObjectSymbolNotFound;
 
 template <Call call>
-constexpr std::string_view symbol_of() {
+consteval std::string_view symbol_of() {
   for (const trace::CallInfo& info : trace::kCalls)
     if (info.call == call) return info.symbol;
   return "";
@@ -21,7 +21,7 @@ constexpr std::string_view symbol_of() {
 
 // The symbols _ptsz and _ptds are for programs compiled with --default-stream per-thread.
 template <Call call>
-constexpr bool is_per_thread() {
+consteval bool is_per_thread() {
   return symbol_of<call>().ends_with("_ptsz") || symbol_of<call>().ends_with("_ptds");
 }
 

@@ -20,6 +20,9 @@ constexpr struct {
     {"copy-32K", [](std::uint64_t calls) { time_copies(calls, 32 << 10); }},
     {"copy-1M", [](std::uint64_t calls) { time_copies(calls, 1 << 20); }},
     {"value", time_values},
+    {"timed", time_timed_collectives},
+    {"launch", time_launches},
+    {"kernels", time_kernel_records},
     {"read", time_reads},
     {"write", time_writes},
     {"send", time_sends},
@@ -56,7 +59,8 @@ int main(int argc, char** argv) {
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
   std::fputs(
       "error: usage: hooked_calls "
-      "differing|regular|copy-4K|copy-32K|copy-1M|value|read|write|send|event|semop|look|found|end|entry|"
+      "differing|regular|copy-4K|copy-32K|copy-1M|value|timed|launch|kernels|read|write|send|event|semop|"
+      "look|found|end|entry|"
       "lock|"
       "shared-"
       "lock|crowded-lock|signal|"

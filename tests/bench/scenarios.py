@@ -23,6 +23,11 @@ class Scenario:
     framed: bool = False  # compiled with frame pointers: its native stack is followed
     on_disk: bool = False
     disabled: bool = False
+    timing: str = "none"  # the tier: what is measured elsewhere is not to hold it
+    most_calls: int = 0  # of one run, if not as many as are asked for
+
+    def calls(self, asked):
+        return min(asked, self.most_calls or asked)
 
     def command(self, build, calls):
         programs = build / "bin" / "bench"
@@ -41,6 +46,10 @@ SCENARIOS = [
     Scenario("copy of 32 KiB", "≤ 2000", "copy-32K"),
     Scenario("copy of 1 MiB", "≤ 2000", "copy-1M"),
     Scenario("number copied to the host", "≤ 2000", "value"),
+    Scenario("collective timed by events", "", "timed", timing="events", most_calls=2000),
+    Scenario("kernel launched, 25 in turn", "", "launch"),
+    Scenario("the same, CUPTI's ids given", "", "launch", timing="cupti"),
+    Scenario("100 kernels that CUPTI tells of", "", "kernels", timing="cupti", most_calls=10_000),
     Scenario("read of what is not recorded", "≤ 15", "read"),
     Scenario("write to what is not recorded", "≤ 15", "write"),
     Scenario("send through a socket", "", "send"),
@@ -73,8 +82,8 @@ def folder(parent):
 def run(scenario, build, calls, trace, wrapper=()):
     """What the scenario printed, as a dictionary; its trace is left in the folder `trace`."""
     environment = {**os.environ, "LD_PRELOAD": str(build / "lib" / "libddpscope.so"), "DDPSCOPE_TRACE": str(trace),
-                   "DDPSCOPE_DISABLE": "1" if scenario.disabled else "0", "PYTHONHASHSEED": "0"}
-    command = [*wrapper, *scenario.command(build, calls)]
+                   "DDPSCOPE_DISABLE": "1" if scenario.disabled else "0", "PYTHONHASHSEED": "0", "DDPSCOPE_GPU_TIMING": scenario.timing}
+    command = [*wrapper, *scenario.command(build, scenario.calls(calls))]
     done = subprocess.run([str(word) for word in command], env=environment, stdout=subprocess.PIPE, text=True,
                           check=True, timeout=300)
     return json.loads(done.stdout)
@@ -82,6 +91,8 @@ def run(scenario, build, calls, trace, wrapper=()):
 
 def instructions(scenario, build, calls=20_000):
     """Instructions that a hooked call takes more than a bare one, counted by callgrind: no load changes them."""
+    # Events that are slow, as all is under valgrind, are sampled after a second.
+    calls = min(calls, 2000) if scenario.call in ("timed", "kernels") else calls
     with folder(TMPFS) as trace:
         counts = trace / "callgrind"
         run(scenario, build, calls, trace, ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={counts}"])
