@@ -33,16 +33,24 @@ void check_config(const ncclConfig_t* config) {
   }
 }
 
+bool is_non_blocking(const ncclConfig_t* config) { return config && config->blocking == 0; }
+
 /// Hands out the handle before the communicator is connected, as NCCL does, so that another thread can abort
-/// a creation that waits for a rank that never comes. A failed creation takes the handle back.
-void create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicator,
+/// a creation that waits for a rank that never comes. A failed creation takes the handle back; one that does
+/// not block leaves it, with its error. True: it goes on.
+bool create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicator, bool non_blocking,
             std::function<void(Communicator&)> connect) {
   nvtx::register_reductions();
   link_model();  // what cannot be read is refused here, not in the middle of the job
   *handle = add_handle(communicator);
-  group::run([handle, communicator, connect = std::move(connect)] {
+  return group::run([handle, communicator, non_blocking, connect = std::move(connect)] {
+    if (non_blocking) {
+      communicator->connect_later(connect);
+      return true;
+    }
     try {
       connect(*communicator);
+      return false;
     } catch (...) {
       remove_handle(*handle);
       *handle = nullptr;
@@ -65,14 +73,17 @@ nvtx::Seat seat_of_handle(ncclComm_t comm) {
 
 std::string name_in(const ncclConfig_t* config) { return config && config->commName ? config->commName : ""; }
 
-void create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size,
-                  const std::string& name = "") {
+ncclResult_t result_if(bool goes_on) { return goes_on ? ncclInProgress : ncclSuccess; }
+
+bool create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size,
+                  const ncclConfig_t* config = nullptr) {
   if (size < 1 || rank < 0 || rank >= size) {
     throw Failure(ncclInvalidArgument,
                   "Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(size));
   }
-  create(&required(handle, "comm"), std::make_shared<Communicator>(device, name),
-         [id, rank, size](Communicator& communicator) { communicator.init(id, rank, size); });
+  return create(&required(handle, "comm"), std::make_shared<Communicator>(device, name_in(config)),
+                is_non_blocking(config),
+                [id, rank, size](Communicator& communicator) { communicator.init(id, rank, size); });
 }
 
 /// A configuration of its own replaces the parent's.
@@ -116,15 +127,14 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRank);
 
-// With config->blocking == 0 this blocks all the same: the state that follows is then ncclSuccess, never
-// ncclInProgress, which a correct caller accepts.
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config) {
   nvtx::Range<nvtx::CommInitRankConfig> range;
   return guarded(__func__, [&] {
     check_config(config);
-    create_by_id(comm, current_device(), commId, rank, nranks, name_in(config));
+    const bool goes_on = create_by_id(comm, current_device(), commId, rank, nranks, config);
     range.end_with([&] { return seat_of(*find_handle(*comm)); });
+    return result_if(goes_on);
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRankConfig);
@@ -136,8 +146,10 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myran
     check_config(config);
     if (nId < 1 || nId > nranks)
       throw Failure(ncclInvalidArgument, "Invalid number of ids " + std::to_string(nId));
-    create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks, name_in(config));
+    const bool goes_on =
+        create_by_id(newcomm, current_device(), required(commIds, "commIds"), myrank, nranks, config);
     range.end_with([&] { return seat_of(*find_handle(*newcomm)); });
+    return result_if(goes_on);
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommInitRankScalable);
@@ -165,18 +177,23 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
   return guarded(__func__, [&] {
     check_config(config);
     if (color < 0 && color != NCCL_SPLIT_NOCOLOR) throw Failure(ncclInvalidArgument, "Invalid color");
-    const auto parent = find_handle(comm);
+    const auto parent = find_connected(comm);
     const auto child = std::make_shared<Communicator>(parent->device(), child_name(*parent, config));
     const auto connect = [parent, color, key](Communicator& self) { self.split(*parent, color, key); };
     if (color == NCCL_SPLIT_NOCOLOR) {
       required(newcomm, "newcomm") = NCCL_COMM_NULL;
-      group::run([child, connect] { connect(*child); });
+      group::run([child, connect] {
+        connect(*child);
+        return false;
+      });
+      return ncclSuccess;
     } else {
-      create(&required(newcomm, "newcomm"), child, connect);
+      const bool goes_on = create(&required(newcomm, "newcomm"), child, is_non_blocking(config), connect);
       range.end_with([&] {
         return nvtx::Child{
             child->hash(), parent->hash(), parent->size(), parent->rank(), parent->device(), color, key};
       });
+      return result_if(goes_on);
     }
   });
 }
@@ -187,7 +204,7 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
   nvtx::Range<nvtx::CommShrink> range;
   return guarded(__func__, [&] {
     check_config(config);
-    const auto parent = find_handle(comm);
+    const auto parent = find_connected(comm);
     if (excludeRanksCount < 1) throw Failure(ncclInvalidArgument, "no ranks to exclude");
     const std::vector<int> excluded(&required(excludeRanksList, "excludeRanksList"),
                                     excludeRanksList + excludeRanksCount);
@@ -196,13 +213,15 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
       if (rank == parent->rank()) throw Failure(ncclInvalidUsage, "an excluded rank must not call this");
     }
     if (shrinkFlags & NCCL_SHRINK_ABORT) parent->release();
-    create(&required(newcomm, "newcomm"),
-           std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
-           [parent, excluded](Communicator& self) { self.shrink(*parent, excluded); });
+    const bool goes_on = create(&required(newcomm, "newcomm"),
+                                std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
+                                is_non_blocking(config),
+                                [parent, excluded](Communicator& self) { self.shrink(*parent, excluded); });
     range.end_with([&] {
       return nvtx::Shrunk{parent->hash(), parent->size(), parent->rank(), parent->device(),
                           excludeRanksCount};
     });
+    return result_if(goes_on);
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommShrink);
@@ -210,7 +229,7 @@ STANDIN_PROFILING_TWIN(ncclCommShrink);
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   nvtx::Range<nvtx::CommFinalize> range;
   return guarded(__func__, [&] {
-    const auto communicator = find_handle(comm);
+    const auto communicator = find_connected(comm);
     communicator->finalize();
     range.end_with([&] { return nvtx::Id{communicator->hash()}; });
   });
@@ -225,7 +244,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   }
   const nvtx::Range<nvtx::CommDestroy> range([&] { return seat_of_handle(comm); });
   return guarded(__func__, [&] {
-    const auto communicator = find_handle(comm);
+    const auto communicator = find_connected(comm);
     communicator->drain();
     communicator->end_profiling();
     remove_handle(comm);
@@ -264,18 +283,18 @@ STANDIN_PROFILING_TWIN(ncclCommGetAsyncError);
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
   const nvtx::Range<nvtx::CommCount> range;
-  return guarded(__func__, [&] { required(count, "count") = find_handle(comm)->size(); });
+  return guarded(__func__, [&] { required(count, "count") = find_connected(comm)->size(); });
 }
 STANDIN_PROFILING_TWIN(ncclCommCount);
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
   const nvtx::Range<nvtx::CommCuDevice> range;
-  return guarded(__func__, [&] { required(device, "device") = find_handle(comm)->device(); });
+  return guarded(__func__, [&] { required(device, "device") = find_connected(comm)->device(); });
 }
 STANDIN_PROFILING_TWIN(ncclCommCuDevice);
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   const nvtx::Range<nvtx::CommUserRank> range;
-  return guarded(__func__, [&] { required(rank, "rank") = find_handle(comm)->rank(); });
+  return guarded(__func__, [&] { required(rank, "rank") = find_connected(comm)->rank(); });
 }
 STANDIN_PROFILING_TWIN(ncclCommUserRank);

@@ -252,7 +252,7 @@ STANDIN_PROFILING_TWIN(ncclGroupStart);
 
 ncclResult_t ncclGroupEnd() {
   const nvtx::Range<nvtx::GroupEnd> range;
-  return guarded(__func__, [] { group::end(); });
+  return guarded(__func__, [] { return group::end() ? ncclInProgress : ncclSuccess; });
 }
 STANDIN_PROFILING_TWIN(ncclGroupEnd);
 

@@ -1,4 +1,4 @@
-// What needs memory shared between GPUs: windows and the device API. Refused, and said once who asked. The
+// What needs memory shared between GPUs, the device API. Refused, and said once who asked. The
 // symbols are weak, so that nm tells what is refused (W) from what is provided (T).
 #include <dlfcn.h>
 
@@ -35,9 +35,6 @@ void refuse(const char* function, std::atomic<bool>& said, void* caller) {
   }                                                                                  \
   STANDIN_PROFILING_TWIN(name)
 
-REFUSED(ncclResult_t, ncclInvalidUsage, ncclCommWindowRegister,
-        (ncclComm_t, void*, size_t, ncclWindow_t*, int));
-REFUSED(ncclResult_t, ncclInvalidUsage, ncclCommWindowDeregister, (ncclComm_t, ncclWindow_t));
 REFUSED(ncclResult_t, ncclInvalidUsage, ncclDevCommCreate, (ncclComm_t, const void*, void*));
 REFUSED(ncclResult_t, ncclInvalidUsage, ncclDevCommDestroy, (ncclComm_t, const void*));
 REFUSED(ncclResult_t, ncclInvalidUsage, ncclLsaBarrierCreateRequirement, (ncclTeam, int, void*, void*));

@@ -5,6 +5,8 @@
 #include <nccl.h>
 #pragma GCC visibility pop
 
+#include <type_traits>
+
 namespace ddpscope::standin::nccl {
 
 /// ncclUnhandledCudaError in a forked child, where neither CUDA nor this library can be used; else
@@ -15,11 +17,15 @@ ncclResult_t refuse_in_forked_child(const char* function) noexcept;
 /// fails.
 ncclResult_t result_of_current_exception(const char* function) noexcept;
 
+/// `body` returns nothing, or the result where it succeeds in other ways than ncclSuccess.
 template <typename Body>
 ncclResult_t guarded(const char* function, Body body) noexcept {
   if (const ncclResult_t refusal = refuse_in_forked_child(function); refusal != ncclSuccess) return refusal;
   try {
-    body();
+    if constexpr (std::is_same_v<decltype(body()), ncclResult_t>)
+      return body();
+    else
+      body();
     return ncclSuccess;
   } catch (...) {
     return result_of_current_exception(function);

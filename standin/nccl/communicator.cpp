@@ -17,7 +17,8 @@ namespace ddpscope::standin::nccl {
 
 void Communicator::refuse_if_unusable() {
   std::lock_guard lock(mutex_);
-  if (size_ == 0) throw Failure(ncclInvalidArgument, "the communicator is not initialized");
+  if (size_ == 0 || async_error() == ncclInProgress)
+    throw Failure(ncclInvalidArgument, "the communicator is not initialized");
   if (finalized_) throw Failure(ncclInvalidUsage, "the communicator is finalized");
   if (release_.raised()) throw Failure(ncclInvalidUsage, "the communicator is revoked");
   if (async_error() != ncclSuccess)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,7 +61,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int device() const { return device_; }
   const std::string& name() const { return name_; }  ///< as its configuration has it; "" without
   std::uint64_t hash() const { return hash_; }       ///< the same on all ranks, another for each communicator
+  /// ncclInProgress while it is created by a thread of its own.
   ncclResult_t async_error() const { return async_error_.load(); }
+  /// Runs `connect` in a thread of its own; how it ends is the state that async_error() tells from then on.
+  void connect_later(std::function<void(Communicator&)> connect);
 
   /// What a profiler plugin has of this communicator; null without one.
   const std::shared_ptr<profiler::Session>& profiler() const { return profiler_; }
@@ -121,6 +125,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 /// instead of following it; remove_handle returns nothing then.
 ncclComm_t add_handle(std::shared_ptr<Communicator> communicator);
 std::shared_ptr<Communicator> find_handle(ncclComm_t handle);
+/// Refuses, too, what is still being created, or could not be.
+std::shared_ptr<Communicator> find_connected(ncclComm_t handle);
 std::shared_ptr<Communicator> remove_handle(ncclComm_t handle);
 
 }  // namespace ddpscope::standin::nccl

@@ -2,6 +2,7 @@
 #include "standin/nccl/group.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <latch>
 #include <utility>
@@ -14,7 +15,7 @@ namespace {
 struct Group {
   int depth = 0;
   ncclResult_t failure = ncclSuccess;
-  std::vector<std::function<void()>> creations;
+  std::vector<std::function<bool()>> creations;
   std::vector<std::unique_ptr<Plan>> plans;  ///< one per communicator, in the order of first use
 };
 
@@ -31,14 +32,15 @@ bool leave(Group& ended) {
 }
 
 /// Creations wait for each other when they are ranks of one communicator: each gets a thread.
-void run_together(std::vector<std::function<void()>>& creations) {
+bool run_together(std::vector<std::function<bool()>>& creations) {
   if (creations.size() == 1) return creations.front()();
   std::vector<std::exception_ptr> failures(creations.size());
+  std::atomic<bool> any_goes_on{false};
   std::latch ended(static_cast<std::ptrdiff_t>(creations.size()));
   for (std::size_t i = 0; i < creations.size(); ++i) {
     start_thread([&, i] {
       try {
-        creations[i]();
+        if (creations[i]()) any_goes_on = true;
       } catch (...) {
         failures[i] = std::current_exception();
       }
@@ -49,6 +51,7 @@ void run_together(std::vector<std::function<void()>>& creations) {
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
+  return any_goes_on;
 }
 
 Plan& plan_for(std::vector<std::unique_ptr<Plan>>& plans, const std::shared_ptr<Communicator>& communicator) {
@@ -97,12 +100,13 @@ class ProfiledEnd {
 
 void start() { ++current.depth; }
 
-void end() {
+bool end() {
   Group ended;
   const ProfiledEnd profiled;
-  if (!leave(ended)) return;
-  if (!ended.creations.empty()) run_together(ended.creations);
+  if (!leave(ended)) return false;
+  const bool goes_on = !ended.creations.empty() && run_together(ended.creations);
   enqueue_all(ended.plans);
+  return goes_on;
 }
 
 std::chrono::nanoseconds simulate_end() {
@@ -118,9 +122,10 @@ void note_failure(ncclResult_t result) {
   if (current.depth > 0 && current.failure == ncclSuccess) current.failure = result;
 }
 
-void run(std::function<void()> creation) {
+bool run(std::function<bool()> creation) {
   if (current.depth == 0) return creation();
   current.creations.push_back(std::move(creation));
+  return false;
 }
 
 void submit(const std::shared_ptr<Communicator>& communicator, cudaStream_t stream,

@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "standin/nccl/boundary.h"
 #include "standin/nccl/communicator.h"
 #include "standin/nccl/failure.h"
 
@@ -91,6 +92,19 @@ void Communicator::shrink(Communicator& parent, std::span<const int> excluded) {
   take_seat(seat_among(parent, kept, Signature{.kind = Kind::kShrink}, describe_self(device_)));
 }
 
+void Communicator::connect_later(std::function<void(Communicator&)> connect) {
+  async_error_ = ncclInProgress;
+  start_thread([self = shared_from_this(), connect = std::move(connect)] {
+    ncclResult_t result = ncclSuccess;
+    try {
+      connect(*self);
+    } catch (...) {
+      result = result_of_current_exception("creation of a communicator");
+    }
+    self->async_error_ = result;
+  });
+}
+
 namespace {
 
 // Never destroyed: a stream may still run while the process exits.
@@ -118,6 +132,14 @@ std::shared_ptr<Communicator> find_handle(ncclComm_t handle) {
   if (found == handles().communicators.end())
     throw Failure(ncclInvalidArgument, "not a communicator, or destroyed");
   return found->second;
+}
+
+std::shared_ptr<Communicator> find_connected(ncclComm_t handle) {
+  auto communicator = find_handle(handle);
+  if (communicator->async_error() == ncclInProgress)
+    throw Failure(ncclInvalidArgument,
+                  "Attempt to use communicator before the previous operation returned ncclSuccess");
+  return communicator;
 }
 
 std::shared_ptr<Communicator> remove_handle(ncclComm_t handle) {

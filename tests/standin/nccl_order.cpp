@@ -5,6 +5,8 @@
 
 #include "nccl_rank.h"
 
+extern "C" ncclResult_t ncclDevCommCreate(ncclComm_t, const void*, void*);  // of NCCL's device API
+
 namespace {
 
 cudaStream_t new_stream() {
@@ -245,11 +247,78 @@ void wrong_arguments_are_refused() {
 
 void what_is_not_provided_says_so() {
   const ncclComm_t comm = make_communicator();
+  for (int i = 0; i < 3; ++i) REQUIRE(ncclDevCommCreate(comm, nullptr, nullptr) == ncclInvalidUsage);
+}
+
+void buffers_are_registered() {
+  const ncclComm_t comm = make_communicator();
   const DeviceBuffer<float> b(4);
-  ncclWindow_t window;
-  for (int i = 0; i < 3; ++i) {
-    REQUIRE(ncclCommWindowRegister(comm, b.get(), 16, &window, NCCL_WIN_DEFAULT) == ncclInvalidUsage);
+  void* handle = nullptr;
+  ncclWindow_t window = nullptr;
+  REQUIRE_NCCL(ncclCommRegister(comm, b.get(), 16, &handle));
+  REQUIRE_NCCL(ncclCommWindowRegister(comm, b.get(), 16, &window, NCCL_WIN_COLL_SYMMETRIC));
+  REQUIRE(handle && window);
+  REQUIRE(ncclCommWindowRegister(comm, b.get(), 0, &window, NCCL_WIN_DEFAULT) == ncclInvalidArgument);
+  REQUIRE_NCCL(ncclCommWindowDeregister(comm, window));
+  REQUIRE_NCCL(ncclCommDeregister(comm, handle));
+}
+
+ncclConfig_t non_blocking() {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  return config;
+}
+
+ncclResult_t state_of(ncclComm_t comm) {
+  ncclResult_t state = ncclNumResults;
+  REQUIRE_NCCL(ncclCommGetAsyncError(comm, &state));
+  return state;
+}
+
+/// Creation goes on while the caller asks how far it is; until then nothing else can be asked.
+void creation_need_not_block() {
+  REQUIRE_CUDA(cudaSetDevice(job().rank));
+  const ncclUniqueId id = shared_id("id");
+  ncclConfig_t config = non_blocking();
+  ncclComm_t comm = nullptr, half = nullptr;
+  if (job().rank == 1) await_note("asked");
+  REQUIRE(ncclCommInitRankConfig(&comm, job().size, id, job().rank, &config) == ncclInProgress);
+  if (job().rank == 0) {
+    int count = 0;
+    REQUIRE(comm && state_of(comm) == ncclInProgress);
+    REQUIRE(ncclCommCount(comm, &count) == ncclInvalidArgument);
+    leave_note("asked");
   }
+  REQUIRE(eventually([&] { return state_of(comm) != ncclInProgress; }));
+  REQUIRE(state_of(comm) == ncclSuccess);
+  REQUIRE(ncclCommSplit(comm, 0, job().rank, &half, &config) == ncclInProgress);
+  REQUIRE(eventually([&] { return state_of(half) == ncclSuccess; }));
+  const cudaStream_t stream = new_stream();
+  const DeviceBuffer<float> values(std::vector<float>{1.0F});
+  for (const ncclComm_t one : {comm, half})
+    REQUIRE_NCCL(ncclAllReduce(values.get(), values.get(), 1, ncclFloat32, ncclSum, one, stream));
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(values.values()[0] == static_cast<float>(job().size * job().size));
+  REQUIRE_NCCL(ncclCommDestroy(half));
+  REQUIRE_NCCL(ncclCommDestroy(comm));
+}
+
+/// As above in a group, whose end says that it goes on; one of the communicators is given up meanwhile.
+void creations_of_a_group_need_not_block() {
+  REQUIRE_CUDA(cudaSetDevice(job().rank));
+  const ncclUniqueId id = shared_id("id");
+  ncclUniqueId lonely;
+  REQUIRE_NCCL(ncclGetUniqueId(&lonely));
+  ncclConfig_t config = non_blocking();
+  ncclComm_t comm = nullptr, never = nullptr;
+  REQUIRE_NCCL(ncclGroupStart());
+  REQUIRE_NCCL(ncclCommInitRankConfig(&comm, job().size, id, job().rank, &config));
+  REQUIRE_NCCL(ncclCommInitRankConfig(&never, 2, lonely, 0, &config));
+  REQUIRE(ncclGroupEnd() == ncclInProgress);
+  REQUIRE(eventually([&] { return state_of(comm) == ncclSuccess; }));
+  REQUIRE(state_of(never) == ncclInProgress);
+  REQUIRE_NCCL(ncclCommAbort(never));
+  REQUIRE_NCCL(ncclCommDestroy(comm));
 }
 
 /// The root of a communicator waits in a thread of the program: it must leave the program's signals alone.
@@ -281,5 +350,8 @@ int main(int argc, char** argv) {
                        {"unreadable-link-model-is-refused", unreadable_link_model_is_refused},
                        {"wrong-arguments-are-refused", wrong_arguments_are_refused},
                        {"what-is-not-provided-says-so", what_is_not_provided_says_so},
+                       {"buffers-are-registered", buffers_are_registered},
+                       {"creation-need-not-block", creation_need_not_block},
+                       {"creations-of-a-group-need-not-block", creations_of_a_group_need_not_block},
                        {"threads-block-signals", threads_block_signals}});
 }

@@ -169,8 +169,20 @@ def test_unreadable_link_model_is_refused(run):
 def test_what_is_not_provided_is_said_once_with_its_caller(run):
     codes, errors = run(1, "nccl_order", "what-is-not-provided-says-so", NCCL_DEBUG="")
     assert codes == [0], errors[0]
-    said = [line for line in errors[0].splitlines() if "ncclCommWindowRegister is not provided" in line]
+    said = [line for line in errors[0].splitlines() if "ncclDevCommCreate is not provided" in line]
     assert len(said) == 1 and "nccl_order" in said[0], errors[0]
+
+
+def test_buffers_are_registered(run):
+    codes, errors = run(1, "nccl_order", "buffers-are-registered")
+    assert codes == [0], errors[0]
+
+
+@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("scenario", ["creation-need-not-block", "creations-of-a-group-need-not-block"])
+def test_creation_in_progress(run, scenario, size):
+    codes, errors = run(size, "nccl_order", scenario)
+    assert codes == [0] * size, "".join(errors)
 
 
 def test_without_nccl_debug_nothing_is_printed(run):
