@@ -30,6 +30,8 @@ enum class FieldFormat : std::uint8_t {
   streamflags,    // bits
   storeoperation,
   devicework,
+  ncclfunction,
+  teller,  // bits
 };
 
 struct FieldInfo {
@@ -42,10 +44,10 @@ struct FieldInfo {
 
 namespace detail {
 constexpr FieldFormat field_format(std::string_view word) {
-  constexpr std::string_view words[] = {"dec",           "hex",         "text",           "path",
-                                        "errno",         "datatype",    "reduction",      "copykind",
-                                        "openflags",     "result",      "ticks",          "handover",
-                                        "handoverflags", "streamflags", "storeoperation", "devicework"};
+  constexpr std::string_view words[] = {
+      "dec",           "hex",         "text",           "path",       "errno",        "datatype",
+      "reduction",     "copykind",    "openflags",      "result",     "ticks",        "handover",
+      "handoverflags", "streamflags", "storeoperation", "devicework", "ncclfunction", "teller"};
   for (std::size_t i = 0; i < std::size(words); ++i)
     if (words[i] == word) return static_cast<FieldFormat>(i);
   throw "a format that payloads.def does not name";  // not a constant expression: does not compile

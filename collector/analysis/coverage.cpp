@@ -10,6 +10,8 @@
 #include "collector/findings/catalogue.h"
 #include "collector/model/process_name.h"
 #include "collector/model/rank_variables.h"
+#include "collector/model/unhooked.h"
+#include "collector/ordering/losses.h"
 
 namespace ddpscope::analysis {
 namespace {
@@ -133,14 +135,48 @@ void add_losses(const Job& job, std::vector<Coverage>& coverage) {
   }
 }
 
+std::vector<std::string> slugs_of_gradients() {
+  return {"redundant-accumulation-sync", "missing-gradient-sync", "rank-divergence", "straggler",
+          "exposed-communication"};
+}
+
+// What NCCL itself told of the collectives that no hook saw is not enough to compare ranks, or to order
+// anything.
+void add_unhooked_collectives(const Job& job, const matching::Collectives& collectives,
+                              std::vector<Coverage>& coverage) {
+  if (!ordering::has_unhooked_collectives(job)) return;
+  std::uint64_t operations = 0, without_type = 0;
+  std::uint8_t told_by = 0;
+  std::set<std::uint64_t> ids;
+  for (const Process& process : job.processes)
+    for (const model::UnhookedCommunicator& known : model::unhooked_communicators(process)) {
+      operations += known.operations;
+      without_type += known.without_type;
+      told_by |= known.told_by;
+      if (known.operations) ids.insert(known.id);
+    }
+  std::vector<std::string> slugs = collective_slugs();
+  for (const char* slug : {"missing-barrier", "ineffective-barrier", "checkpoint-race", "no-process-group"})
+    slugs.emplace_back(slug);
+  for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
+  std::string lacking =
+      without_type ? fmt::format(", {} of them without data type and stream", without_type) : "";
+  coverage.push_back(
+      {fmt::format("{} operation{} of {} communicator{} of NCCL", operations, operations == 1 ? "" : "s",
+                   ids.size(), ids.size() == 1 ? "" : "s"),
+       fmt::format("no hook saw the calls (NCCL is linked statically with hidden symbols, or bound past the "
+                   "preload: RTLD_DEEPBIND, dlmopen); that they were made NCCL tells {}{}",
+                   model::teller_text(told_by), lacking),
+       std::move(slugs), collectives.communicators.empty()});
+}
+
 void add_hidden_collectives(const Job& job, const matching::Collectives& collectives, bool hangs_by_tcp,
                             std::vector<Coverage>& coverage) {
-  if (job.ranks().size() < 2 || !collectives.communicators.empty()) return;
+  if (job.ranks().size() < 2 || !collectives.communicators.empty() || ordering::has_unhooked_collectives(job))
+    return;
   std::vector<std::string> slugs = collective_slugs();
   if (hangs_by_tcp) std::erase(slugs, "hung-collective");
-  for (const char* slug : {"redundant-accumulation-sync", "missing-gradient-sync", "rank-divergence",
-                           "straggler", "exposed-communication"})
-    slugs.emplace_back(slug);
+  for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
   coverage.push_back(
       {"collectives",
        "no NCCL communicator was recorded: the ranks talk by other means (Gloo, MPI) or through a "
@@ -217,6 +253,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, bool
   add_guessed_ranks(job, coverage);
   add_losses(job, coverage);
   add_clocks(job, coverage);
+  add_unhooked_collectives(job, collectives, coverage);
   add_hidden_collectives(job, collectives, hangs_by_tcp, coverage);
   add_unbuilt(coverage);
 }

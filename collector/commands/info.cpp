@@ -7,7 +7,9 @@
 #include "collector/commands/terminal_progress.h"
 #include "collector/matching/collectives.h"
 #include "collector/model/device_work.h"
+#include "collector/model/nccl_types.h"
 #include "collector/model/process_name.h"
+#include "collector/model/unhooked.h"
 #include "collector/patterns/collective_times.h"
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
@@ -122,6 +124,29 @@ void print_device_times(const Job& job, std::uint32_t index) {
              static_cast<double>(error_ns) * 1e-3);
 }
 
+std::string function_of(std::uint8_t function) {
+  const char* name = matching::name_of(trace::operation_of(function));
+  return name ? name : fmt::format("function {}", function);
+}
+
+// What NCCL itself told: of communicators that no hook saw, and how it runs collectives.
+void print_told_by_nccl(const Process& process) {
+  for (const model::UnhookedCommunicator& known : model::unhooked_communicators(process)) {
+    std::string place = known.rank < 0 ? "" : fmt::format(" rank {} of {}", known.rank, known.size);
+    std::string name = known.name.empty() ? "" : fmt::format(" \"{}\"", escape(known.name));
+    fmt::print("  communicator {}{}{} (id {:016x}) seen by no hook: {} operations told {}\n", known.number,
+               name, place, known.id, known.operations, model::teller_text(known.told_by));
+  }
+  constexpr std::size_t kShown = 12;
+  std::vector<model::CollectiveChoice> choices = model::collective_choices(process);
+  for (std::size_t i = 0; i < std::min(choices.size(), kShown); ++i)
+    fmt::print("  nccl runs communicator {} {} of {} {}: {}, {}, {} channel{}\n", choices[i].communicator,
+               function_of(choices[i].function), choices[i].count, model::datatype_name(choices[i].datatype),
+               escape(choices[i].algorithm), escape(choices[i].protocol), choices[i].channels,
+               choices[i].channels == 1 ? "" : "s");
+  if (choices.size() > kShown) fmt::print("  nccl runs {} kinds more\n", choices.size() - kShown);
+}
+
 void print_process(const Job& job, const Process& process) {
   const trace::FileHeader& h = process.header();
   std::string rank = process.rank < 0 ? "" : fmt::format(" {}", process.rank);
@@ -141,6 +166,7 @@ void print_process(const Job& job, const Process& process) {
   for (const model::Membership& member : process.memberships)
     fmt::print("  communicator {} rank {} of {} (id {:016x})\n", member.communicator, member.rank,
                member.size, member.id);
+  print_told_by_nccl(process);
   for (const trace::HealthInfo& row : trace::kHealth)
     if (std::uint64_t count = process.file.health(row.index))
       fmt::print("  {:9} {} {}: {}\n", row.severity, row.name, count, row.sentence);

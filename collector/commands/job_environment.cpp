@@ -24,6 +24,8 @@ std::string environment(const char* name) {
 }
 
 constexpr const char* kNvtxTool = "NVTX_INJECTION64_PATH";
+constexpr const char* kProfilerPlugin = "NCCL_PROFILER_PLUGIN";
+constexpr const char* kOtherPlugin = "DDPSCOPE_NCCL_PROFILER_PLUGIN";
 constexpr const char* kSelf = "/proc/self/exe";
 
 // Executables and libraries lie beside each other: BUILD/bin and BUILD/lib.
@@ -82,6 +84,12 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
   // Ranges that the program names: of another tool that wants them (Nsight), they are its own.
   if (environment(kNvtxTool).empty()) changed[kNvtxTool] = preload.front().string();
   changed["DDPSCOPE_GPU_TIMING"] = options.gpu_timing;
+  // NCCL takes one profiler plugin: the one that it would have taken is told by ours. An outer run did the
+  // same.
+  if (options.gpu_timing == "profiler" && environment(kProfilerPlugin) != preload.front().string()) {
+    changed[kOtherPlugin] = environment(kProfilerPlugin);
+    changed[kProfilerPlugin] = preload.front().string();
+  }
   if (options.ring) {
     auto bytes = parse_ring(*options.ring);
     if (!bytes) return bytes.error();

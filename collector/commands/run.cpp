@@ -228,8 +228,9 @@ Action declare_run(CLI::App& app) {
                  "64M by default");
   app.add_option(
          "--gpu-timing", options->recording.gpu_timing,
-         "when devices did what: none; events, of collectives alone, which is also auto; cupti, of all")
-      ->check(CLI::IsMember({"auto", "none", "events", "cupti"}));
+         "when devices did what: none; events, of collectives alone, which is also auto; profiler, of "
+         "collectives as NCCL tells it; cupti, of all")
+      ->check(CLI::IsMember({"auto", "none", "events", "profiler", "cupti"}));
   app.add_flag("--report", options->report, "print the findings at the end");
   app.add_option("--on-hang", options->on_hang,
                  "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set");

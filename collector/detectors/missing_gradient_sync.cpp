@@ -10,6 +10,7 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
+#include "collector/ordering/losses.h"
 #include "collector/patterns/reduction_habits.h"
 
 namespace ddpscope::detectors {
@@ -101,6 +102,8 @@ void tell_unsynced(const Facts& facts, const Groups<UnsynchronisedRank>& groups,
 }  // namespace
 
 void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome) {
+  // They may be what reduces; coverage says so.
+  if (ordering::has_unhooked_collectives(facts.job)) return;
   const patterns::ReductionHabits& habits = facts.reduction_habits.get();
   auto place = [&](std::uint32_t call) { return facts.places.whole(facts.collectives.calls[call].event); };
   std::map<std::string, Groups<EarlyHabit>> early;

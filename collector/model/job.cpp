@@ -25,6 +25,9 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kCommunicatorCall:
     case PayloadKind::kGroup:
     case PayloadKind::kNothing:
+    case PayloadKind::kCollectiveChoice:
+    case PayloadKind::kUnhookedCollective:
+    case PayloadKind::kUnhookedCommunicator:
       return CallClass::kNccl;
     case PayloadKind::kCopy:
     case PayloadKind::kCopyDigest:

@@ -124,6 +124,7 @@ struct Process {
   std::map<std::string_view, std::string_view> environment{};
   std::vector<std::string_view> arguments{};
   std::vector<Membership> memberships{};
+  std::uint64_t unhooked = 0;  // operations of an NCCL that the hooks did not reach, as that told itself
   std::array<std::uint64_t, kCallClasses> calls{};  // folded ones counted in
   std::int64_t first_ns = 0;                        // since the job's start
   std::int64_t last_ns = 0;

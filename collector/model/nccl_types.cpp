@@ -19,6 +19,8 @@ constexpr DataType kTypes[] = {{"int8", 1, false},    {"uint8", 1, false},     {
 }  // namespace
 
 std::string datatype_name(std::uint8_t datatype) {
+  constexpr std::uint8_t kUnknown = 255;
+  if (datatype == kUnknown) return "unknown";
   return datatype < std::size(kTypes) ? kTypes[datatype].name : "type " + std::to_string(datatype);
 }
 

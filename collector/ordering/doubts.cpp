@@ -153,6 +153,7 @@ class Words {
 std::string doubt_between(const model::Job& job, const HappensBefore& order, const Span& a, const Span& b) {
   const Span& first = a.begin_ns <= b.begin_ns ? a : b;
   const Span& second = &first == &a ? b : a;
+  if (has_unhooked_collectives(job)) return "a collective that no hook saw may order the two";
   if (lost_records(job)) return "records were lost, or a process left no trace";
   if (first.end_ns < complete_from_ns(job)) return "records of that time were overwritten";
   if (!find_stream_function_threads(job, {a.thread, b.thread}).empty())

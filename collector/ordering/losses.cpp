@@ -9,7 +9,13 @@
 
 namespace ddpscope::ordering {
 
+bool has_unhooked_collectives(const model::Job& job) {
+  return std::any_of(job.processes.begin(), job.processes.end(),
+                     [](const model::Process& process) { return process.unhooked > 0; });
+}
+
 bool lost_records(const model::Job& job) {
+  if (has_unhooked_collectives(job)) return true;
   // A rank without a trace, or a worker whose maker may have left one: order may have passed through either.
   // What becomes a rank was made by whatever starts ranks.
   std::vector<std::int32_t> ranks = job.ranks();

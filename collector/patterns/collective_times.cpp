@@ -35,6 +35,14 @@ struct Timed {
   std::unordered_map<std::uint64_t, DeviceTime> by_call;      // key_of
 };
 
+// A group may take several kernels, and one call several parts, each of which is told.
+void add_part(std::unordered_map<std::uint64_t, DeviceTime>& times, std::uint64_t key, DeviceTime part) {
+  auto [found, fresh] = times.emplace(key, part);
+  if (fresh) return;
+  found->second.begin_ns = std::min(found->second.begin_ns, part.begin_ns);
+  found->second.end_ns = std::max(found->second.end_ns, part.end_ns);
+}
+
 Timed read_times(const model::Job& job, std::uint32_t process) {
   Timed timed;
   const model::Process& owner = job.processes[process];
@@ -42,18 +50,14 @@ Timed read_times(const model::Job& job, std::uint32_t process) {
   for (const auto& interval : model::device_intervals(job, process, may_be_collective)) {
     bool collective = interval.work.kind == DeviceWorkKind::kCollective;
     if (collective && interval.work.subject)
-      timed.by_sequence[interval.work.subject] = {interval.begin_ns, interval.end_ns};
+      add_part(timed.by_sequence, interval.work.subject, {interval.begin_ns, interval.end_ns});
     else if (collective || model::is_nccl_kernel(owner.file, interval.work))
       linked.push_back(interval);
   }
   std::vector<EventPlace> calls = model::calls_of(owner, linked);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (calls[i] == model::kNoCall) continue;
-    DeviceTime time{linked[i].begin_ns, linked[i].end_ns};
-    auto [found, fresh] = timed.by_call.emplace(key_of(calls[i]), time);
-    if (fresh) continue;  // a group may take several kernels
-    found->second.begin_ns = std::min(found->second.begin_ns, time.begin_ns);
-    found->second.end_ns = std::max(found->second.end_ns, time.end_ns);
+    add_part(timed.by_call, key_of(calls[i]), {linked[i].begin_ns, linked[i].end_ns});
   }
   return timed;
 }

@@ -13,11 +13,22 @@ using trace::Record;
 
 // What is told beside the guest's calls, and what the program itself puts on its time line.
 constexpr trace::OperationSet kNoCalls =
-    trace::OperationSet{Operation::kThread,          Operation::kDigest,       Operation::kCopyDigest,
-                        Operation::kValueRead,       Operation::kStoreKey,     Operation::kJobWatched,
-                        Operation::kJobTold,         Operation::kProcessEnded, Operation::kMark,
-                        Operation::kTraceback,       Operation::kMemoryRanOut, Operation::kThreadSeen,
-                        Operation::kProcessOutlived, Operation::kProcessorWait} |
+    trace::OperationSet{Operation::kThread,
+                        Operation::kDigest,
+                        Operation::kCopyDigest,
+                        Operation::kValueRead,
+                        Operation::kStoreKey,
+                        Operation::kJobWatched,
+                        Operation::kJobTold,
+                        Operation::kProcessEnded,
+                        Operation::kMark,
+                        Operation::kTraceback,
+                        Operation::kMemoryRanOut,
+                        Operation::kThreadSeen,
+                        Operation::kProcessOutlived,
+                        Operation::kProcessorWait,
+                        Operation::kCollectiveChoice,
+                        Operation::kUnhookedCommunicator} |
     trace::OperationSet::range(Operation::kRangePush, Operation::kRangeEnd);
 
 void take_setting(Process& process, const Record& record) {
@@ -49,6 +60,7 @@ void take_census(Process& process) {
     if (kNoCalls.has(info->operation)) return;
     process.calls[static_cast<std::size_t>(model::class_of(info->payload))] +=
         model::folded_calls(record, *info);
+    if (info->operation == Operation::kUnhookedCollective) ++process.unhooked;
     if (info->operation == Operation::kCommunicatorInit || info->operation == Operation::kCommunicatorSplit)
       take_membership(process, place, record);
   });

@@ -146,6 +146,8 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
   if (field.format == "handoverflags") return bits(trace::FieldFormat::handoverflags, raw);
   if (field.format == "streamflags") return bits(trace::FieldFormat::streamflags, raw);
   if (field.format == "storeoperation") return name_of(trace::FieldFormat::storeoperation, raw);
+  if (field.format == "ncclfunction") return name_of(trace::FieldFormat::ncclfunction, raw);
+  if (field.format == "teller") return bits(trace::FieldFormat::teller, raw);
   if (field.format == "ticks" && time_ns_)
     return fmt::format("{:.9f}", static_cast<double>(time_ns_(raw)) * 1e-9);
   if (field.format == "copykind") return from_table(kCopyKinds, raw);

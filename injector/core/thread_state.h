@@ -47,6 +47,13 @@ struct GroupedCollectives {
   std::uint32_t untimed;  // collectives beyond them
 };
 
+// What an NCCL that the hooks do not reach does in this thread, as it tells itself (nccl/unhooked.h).
+struct UnhookedCalls {
+  trace::OpenRecord open;     // of the operation that is being asked for
+  std::uint32_t ranges;       // of NVTX that it is in
+  std::uint32_t group_depth;  // open groups
+};
+
 struct ThreadState {
   trace::ThreadWriter writer;
   const OwnWork* own_work = nullptr;        // what the injector itself is at in this thread, see process.h
@@ -73,6 +80,9 @@ struct ThreadState {
   std::uint32_t releases = 0;       // that other threads may have taken
   trace::OpenRecord semaphores_awaited;  // by the latest call on semaphores of System V
   GroupedCollectives grouped = {};
+  std::uint64_t asking = 0;  // the operation that the thread's call asks NCCL for, and that one and those
+  std::uint64_t asked = 0;   // before it in the open group, see nccl_profiler/operations.h
+  UnhookedCalls unhooked = {};
   DigestedCopy digested = {};
   AwaitedValue awaited_value = {};
   HeldMutex held[1u << kHeldMutexBits] = {};

@@ -8,6 +8,7 @@
 #include "injector/device_times/cuda_events.h"
 #include "injector/device_times/cupti_session.h"
 #include "injector/device_times/event_poller.h"
+#include "injector/nccl_profiler/sessions.h"
 
 namespace ddpscope::injector {
 
@@ -15,8 +16,10 @@ constinit TimingTier timing_tier{};
 
 namespace {
 
-enum class Wish { kAuto, kNone, kCupti };
+enum class Wish { kAuto, kNone, kCupti, kProfiler };
 Wish wish;
+const char* against_profiler =
+    "NCCL has not taken the profiler plugin: it is older than 2.23, or was told to take another one";
 bool parent_used_cuda;  // this process was forked by one whose devices were timed
 int deciding;           // __atomic, 1: a thread decides
 
@@ -25,10 +28,12 @@ __attribute__((constructor(102))) void load() {
   const char* text = getenv("DDPSCOPE_GPU_TIMING");
   if (text && strcmp(text, "none") == 0) wish = Wish::kNone;
   if (text && strcmp(text, "cupti") == 0) wish = Wish::kCupti;
+  if (text && strcmp(text, "profiler") == 0) wish = Wish::kProfiler;
 }
 
 const char* name_of(TimingTier tier) {
   if (tier == TimingTier::kEvents) return "events";
+  if (tier == TimingTier::kProfiler) return "profiler";
   return tier == TimingTier::kCupti ? "cupti" : "none";
 }
 
@@ -45,29 +50,52 @@ struct Decision {
   const char* reason;
 };
 
-Decision decision(trace::FileWriter& file) {
+Decision decision(trace::FileWriter& file, Occasion occasion) {
   if (wish == Wish::kNone) return {TimingTier::kNone, "it was asked for"};
   if (parent_used_cuda)
     return {TimingTier::kNone, "the process was forked by one that had used CUDA, which does not work in it"};
-  const char* against_cupti = wish == Wish::kCupti ? start_cupti(file) : "";
-  if (!against_cupti) return {TimingTier::kCupti, ""};
+  const char* against = "";
+  if (wish == Wish::kProfiler) {
+    against = __atomic_load_n(&against_profiler, __ATOMIC_ACQUIRE);
+    if (!against) return {TimingTier::kProfiler, ""};
+    if (occasion != Occasion::kCollective) return {TimingTier::kUndecided, ""};
+  }
+  if (wish == Wish::kCupti) {
+    against = start_cupti(file);
+    if (!against) return {TimingTier::kCupti, ""};
+  }
   if (!CudaEvents::found()) return {TimingTier::kNone, "the CUDA runtime's events were not found"};
-  return {TimingTier::kEvents, against_cupti};
+  return {TimingTier::kEvents, against};
 }
 
 }  // namespace
 
-TimingTier decide_tier(trace::FileWriter& file) {
+TimingTier decide_tier(trace::FileWriter& file, Occasion occasion) {
   // Whoever comes second goes on untimed for the moment.
   if (__atomic_exchange_n(&deciding, 1, __ATOMIC_ACQUIRE)) return TimingTier::kUndecided;
   TimingTier known = __atomic_load_n(&timing_tier, __ATOMIC_ACQUIRE);
   if (known == TimingTier::kUndecided) {
-    Decision decided = decision(file);
+    Decision decided = decision(file, occasion);
     __atomic_store_n(&timing_tier, known = decided.tier, __ATOMIC_RELEASE);
-    tell(file, decided.tier, decided.reason);
+    if (known != TimingTier::kUndecided) tell(file, decided.tier, decided.reason);
   }
   __atomic_store_n(&deciding, 0, __ATOMIC_RELEASE);
   return known;
+}
+
+bool wants_device_times() { return wish != Wish::kNone; }
+bool wants_profiler() { return wish == Wish::kProfiler; }
+
+void offer_profiler(trace::FileWriter& file, const char* against, bool hooked) {
+  __atomic_store_n(&against_profiler, against, __ATOMIC_RELEASE);
+  if (wish == Wish::kProfiler) {
+    decide_tier(file, Occasion::kIntroduction);
+    return;
+  }
+  TimingTier tier = __atomic_load_n(&timing_tier, __ATOMIC_RELAXED);
+  bool idle = tier == TimingTier::kUndecided || (tier == TimingTier::kEvents && !event_poller_runs());
+  if (!against && !hooked && idle)
+    change_tier(file, TimingTier::kProfiler, "no hook sees this NCCL: it tells its profiler plugin");
 }
 
 void change_tier(trace::FileWriter& file, TimingTier tier, const char* reason) {
@@ -84,9 +112,11 @@ void finish_device_times() {
 }
 
 void forget_device_times() {
-  parent_used_cuda = parent_used_cuda || event_poller_runs() || uses_cupti();
+  parent_used_cuda =
+      parent_used_cuda || event_poller_runs() || uses_cupti() || timing_tier == TimingTier::kProfiler;
   forget_event_poller();
   forget_cupti();
+  profiler::forget_sessions();
   timing_tier = TimingTier::kUndecided;
   deciding = 0;
 }

@@ -23,7 +23,48 @@ bool add_to_group(GroupedCollectives& grouped, const EnqueuedCollectives& one, s
   return true;
 }
 
+// The number that stands for all functions that do the same (named_values.def).
+std::uint8_t function_of(std::uint16_t call) {
+  constexpr auto number = [](Call of) { return static_cast<std::uint16_t>(of); };
+  switch (static_cast<Call>(call)) {
+    case Call::ncclBcast:
+    case Call::ncclBroadcastConfig:
+      return number(Call::ncclBroadcast);
+    case Call::ncclAllReduceConfig:
+      return number(Call::ncclAllReduce);
+    case Call::ncclAllGatherConfig:
+      return number(Call::ncclAllGather);
+    case Call::ncclReduceScatterConfig:
+      return number(Call::ncclReduceScatter);
+    case Call::ncclReduceConfig:
+      return number(Call::ncclReduce);
+    case Call::ncclAlltoAllConfig:
+      return number(Call::ncclAlltoAll);
+    case Call::ncclGatherConfig:
+      return number(Call::ncclGather);
+    case Call::ncclScatterConfig:
+      return number(Call::ncclScatter);
+    default:
+      return static_cast<std::uint8_t>(call);
+  }
+}
+
 }  // namespace
+
+void TimedCollective::ask(trace::FileWriter& file, const OpenRecord& open) {
+  const auto& fields = open.payload<trace::payload::Collective>();
+  if (!fields.communicator) return;
+  profiler::ask_operation(file,
+                          {open.record->begin, fields.buffer, fields.communicator, fields.sequence,
+                           this_thread.writer.known_number(), fields.device, function_of(open.record->call)});
+}
+
+void TimedCollective::end_asking() {
+  if (this_thread.group_depth)
+    profiler::end_asking();
+  else
+    profiler::forget_asked();
+}
 
 void TimedCollective::begin(const OpenRecord& open, cudaStream_t stream) {
   const auto& fields = open.payload<trace::payload::Collective>();

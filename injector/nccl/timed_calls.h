@@ -1,5 +1,5 @@
-// Collectives that are timed by events: around the call or, in a group, around the ncclGroupEnd that enqueues
-// them.
+// Collectives that are timed: by events around the call or, in a group, around the ncclGroupEnd that enqueues
+// them; by what NCCL tells its profiler plugin while the call, or that end, runs.
 #pragma once
 #include <nccl.h>
 
@@ -7,6 +7,8 @@
 #include "injector/cuda/device.h"
 #include "injector/device_times/event_pairs.h"
 #include "injector/device_times/timing.h"
+#include "injector/nccl_profiler/operations.h"
+#include "injector/nccl_profiler/sessions.h"
 
 namespace ddpscope::injector {
 
@@ -15,17 +17,21 @@ class TimedCollective {
   // `open`: its record, whose payload is a Collective; nothing is timed without one.
   TimedCollective(const OpenRecord& open, cudaStream_t stream) {
     trace::FileWriter* file = file_of(open);
-    if (!file || !times_by_events(*file)) return;
-    begin(open, stream);
+    if (!file) return;
+    if (__builtin_expect(__atomic_load_n(&profiler::any_session, __ATOMIC_RELAXED), 0)) ask(*file, open);
+    if (times_by_events(*file)) begin(open, stream);
   }
   // After the real call. A non-blocking communicator (ncclInProgress) enqueues later: that cannot be timed
   // so.
   void end(ncclResult_t result) {
     if (pair_) end_pair(pair_, collectives_, called_, result == ncclSuccess);
+    if (this_thread.asking) end_asking();
   }
 
  private:
   void begin(const OpenRecord& open, cudaStream_t stream);
+  static void ask(trace::FileWriter& file, const OpenRecord& open);
+  static void end_asking();
 
   EventPair* pair_ = nullptr;
   EnqueuedCollectives collectives_{};
@@ -39,6 +45,7 @@ class TimedGroup {
   }
   void end(ncclResult_t result) {
     if (outermost_ && this_thread.grouped.used) end_all(result);
+    if (outermost_ && this_thread.asked) this_thread.asked = 0;
   }
 
  private:

@@ -2,17 +2,18 @@
 // NVTX_INJECTION64_PATH names and let it fill in their functions, once for each library that uses them.
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
-
+#include <nvtx3/nvToolsExtPayload.h>
 #include <string.h>
 
 #include "injector/core/hook.h"
 #include "injector/nvtx/names.h"
+#include "injector/nvtx/nccl_ranges.h"
 
 namespace ddpscope::injector {
 namespace {
 
-// NCCL wraps each of its calls in a range. The calls themselves are recorded, with more than their names.
-constexpr const char* kIgnoredDomain = "NCCL";
+// NCCL wraps each of its calls in a range (nccl_ranges.h).
+constexpr const char* kNcclDomain = "NCCL";
 
 // Handles of domains and registered strings.
 template <class Handle>
@@ -20,9 +21,9 @@ Handle handle_of(const KeptName* name) {
   return reinterpret_cast<Handle>(const_cast<KeptName*>(name));
 }
 
-bool is_recorded(nvtxDomainHandle_t domain) {
+bool is_nccl(nvtxDomainHandle_t domain) {
   const KeptName* name = kept_name(domain);
-  return !name || !name->ignored;
+  return name && name->is_nccl;
 }
 
 std::uint32_t id_of(trace::FileWriter& file, const KeptName* name) {
@@ -40,7 +41,7 @@ struct Told {
 // `name` is asked for the name's id in the trace, once it is known that there is one.
 template <Call call, class Name>
 void record(const Told& told, std::uint32_t category, std::uint32_t color, const Name& name) {
-  if (!is_recorded(told.domain)) return;
+  if (is_nccl(told.domain)) return;
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
   if (!work) return;
@@ -95,6 +96,10 @@ void mark(const Text* text) {
 
 // A push answers how deep the range is nested, or that nobody counts.
 int domain_push_event(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
+  if (is_nccl(domain)) {
+    push_nccl_range(event);
+    return NVTX_NO_PUSH_POP_TRACKING;
+  }
   record_event<Call::nvtxRangePush>({domain}, event);
   return NVTX_NO_PUSH_POP_TRACKING;
 }
@@ -104,11 +109,32 @@ int push(const Text* text) {
   record_text<Call::nvtxRangePush>({}, text);
   return NVTX_NO_PUSH_POP_TRACKING;
 }
-int domain_pop(nvtxDomainHandle_t domain) {
-  record_end<Call::nvtxRangePop>({domain});
+int pop_with_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
+  if (is_nccl(domain))
+    pop_nccl_range(payloads, count);
+  else
+    record_end<Call::nvtxRangePop>({domain});
   return NVTX_NO_PUSH_POP_TRACKING;
 }
+int domain_pop(nvtxDomainHandle_t domain) { return pop_with_payload(domain, nullptr, 0); }
 int pop() { return domain_pop(nullptr); }
+
+// Ids of a tool's own begin where those that programs choose end.
+std::uint64_t next_schema() {
+  static std::uint64_t last = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
+  return __atomic_fetch_add(&last, 1, __ATOMIC_RELAXED);
+}
+std::uint64_t register_schema(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* schema) {
+  if (!schema) return 0;
+  if (is_nccl(domain)) learn_nccl_schema(*schema);
+  bool chosen = schema->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+  return chosen ? schema->schemaId : next_schema();
+}
+std::uint64_t register_enum(nvtxDomainHandle_t, const nvtxPayloadEnumAttr_t* values) {
+  if (!values) return 0;
+  bool chosen = values->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
+  return chosen ? values->schemaId : next_schema();
+}
 
 nvtxRangeId_t domain_start_event(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   std::uint64_t id = next_range();
@@ -128,8 +154,7 @@ void end_range(nvtxRangeId_t id) { domain_end(nullptr, id); }
 template <class Text>
 nvtxDomainHandle_t create_domain(const Text* text) {
   RangeName name(text);
-  bool ignored = strcmp(name.text(), kIgnoredDomain) == 0;
-  return handle_of<nvtxDomainHandle_t>(keep_name(name, ignored));
+  return handle_of<nvtxDomainHandle_t>(keep_name(name, strcmp(name.text(), kNcclDomain) == 0));
 }
 template <class Text>
 nvtxStringHandle_t register_string(nvtxDomainHandle_t, const Text* text) {
@@ -181,5 +206,20 @@ DDPSCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
   if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) return 0;
   fill_in_core(table, size);
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) fill_in_domains(table, size);
+  return 1;
+}
+
+// NVTX's payloads come as an extension: 0 for all others.
+DDPSCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
+  using namespace ddpscope::injector;
+  if (!may_record() || !module || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || !module->segmentsCount)
+    return 0;
+  const nvtxExtModuleSegment_t& segment = module->segments[0];
+  auto fill_in_slot = [&](std::size_t slot, auto* function) {
+    if (slot < segment.slotCount) segment.functionSlots[slot] = reinterpret_cast<std::intptr_t>(function);
+  };
+  fill_in_slot(NVTX3EXT_CBID_nvtxPayloadSchemaRegister, register_schema);
+  fill_in_slot(NVTX3EXT_CBID_nvtxPayloadEnumRegister, register_enum);
+  fill_in_slot(NVTX3EXT_CBID_nvtxRangePopPayload, pop_with_payload);
   return 1;
 }

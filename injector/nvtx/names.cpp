@@ -104,7 +104,7 @@ void RangeName::add(char32_t character) {
   }
 }
 
-const KeptName* keep_name(const RangeName& name, bool ignored) {
+const KeptName* keep_name(const RangeName& name, bool is_nccl) {
   Names* all = names();
   if (!all) return nullptr;
   auto size = static_cast<std::uint32_t>(sizeof(KeptName) + name.bytes() + 1);
@@ -114,7 +114,7 @@ const KeptName* keep_name(const RangeName& name, bool ignored) {
   } while (!__atomic_compare_exchange_n(&all->kept_bytes, &at, at + size, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
   auto* kept = reinterpret_cast<KeptName*>(all->kept + at);
-  kept->ignored = ignored;
+  kept->is_nccl = is_nccl;
   kept->bytes = static_cast<std::uint8_t>(name.bytes());
   memcpy(kept->text, name.text(), name.bytes() + 1);
   return kept;

@@ -31,13 +31,13 @@ class RangeName {
 // What a handle of a domain or of a registered string points at: lasts as long as the process, because
 // programs let go of the text once it is registered.
 struct KeptName {
-  bool ignored;  // a domain whose ranges are not recorded
+  bool is_nccl;  // NCCL's own domain
   std::uint8_t bytes;
   char text[];
 };
 
 // nullptr: no room. Equal texts get places of their own.
-const KeptName* keep_name(const RangeName& name, bool ignored = false);
+const KeptName* keep_name(const RangeName& name, bool is_nccl = false);
 // What a handle of the guest points at; nullptr for none, and for one that was never given out.
 const KeptName* kept_name(const void* handle);
 

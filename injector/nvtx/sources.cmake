@@ -1,1 +1,1 @@
-target_sources(ddpscope_injector PRIVATE nvtx/injection.cpp nvtx/names.cpp)
+target_sources(ddpscope_injector PRIVATE nvtx/injection.cpp nvtx/names.cpp nvtx/nccl_ranges.cpp)

@@ -1,4 +1,4 @@
-// The interface of NCCL's profiler plugins, versions 1 to 5 (those that NCCL 2.28 looks for), in our own
+// The interface of NCCL's profiler plugins, versions 1 to 6 (NCCL 2.28 looks for those up to 5), in our own
 // words: layouts and numbers are NCCL's, as plugins are compiled against its headers.
 #pragma once
 
@@ -100,7 +100,8 @@ union StateArguments {
   } kernel_channel;
 };
 
-/// Versions 4 and 5 differ in `init` and in what an event may be.
+/// Versions 4 and 5 differ in `init` and in what an event may be; 6 (NCCL 2.29) is 5 with events that the
+/// stand-in has not.
 struct PluginV5 {
   const char* name;
   ncclResult_t (*init)(void** context, std::uint64_t communicator, int* mask, const char* communicator_name,

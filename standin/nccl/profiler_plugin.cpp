@@ -175,16 +175,32 @@ class AdaptedPlugin final : public Plugin {
   const OldPluginTable& plugin_;
 };
 
+/// The newest version that is asked for: NCCL 2.28's, unless STANDIN_PROFILER_VERSION names another.
+int newest_version() {
+  constexpr int kOurs = 5, kNewest = 6;
+  const char* const variable = std::getenv("STANDIN_PROFILER_VERSION");
+  const int asked = variable ? std::atoi(variable) : kOurs;
+  return asked >= 1 && asked <= kNewest ? asked : kOurs;
+}
+
+template <class Table>
+const Table* find_table(void* library, int version) {
+  if (version > newest_version()) return nullptr;
+  const std::string name = "ncclProfiler_v" + std::to_string(version);
+  return static_cast<const Table*>(dlsym(library, name.c_str()));
+}
+
 std::shared_ptr<Plugin> adapt(void* library) {
-  if (const auto* v5 = static_cast<const PluginV5*>(dlsym(library, "ncclProfiler_v5")))
-    return std::make_shared<NewestPlugin>(*v5);
-  if (const auto* v4 = static_cast<const PluginV4*>(dlsym(library, "ncclProfiler_v4")))
+  for (const int version : {6, 5})
+    if (const auto* newest = find_table<PluginV5>(library, version))
+      return std::make_shared<NewestPlugin>(*newest);
+  if (const auto* v4 = find_table<PluginV4>(library, 4))
     return std::make_shared<AdaptedPlugin<PluginV4, EventV4>>(*v4);
-  if (const auto* v3 = static_cast<const OldPlugin<EventV3>*>(dlsym(library, "ncclProfiler_v3")))
+  if (const auto* v3 = find_table<OldPlugin<EventV3>>(library, 3))
     return std::make_shared<AdaptedPlugin<OldPlugin<EventV3>, EventV3>>(*v3);
-  if (const auto* v2 = static_cast<const OldPlugin<EventV2>*>(dlsym(library, "ncclProfiler_v2")))
+  if (const auto* v2 = find_table<OldPlugin<EventV2>>(library, 2))
     return std::make_shared<AdaptedPlugin<OldPlugin<EventV2>, EventV2>>(*v2);
-  if (const auto* v1 = static_cast<const OldPlugin<EventV1>*>(dlsym(library, "ncclProfiler_v1")))
+  if (const auto* v1 = find_table<OldPlugin<EventV1>>(library, 1))
     return std::make_shared<AdaptedPlugin<OldPlugin<EventV1>, EventV1>>(*v1);
   return nullptr;
 }

@@ -16,8 +16,8 @@ add_dependencies(nccl_numerics far_memory)
 add_python_test(standin.nccl nccl_test.py)
 add_python_test(standin.nccl_graphs nccl_graphs_test.py)
 
-# The same plugin as NCCL's five versions know it.
-foreach(version 1 2 3 4 5)
+# The same plugin as NCCL's six versions know it.
+foreach(version 1 2 3 4 5 6)
   add_library(nccl_profiler_v${version} SHARED ${CMAKE_CURRENT_LIST_DIR}/nccl_profiler_plugin.cpp)
   target_link_libraries(nccl_profiler_v${version} PRIVATE ddpscope::options ddpscope::cuda_headers)
   target_compile_definitions(nccl_profiler_v${version} PRIVATE PLUGIN_VERSION=${version})

@@ -2,7 +2,7 @@
 // $PROFILER_LOG.PID.
 //   init MASK-POINTER-IS-SET COMMUNICATOR NAME NODES RANKS RANK | finalize
 //   start ID TYPE PARENT FIELDS... | stop ID | record ID STATE TIME
-// PROFILER_MASK: the events it wants.
+// PROFILER_MASK: the events it wants. PROFILER_FAILS: it fails to initialise.
 #include <unistd.h>
 
 #include <cstdio>
@@ -17,7 +17,7 @@ using namespace ddpscope::standin::nccl::profiler;
 #define CONCATENATED(a, b) a##b
 #define VERSIONED(name, version) CONCATENATED(name, version)
 
-#if PLUGIN_VERSION == 5
+#if PLUGIN_VERSION >= 5
 using PluginTable = PluginV5;
 using PluginEvent = Event;
 #elif PLUGIN_VERSION == 4
@@ -55,6 +55,7 @@ std::string joined(Fields... fields) {
 
 ncclResult_t begin(void** context, int* mask, const std::string& communicator) {
   std::lock_guard lock(mutex);
+  if (std::getenv("PROFILER_FAILS")) return ncclSystemError;
   *mask = std::atoi(std::getenv("PROFILER_MASK"));
   *context = &last_id;
   write_line("init" + communicator);
@@ -74,7 +75,7 @@ std::string fields(const PluginEvent& event) {
     case kKernelChannel:
       return joined(event.kernel_channel.channel, event.kernel_channel.timer);
 #endif
-#if PLUGIN_VERSION == 5
+#if PLUGIN_VERSION >= 5
     case kGroupApi:
       return joined(event.group_api.group_depth);
     case kCollectiveApi:
@@ -117,7 +118,7 @@ ncclResult_t end(void*) {
   return ncclSuccess;
 }
 
-#if PLUGIN_VERSION == 5
+#if PLUGIN_VERSION >= 5
 ncclResult_t init(void** context, std::uint64_t communicator, int* mask, const char* name, int nodes,
                   int ranks, int rank, Logger logger) {
   logger(kLogWarn, 0, __FILE__, __LINE__, "the plugin says %d", rank);

@@ -54,7 +54,7 @@ class Sequences {
  public:
   void complete(const Moment& moment) {
     Field sequence(*moment.event, "sequence");
-    if (!sequence.exists()) return;
+    if (!sequence.exists() || moment.event->call->operation == Operation::kCollectiveChoice) return;
     std::uint64_t& next = next_[{moment.process, Field(*moment.event, "communicator").value()}];
     if (sequence.given()) next = sequence.value();
     sequence.set(next++);

@@ -29,7 +29,7 @@ std::uint64_t parse_value(FieldFormat format, std::string_view text) {
   std::uint64_t value = 0;
   while (true) {
     bool bits = format == FieldFormat::openflags || format == FieldFormat::handoverflags ||
-                format == FieldFormat::streamflags;
+                format == FieldFormat::streamflags || format == FieldFormat::teller;
     std::size_t bar = bits ? text.find('|') : text.npos;
     std::string_view word = text.substr(0, bar);
     std::optional<std::uint64_t> named = named_value(format, word);
@@ -120,7 +120,7 @@ void tell_entries(Event& event, const trace::PayloadInfo& payload, std::string_v
 void set_defaults(Event& event, const trace::PayloadInfo& payload) {
   if (payload.name == "Listing") {
     put(event, payload.fields[static_cast<std::size_t>(field_index(payload, "blocks"))], 1);
-  } else if (payload.name == "Collective") {
+  } else if (payload.name == "Collective" || payload.name == "UnhookedCollective") {
     put(event, payload.fields[static_cast<std::size_t>(field_index(payload, "peer"))], ~std::uint64_t{0});
   } else if (int count = field_index(payload, "count"); count >= 0) {
     put(event, payload.fields[static_cast<std::size_t>(count)], 1);

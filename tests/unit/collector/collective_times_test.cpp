@@ -65,6 +65,15 @@ TEST_F(CollectiveTimesTest, EndsMayBeApartByATransfer) {
   EXPECT_NEAR(static_cast<double>(split->transfer_ns), 4e6, 10);
 }
 
+TEST_F(CollectiveTimesTest, PartsOfOneAreOneTime) {
+  const CollectiveTimes& times = read(std::string(kReduced) +
+                                      "r0/2 1.020 +0.020 gpu kind=collective communicator=1 sequence=0\n"
+                                      "r0/2 1.010 +0.015 gpu kind=collective communicator=1 sequence=0\n");
+  const DeviceTime* time = times.of(0);
+  ASSERT_TRUE(time);
+  EXPECT_NEAR(static_cast<double>(time->length_ns()), 30e6, 10);
+}
+
 TEST_F(CollectiveTimesTest, EndsThatAreFarApartTellNothing) {
   const CollectiveTimes& times = read(std::string(kReduced) +
                                       "r0/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n"

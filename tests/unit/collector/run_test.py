@@ -57,7 +57,7 @@ def test_what_cannot_run_leaves_nothing_behind(words, says, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("gpu_timing", ["auto", "none", "events", "cupti"])
+@pytest.mark.parametrize("gpu_timing", ["auto", "none", "events", "profiler", "cupti"])
 def test_gpu_timing_is_accepted(gpu_timing, tmp_path):
     assert ddpscope("run", "-o", tmp_path / "t", "--gpu-timing", gpu_timing, "--", "true").returncode == 0
 
@@ -135,6 +135,15 @@ def test_ranges_go_to_the_tool_that_is_named_already(tmp_path, other):
     environment = dict(os.environ, NVTX_INJECTION64_PATH=other)
     result = ddpscope("run", "-o", "t", "--", "sh", "-c", "echo $NVTX_INJECTION64_PATH", env=environment, cwd=tmp_path)
     assert result.stdout.strip() == (other or f"{BUILD}/lib/libddpscope.so")
+
+
+@pytest.mark.parametrize("timing, other", [("profiler", ""), ("profiler", "inspector"), ("auto", "inspector"), ("auto", "")])
+def test_nccl_has_our_plugin_only_if_that_is_asked_for(tmp_path, timing, other):
+    environment = dict(os.environ, NCCL_PROFILER_PLUGIN=other)
+    result = ddpscope("run", "-o", "t", "--gpu-timing", timing, "--", "sh", "-c",
+                      "echo $NCCL_PROFILER_PLUGIN,$DDPSCOPE_NCCL_PROFILER_PLUGIN", env=environment, cwd=tmp_path)  # fmt: skip
+    ours = f"{BUILD}/lib/libddpscope.so"
+    assert result.stdout.strip() == (f"{ours},{other}" if timing == "profiler" else f"{other},")
 
 
 def test_cpu_puts_the_stand_ins_in_front_and_says_that_nobody_used_them(tmp_path):
