@@ -3,6 +3,7 @@
 
 #include "collector/alignment/align.h"
 #include "collector/commands/command.h"
+#include "collector/commands/merged_file.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/model/device_work.h"
 #include "collector/model/process_name.h"
@@ -62,6 +63,11 @@ void dump_device_work(const Job& job, std::uint32_t index, const reports::Record
 }
 
 Outcome dump(const TraceOptions& options) {
+  if (merged::is_merged_file(options.trace)) {
+    if (auto problem = check_merged(options)) return failed(*problem);
+    auto file = merged::Reader::open(options.trace);
+    return file ? dump_merged(*file) : failed(file.error());
+  }
   auto reading = read_with_progress(options);
   if (!reading) return failed(reading.error());
   Job& job = reading->job;

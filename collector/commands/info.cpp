@@ -4,6 +4,7 @@
 
 #include "collector/alignment/align.h"
 #include "collector/commands/command.h"
+#include "collector/commands/merged_file.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/matching/collectives.h"
 #include "collector/model/device_work.h"
@@ -49,8 +50,9 @@ std::string how_aligned(const Job& job, const model::Host& host) {
 
 void print_job(const Job& job) {
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
-  fmt::print("job       {} on {} host{}, world size {}, attempt {}{}\n", reports::size_text(job),
-             job.hosts.size(), job.hosts.size() == 1 ? "" : "s", job.world_size, job.attempt,
+  fmt::print("job       {} on {} host{}, world size {}, attempt {}{}\n",
+             reports::size_text(reports::facts_of(job)), job.hosts.size(), job.hosts.size() == 1 ? "" : "s",
+             job.world_size, job.attempt,
              job.other_attempts ? fmt::format(" ({} other attempt{} in the folder)", job.other_attempts,
                                               job.other_attempts == 1 ? "" : "s")
                                 : "");
@@ -194,6 +196,11 @@ void print_collective_times(const matching::Collectives& collectives,
 }
 
 Outcome info(const TraceOptions& options) {
+  if (merged::is_merged_file(options.trace)) {
+    if (auto problem = check_merged(options)) return failed(*problem);
+    auto file = merged::Reader::open(options.trace);
+    return file ? print_merged_info(*file) : failed(file.error());
+  }
   auto reading = read_with_progress(options);
   if (!reading) return failed(reading.error());
   alignment::align(reading->job);

@@ -7,6 +7,7 @@
 
 #include "collector/analysis/analyze.h"
 #include "collector/commands/command.h"
+#include "collector/commands/merged_file.h"
 #include "collector/commands/output_file.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/findings/catalogue.h"
@@ -42,30 +43,54 @@ bool reaches(const findings::Outcome& outcome, const std::string& fail_on) {
   return false;
 }
 
+// What a report is made of.
+struct Reported {
+  reports::JobFacts job;
+  findings::Outcome outcome;
+  std::vector<Error> errors, warnings;
+};
+
+Result<Reported> analyze(const ReportOptions& options) {
+  TerminalProgress progress;
+  trace::Identity here = trace::read_identity();
+  auto analysis = analysis::analyze(options.of.trace, options.only, progress, &here, options.of.attempt);
+  if (!analysis) return analysis.error();
+  Reported found{reports::facts_of(analysis->job), std::move(analysis->outcome), std::move(analysis->errors),
+                 std::move(analysis->warnings)};
+  const auto& nothing = analysis->nothing_judged;
+  if (nothing && found.errors.empty())  // else it follows from them, and one is enough
+    found.errors.push_back({nothing->what, options.of.trace, nothing->hint});
+  return found;
+}
+
+Result<Reported> read_merged(const ReportOptions& options) {
+  if (auto problem = check_merged(options.of)) return *problem;
+  if (!options.only.empty())
+    return Error{"a merged file has the findings of all detectors", options.of.trace,
+                 "name the trace's folder for --only"};
+  auto file = merged::Reader::open(options.of.trace);
+  if (!file) return file.error();
+  return Reported{facts_of(*file), file->outcome(), file->problems(), {}};
+}
+
 Outcome report(const ReportOptions& options) {
   if (options.format != "text" && options.format != "json")
     return not_in_this_version("--format " + options.format);
   if (!options.later.empty()) return not_in_this_version("--baseline, --suppress, --mpi and --shard");
   if (auto problem = check(options)) return failed(*problem);
-  std::optional<Result<analysis::Analysis>> analysis;
-  {
-    TerminalProgress progress;
-    trace::Identity here = trace::read_identity();
-    analysis = analysis::analyze(options.of.trace, options.only, progress, &here, options.of.attempt);
-  }
-  if (!*analysis) return failed(analysis->error());
-  analysis::Analysis& found = **analysis;
+  auto found = merged::is_merged_file(options.of.trace) ? read_merged(options) : analyze(options);
+  if (!found) return failed(found.error());
   std::string text = options.format == "json"
-                         ? reports::json_report(found.job, found.outcome, DDPSCOPE_VERSION)
-                         : reports::text_report(found.job, found.outcome);
-  Outcome outcome{reaches(found.outcome, options.fail_on) ? kFindings : kNothingFound,
-                  std::move(found.errors), std::move(found.warnings)};
+                         ? reports::json_report(found->job, found->outcome, DDPSCOPE_VERSION)
+                         : reports::text_report(found->job, found->outcome);
+  Outcome outcome{reaches(found->outcome, options.fail_on) ? kFindings : kNothingFound,
+                  std::move(found->errors), std::move(found->warnings)};
+  std::optional<Error> problem;
   if (!options.output)
     std::fwrite(text.data(), 1, text.size(), stdout);
-  else if (auto problem = write_output(*options.output, text))
-    outcome.errors.push_back(*problem);
-  if (found.nothing_judged && outcome.errors.empty())  // else it follows from them, and one is enough
-    outcome.errors.push_back({found.nothing_judged->what, options.of.trace, found.nothing_judged->hint});
+  else
+    problem = write_output(*options.output, text);
+  if (problem) outcome.errors.push_back(*problem);
   if (!outcome.errors.empty()) outcome.code = kCannotRun;
   return outcome;
 }

@@ -90,8 +90,8 @@ void say_what_was_lost(const model::Job& job) {
 
 void say_what_was_found(const RunOptions& options, const analysis::Analysis& analysis) {
   const model::Job& job = analysis.job;
-  say("ddpscope: {}, {} events, {} dropped, {:.1f} s; {}\n", reports::size_text(job), job.calls(), job.lost(),
-      static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis));
+  say("ddpscope: {}, {} events, {} dropped, {:.1f} s; {}\n", reports::size_text(reports::facts_of(job)),
+      job.calls(), job.lost(), static_cast<double>(job.duration_ns) * 1e-9, count_findings(analysis));
   if (job.other_attempts)
     say("ddpscope: this is attempt {}, the last; the folder holds {} more, see `report --attempt`\n",
         job.attempt, job.other_attempts);
@@ -156,7 +156,8 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, cons
         analysis.error().hint.empty() ? "" : "; ", analysis.error().hint);
   std::string path = folder.string();
   say("ddpscope: trace in {}; `ddpscope report {}` tells more\n", escape(path), shell_word(path));
-  if (analysis && options.report) say("\n{}", reports::text_report(analysis->job, analysis->outcome));
+  if (analysis && options.report)
+    say("\n{}", reports::text_report(reports::facts_of(analysis->job), analysis->outcome));
 }
 
 // The other one records us, and of what we start nothing.

@@ -14,7 +14,7 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();    // 
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();  // nothing tells
 
 enum CollectiveFlag : std::uint8_t {
-  kMissing = 1,         // a member that recorded others has no call at this place, or left no trace
+  kMissing = 1,         // a member has no call at this place (those that left no trace are not members)
   kMismatched = 2,      // members differ in what they issued
   kNeverCompleted = 4,  // by a member: its host's wait never returns, or its device never finished
   kTimed = 8,           // device times are known

@@ -46,6 +46,7 @@ JobFacts get_job(ByteReader& in) {
 
 void put(const HostRow& host, ByteWriter& out) {
   out.put_text(host.name);
+  out.put_short(host.number);
   out.put(host.id);
   out.put(host.clock_error_ns);
   out.put_short(host.ranks.size());
@@ -55,6 +56,7 @@ void put(const HostRow& host, ByteWriter& out) {
 HostRow get_host(ByteReader& in) {
   HostRow host;
   host.name = in.get_text();
+  host.number = static_cast<std::uint32_t>(in.get_short());
   host.id = in.get<std::uint64_t>();
   host.clock_error_ns = in.get<std::int64_t>();
   host.ranks.resize(in.get_count(1));

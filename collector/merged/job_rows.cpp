@@ -110,8 +110,8 @@ void add_processes(const Job& job, JobRows& rows) {
 
 void add_hosts(const Job& job, JobRows& rows) {
   std::vector<HostRow> hosts(job.hosts.size());
-  for (std::size_t i = 0; i < hosts.size(); ++i)
-    hosts[i] = {job.hosts[i].name, job.hosts[i].id, job.hosts[i].clock_error_ns, {}};
+  for (std::uint32_t i = 0; i < hosts.size(); ++i)
+    hosts[i] = {job.hosts[i].name, i, job.hosts[i].id, job.hosts[i].clock_error_ns, {}};
   for (std::uint32_t row = 0; row < rows.facts.ranks.size(); ++row)
     if (rows.facts.ranks[row].host < hosts.size()) hosts[rows.facts.ranks[row].host].ranks.push_back(row);
   // By their lowest rank.

@@ -39,7 +39,10 @@ class JobFile {
     progress_.at("writing collectives", 0, 1);
     write_collectives(making_, order_, marks);
     rows_.facts.job.events_left_out = making_.left_out;
-    return writer_.finish({rows_.facts, {analysis_.outcome, std::move(marks), marks_.take_accesses()}});
+    std::vector<Error> problems = analysis_.errors;
+    if (problems.empty() && analysis_.nothing_judged) problems.push_back(*analysis_.nothing_judged);
+    return writer_.finish(
+        {rows_.facts, {analysis_.outcome, std::move(marks), marks_.take_accesses(), std::move(problems)}});
   }
 
  private:

@@ -204,6 +204,11 @@ void put_found(const Found& found, ByteWriter& out) {
     out.put_text(file.first);
     put_list(file.second, out, [&](EventPlace place) { put_place(place, out); });
   });
+  put_list(found.problems, out, [&](const Error& problem) {
+    out.put_text(problem.what);
+    out.put_text(problem.where);
+    out.put_text(problem.hint);
+  });
 }
 
 Found get_found(ByteReader& in) {
@@ -221,6 +226,13 @@ Found get_found(ByteReader& in) {
     std::string path = in.get_text();
     found.accesses[path] = get_list(in, 2, [&] { return get_place(in); });
   }
+  found.problems = get_list(in, 3, [&] {
+    Error problem;
+    problem.what = in.get_text();
+    problem.where = in.get_text();
+    problem.hint = in.get_text();
+    return problem;
+  });
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include "collector/findings/finding.h"
 #include "collector/merged/bytes.h"
 #include "collector/merged/event.h"
+#include "trace/result.h"
 
 namespace ddpscope::merged {
 
@@ -16,6 +17,7 @@ struct Found {
   findings::Outcome outcome;
   std::vector<Mark> marks;  // by event
   Accesses accesses;        // each by time
+  std::vector<Error> problems;
 };
 
 void put_found(const Found& found, ByteWriter& out);

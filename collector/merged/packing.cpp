@@ -51,7 +51,8 @@ std::span<const unsigned char> Packer::pack_slots(std::span<const unsigned char>
 }
 
 std::optional<std::vector<unsigned char>> unpack(std::span<const unsigned char> packed, std::size_t bytes) {
-  if (bytes > kMostUnpacked) return std::nullopt;
+  if (bytes > kMostUnpacked || ZSTD_getFrameContentSize(packed.data(), packed.size()) != bytes)
+    return std::nullopt;
   std::vector<unsigned char> out(bytes);
   std::size_t size = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
   if (ZSTD_isError(size) || size != bytes) return std::nullopt;

@@ -26,7 +26,7 @@ class Packer {
   std::vector<unsigned char> packed_, turned_;
 };
 
-constexpr std::size_t kMostUnpacked = 256u << 20;  // of one block: more is damage
+constexpr std::size_t kMostUnpacked = 128u << 20;  // of one block: more is damage
 
 // Nothing: they are damaged, or do not unpack to just `bytes`.
 std::optional<std::vector<unsigned char>> unpack(std::span<const unsigned char> packed, std::size_t bytes);

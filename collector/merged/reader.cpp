@@ -69,6 +69,7 @@ const std::filesystem::path& Reader::path() const { return state_->path; }
 std::uint64_t Reader::bytes() const { return state_->mapped.bytes().size(); }
 const JobFacts& Reader::job() const { return state_->facts.job; }
 const findings::Outcome& Reader::outcome() const { return state_->found.outcome; }
+const std::vector<Error>& Reader::problems() const { return state_->found.problems; }
 const std::vector<HostRow>& Reader::hosts() const { return state_->facts.hosts; }
 const std::vector<RankRow>& Reader::ranks() const { return state_->facts.ranks; }
 const std::vector<Track>& Reader::tracks() const { return state_->tracks; }

@@ -39,7 +39,9 @@ class Reader {
   const std::filesystem::path& path() const;
   std::uint64_t bytes() const;
   const JobFacts& job() const;
-  const findings::Outcome& outcome() const;   // findings worst first, coverage, first failure
+  const findings::Outcome& outcome() const;  // findings worst first, coverage, first failure
+  // What could not be read of the trace, and whether nothing could be judged: with any, `report` exits 2.
+  const std::vector<Error>& problems() const;
   const std::vector<HostRow>& hosts() const;  // by their lowest rank
   const std::vector<RankRow>& ranks() const;  // by rank, then those that are none
   const std::vector<Track>& tracks() const;   // by rank row, then TrackKind, process, lane, depth

@@ -31,6 +31,7 @@ struct JobFacts {
 
 struct HostRow {
   std::string name;
+  std::uint32_t number = 0;  // in the order in which reports name hosts
   std::uint64_t id = 0;
   std::int64_t clock_error_ns = 0;
   std::vector<std::uint32_t> ranks;  // indices of RankRow, ascending

@@ -1,7 +1,6 @@
 // `report --format json`. Other programs read this: fields are added, never changed.
 #include <nlohmann/json.hpp>
 
-#include "collector/model/device_work.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 
@@ -17,24 +16,22 @@ ordered_json texts(const std::vector<std::string>& lines) {
 }
 
 // null: of some hosts nothing is known.
-ordered_json clock_error(const model::Job& job) {
+ordered_json clock_error(const JobFacts& job) {
   if (job.clock_error_ns >= model::kUnaligned) return nullptr;
   return static_cast<double>(job.clock_error_ns) * 1e-3;
 }
 
-ordered_json job_object(const model::Job& job) {
-  std::vector<std::string> hosts;
-  for (const model::Host& host : job.hosts) hosts.push_back(host.name);
-  return {{"ranks", job.ranks().size()},
-          {"processes", job.processes.size()},
-          {"hosts", texts(hosts)},
+ordered_json job_object(const JobFacts& job) {
+  return {{"ranks", job.ranks},
+          {"processes", job.processes},
+          {"hosts", texts(job.hosts)},
           {"attempt", job.attempt},
           {"start_unix_ns", job.start_unix_ns},
           {"duration_s", static_cast<double>(job.duration_ns) * 1e-9},
-          {"events", job.calls()},
-          {"dropped", job.lost()},
+          {"events", job.events},
+          {"dropped", job.dropped},
           {"clock_error_us", clock_error(job)},
-          {"gpu_timing", valid_utf8(model::gpu_timing(job))}};
+          {"gpu_timing", valid_utf8(job.gpu_timing)}};
 }
 
 ordered_json evidence_object(const findings::Evidence& evidence) {
@@ -90,7 +87,7 @@ ordered_json finding_object(const findings::Finding& finding) {
 
 }  // namespace
 
-std::string json_report(const model::Job& job, const findings::Outcome& outcome, const std::string& version) {
+std::string json_report(const JobFacts& job, const findings::Outcome& outcome, const std::string& version) {
   ordered_json report = {{"schema", 1}, {"ddpscope", {{"version", version}}}, {"job", job_object(job)}};
   if (!outcome.only.empty()) report["only"] = texts(outcome.only);
   if (outcome.first_failure) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collector/model/device_work.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 
@@ -47,10 +48,10 @@ std::string rank_list(const std::vector<std::int32_t>& ranks) {
 }
 
 // The program, or its scheduler, may number them otherwise.
-const char* numbering_text(const model::Job& job, const findings::Finding& finding) {
-  bool guessed = std::any_of(job.processes.begin(), job.processes.end(), [&](const model::Process& process) {
-    return std::string_view(process.rank_source) == "order of start" &&
-           std::find(finding.ranks.begin(), finding.ranks.end(), process.rank) != finding.ranks.end();
+const char* numbering_text(const JobFacts& job, const findings::Finding& finding) {
+  bool guessed = std::any_of(finding.ranks.begin(), finding.ranks.end(), [&](std::int32_t rank) {
+    return std::find(job.numbered_by_start.begin(), job.numbered_by_start.end(), rank) !=
+           job.numbered_by_start.end();
   });
   return guessed ? " (numbered by order of start)" : "";
 }
@@ -120,7 +121,7 @@ std::string order_text(const findings::Order& order) {
   return text;
 }
 
-std::string finding_text(const model::Job& job, const findings::Finding& finding) {
+std::string finding_text(const JobFacts& job, const findings::Finding& finding) {
   std::string text =
       fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
   text += fmt::format("  {}\n", wrapped(escape(finding.title), 2));
@@ -153,10 +154,27 @@ std::string coverage_text(const findings::Coverage& entry) {
 
 }  // namespace
 
-std::string size_text(const model::Job& job) {
-  std::size_t ranks = job.ranks().size(), processes = job.processes.size();
-  return fmt::format("{} rank{}, {} process{}", ranks, ranks == 1 ? "" : "s", processes,
-                     processes == 1 ? "" : "es");
+JobFacts facts_of(const model::Job& job) {
+  JobFacts facts;
+  facts.ranks = job.ranks().size();
+  facts.processes = job.processes.size();
+  for (const model::Host& host : job.hosts) facts.hosts.push_back(host.name);
+  facts.attempt = job.attempt;
+  facts.start_unix_ns = job.start_unix_ns;
+  facts.duration_ns = job.duration_ns;
+  facts.events = job.calls();
+  facts.dropped = job.lost();
+  facts.clock_error_ns = job.clock_error_ns;
+  facts.gpu_timing = model::gpu_timing(job);
+  for (const model::Process& process : job.processes)
+    if (std::string_view(process.rank_source) == "order of start")
+      facts.numbered_by_start.push_back(process.rank);
+  return facts;
+}
+
+std::string size_text(const JobFacts& job) {
+  return fmt::format("{} rank{}, {} process{}", job.ranks, job.ranks == 1 ? "" : "s", job.processes,
+                     job.processes == 1 ? "" : "es");
 }
 
 std::string first_failure_text(const findings::FirstFailure& failure) {
@@ -167,9 +185,9 @@ std::string first_failure_text(const findings::FirstFailure& failure) {
                      escape(failure.evidence.detail), seconds(failure.evidence.t_ns), escape(failure.others));
 }
 
-std::string text_report(const model::Job& job, const findings::Outcome& outcome) {
+std::string text_report(const JobFacts& job, const findings::Outcome& outcome) {
   std::string text = fmt::format("{}, {:.3f} s, {} events, {} dropped\n\n", size_text(job),
-                                 seconds(job.duration_ns), job.calls(), job.lost());
+                                 seconds(job.duration_ns), job.events, job.dropped);
   const std::string only = slug_list(outcome.only);
   if (!only.empty()) text += fmt::format("{}\n\n", wrapped(fmt::format("looked for: {} only", only), 0));
   if (outcome.first_failure)

@@ -46,8 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reading::Silent progress;
   auto analysis = analysis::analyze(folder(), {}, progress);
   if (analysis) {
-    reports::text_report(analysis->job, analysis->outcome);
-    reports::json_report(analysis->job, analysis->outcome, "0");
+    reports::text_report(reports::facts_of(analysis->job), analysis->outcome);
+    reports::json_report(reports::facts_of(analysis->job), analysis->outcome, "0");
   }
   fs::remove_all(folder());
   return 0;
