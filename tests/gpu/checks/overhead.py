@@ -6,7 +6,7 @@ second stream meanwhile. With kernels that take no time the step is as long as i
 import statistics
 
 import paired
-from check import check, require
+from check import Skipped, check, require
 
 BUDGET = {"none": 0.1, "events": 0.25, "cupti": 1.0}  # percent of a step of 100 ms
 STEP_MS = 100
@@ -23,7 +23,7 @@ class Shape:
         self.buckets = 5 if machine.standins else BUCKETS
         self.floats = 1 << 12 if machine.standins else FLOATS
         self.ns = int(STEP_MS * 1e6 / self.kernels) if long_kernels else 0
-        self.steps = 12 if long_kernels else 40
+        self.steps = 12 if long_kernels else 100
         self.calls = self.kernels + 3 * self.buckets + 4
 
     def words(self):
@@ -69,6 +69,8 @@ def step_of_100_ms(machine, folder):
 @check("overhead.ns-a-call", 60)
 def ns_a_call(machine, folder):
     """Steps as long as their calls: the difference, by calls."""
+    if machine.standins:
+        raise Skipped("the stand-in's streams are threads, whose turns are longer than a call; tests/bench counts calls there")
     shape = Shape(machine, False)
     steps = measure(machine, folder, shape, machine.rounds)
     measured = {"step_ms": round(statistics.median(steps["bare"]), 3), "rounds": machine.rounds, "shape": vars(shape)}
@@ -79,6 +81,5 @@ def ns_a_call(machine, folder):
         measured[kind] = {"ns_a_call": [round(value, 1) for value in ns], "percent_of_step": share}
         if share[1] > BUDGET[kind]:
             over.append(f"{kind}: {share} % of {BUDGET[kind]} %")
-    if not machine.standins:
-        require(not over, f"over the budget at {CALLS} calls a step: {'; '.join(over)}")
+    require(not over, f"over the budget at {CALLS} calls a step: {'; '.join(over)}")
     return measured

@@ -35,18 +35,22 @@ def heading(machine):
 
 def overhead_table(results):
     paired, calls = (results.get(f"overhead.{name}", {}).get("measured") for name in ("step-of-100-ms", "ns-a-call"))
-    if not paired or not calls:
+    if not paired:
         return ["Overhead: not measured."]
-    shape, short = paired["shape"], calls["shape"]
-    lines = [f"A step of {paired['step_ms']} ms: {shape['kernels']} kernels and {shape['buckets']} all-reduces of {4 * shape['floats']} "
-             f"bytes on a second stream. {paired['rounds']} rounds of runs in turn, there and back; median of the pairs' ratios, and its "
-             f"interval by bootstrap (95 %, {paired['rounds']} pairs). Nanoseconds a call: the same with kernels that take no time, "
-             f"{short['calls']} calls in {calls['step_ms']} ms. Share: that times {CALLS} calls of a step of {STEP_MS} ms.", "",
-             "| tier | paired step, % longer | ns a call | share of the step, % | budget, % |", "|---|---|---|---|---|"]
-    for kind, budget in BUDGET.items():
-        ns = calls[kind]
-        lines.append(f"| {kind} | {spread(paired[kind])} | {spread(ns['ns_a_call'])} | {spread(ns['percent_of_step'])} | {budget} |")
-    return lines
+    shape = paired["shape"]
+    text = (f"A step of {paired['step_ms']} ms: {shape['kernels']} kernels and {shape['buckets']} all-reduces of {4 * shape['floats']} "
+            f"bytes on a second stream. {paired['rounds']} rounds of runs in turn, there and back; median of the pairs' ratios, and its "
+            f"interval by bootstrap (95 %, {paired['rounds']} pairs).")
+    if calls:
+        text += (f" Nanoseconds a call: the same with kernels that take no time, {calls['shape']['calls']} calls in {calls['step_ms']} ms. "
+                 f"Share: that times {CALLS} calls of a step of {STEP_MS} ms.")
+    return [text, "", "| tier | paired step, % longer | ns a call | share of the step, % | budget, % |", "|---|---|---|---|---|",
+            *(row(kind, budget, paired[kind], calls) for kind, budget in BUDGET.items())]
+
+
+def row(kind, budget, ratio, calls):
+    ns, share = (spread(calls[kind][key]) for key in ("ns_a_call", "percent_of_step")) if calls else ("", "")
+    return f"| {kind} | {spread(ratio)} | {ns} | {share} | {budget} |"
 
 
 def spread(values):
