@@ -41,13 +41,17 @@ void print_file(const merged::Reader& file) {
   fmt::print("lines     {} events on {} tracks, {} columns{}\n", job.events, file.tracks().size(),
              file.columns(),
              job.events_left_out ? fmt::format(", {} events left out", job.events_left_out) : "");
-  std::size_t warnings = 0, errors = 0;
+  std::size_t warnings = 0, errors = 0, evidence = 0, placed = 0;
   for (const findings::Finding& finding : file.outcome().findings) {
     errors += finding.severity == findings::Severity::kError;
     warnings += finding.severity == findings::Severity::kWarning;
+    evidence += finding.evidence.size();
   }
-  fmt::print("findings  {}, of them {} errors and {} warnings\n", file.outcome().findings.size(), errors,
-             warnings);
+  for (std::uint32_t f = 0; f < file.outcome().findings.size(); ++f)
+    for (std::uint32_t e = 0; e < file.outcome().findings[f].evidence.size(); ++e)
+      placed += file.place_of(f, e) != merged::kNoEvent;
+  fmt::print("findings  {}, of them {} errors and {} warnings; {} of {} pieces of evidence are events\n",
+             file.outcome().findings.size(), errors, warnings, placed, evidence);
 }
 
 void print_rows(const merged::Reader& file) {

@@ -1,0 +1,104 @@
+"""A merged file of a real job: it holds every event that the trace has, and reports say the same of both."""
+import collections
+import re
+import subprocess
+
+import ddpscope
+import pytest
+import trainer
+
+DUMP_FIELDS = re.compile(r"(?P<time>\S+ \S+ \S+) (?:rank \d+ )?(?P<rest>thread .*)")
+# Records that are no events: what a process is, and what the analysis derives other things from.
+NO_EVENTS = {"environment", "argument", "mount", "thread", "digest", "value_read", "device", "waiting_site", "released",
+             "store_key", "device_timing", "device_clock", "thread_seen", "processor_wait", "job_watched", "process_outlived",
+             "folder_listing"}
+
+
+def command(*words, code=0, cwd=None):
+    done = subprocess.run([str(word) for word in (ddpscope.DDPSCOPE, *words)], capture_output=True, text=True, cwd=cwd)
+    assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout[-500:]}\n{done.stderr[-2000:]}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("job")
+    draw = trainer.Draw(ddpscope.SEEDS[0], "merged", 2)
+    trace = trainer.fault("missing-barrier", draw, folder, "--fault-delay", 1)
+    merged = folder / "job.merged"
+    command("export", trace, "--format", "merged", "-o", merged)
+    return trace, merged
+
+
+# Tracks that show something else than calls.
+NO_CALLS = re.compile(r"rank -?\d+ (steps|stream|sightings) ")
+
+
+def events_of(text):
+    """Lines as `dump` prints them, without rank, stack and what stands before the time in a merged file."""
+    events = collections.Counter()
+    for line in text.splitlines():
+        if NO_CALLS.match(line):
+            continue
+        line = re.sub(r'^rank -?\d+ [a-z ]+ "[^"]*" depth \d+: ', "", line).split(" @ ")[0]
+        if (match := DUMP_FIELDS.match(line)) and match["rest"].split()[2] not in NO_EVENTS:
+            events[f"{match['time']} {match['rest']}"] += 1
+    return events
+
+
+def test_it_holds_every_call(job):
+    trace, merged = job
+    of_trace = events_of(command("dump", trace).stdout)
+    of_merged = events_of(command("dump", merged).stdout)
+    assert len(of_trace) > 1000
+    assert not of_trace - of_merged and not of_merged - of_trace
+
+
+def test_steps_and_device_work_have_tracks(job):
+    text = command("dump", job[1]).stdout
+    for rank in (0, 1):
+        assert len(re.findall(rf'^rank {rank} steps "steps" depth 0: .* step number=\d+$', text, re.M)) >= 10
+        assert len(re.findall(rf"^rank {rank} stream .* collective communicator=1 sequence=\d+", text, re.M)) >= 20
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_reports_say_the_same_of_both(job, format):
+    trace, merged = job
+    assert command("report", trace, "--format", format, code=1).stdout == \
+        command("report", merged, "--format", format, code=1).stdout
+
+
+def test_evidence_stands_on_the_time_lines(job):
+    info = command("info", job[1]).stdout
+    placed, evidence = map(int, re.search(r"(\d+) of (\d+) pieces of evidence are events", info).groups())
+    assert evidence >= 2 and placed == evidence, info
+
+
+def test_it_takes_few_bytes(job):
+    size, each, events = re.search(r"\((\d+) bytes, ([\d.]+) an event\).*\nlines +(\d+) events", command("info", job[1]).stdout).groups()
+    assert int(size) == job[1].stat().st_size
+    assert int(events) > 1000 and float(each) <= 40  # of so short a job much is tables; docs/merged-file.md has long ones
+
+
+def test_the_same_trace_makes_the_same_bytes(job, tmp_path):
+    command("export", job[0], "--format", "merged", "-o", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == job[1].read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["again"]
+
+
+def test_what_cannot_be_done_is_told(job, tmp_path):
+    trace, merged = job
+    for words in (["export", trace, "--format", "merged", "-o", tmp_path / "none" / "file"],
+                  ["export", trace, "--format", "merged", "-o", tmp_path],
+                  ["export", trace, "--format", "merged", "-o", "/dev/null"],
+                  ["export", merged, "--format", "merged", "-o", tmp_path / "file"],
+                  ["export", tmp_path / "none", "--format", "merged", "-o", tmp_path / "file"],
+                  ["report", merged, "--only", "straggler"],
+                  ["info", merged, "--attempt", "0"]):
+        done = command(*words, code=2)
+        assert re.match(r"error: .+\n", done.stderr) and "hint:" in done.stderr, done.stderr
+    cut = tmp_path / "cut"
+    cut.write_bytes(merged.read_bytes()[:-1000])
+    for name in ("report", "info", "dump"):
+        assert "cut off" in command(name, cut, code=2).stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cut"]
