@@ -4,8 +4,9 @@
 #
 #   docs/pictures/make.sh [BUILD]        BUILD: build folder, by default build/release
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-build=$(realpath "${1:-../../build/release}")
+here=$(dirname "${BASH_SOURCE[0]}")
+build=$(realpath "${1:-$here/../../build/release}")
+cd "$here"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

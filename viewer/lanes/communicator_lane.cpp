@@ -32,7 +32,14 @@ class Lane {
                              std::min(box_.bottom, frame_.plot.bottom)});
     CollectivesInView found = walk_collectives(frame_.reader, row_.index, frame_.view, frame_.budget);
     for (const CollectiveRun& run : found.runs) draw_run(run);
-    for (const merged::Collective& collective : found.whole) draw_whole(collective);
+    for (std::size_t i = 0; i < found.whole.size(); ++i) {
+      CollectiveShape shape = shape_of(frame_.reader, found.whole[i]);
+      bool followed =
+          i + 1 < found.whole.size() && found.whole[i + 1].sequence == found.whole[i].sequence + 1;
+      if (followed && !(found.whole[i].flags & merged::kTimed))
+        cut_at_next(shape, shape_of(frame_.reader, found.whole[i + 1]));
+      draw_whole(found.whole[i], shape);
+    }
     frame_.canvas.pop_clip();
   }
 
@@ -83,8 +90,7 @@ class Lane {
     frame_.canvas.fill(own, with_alpha(colour, 0.5f));
   }
 
-  void draw_whole(const merged::Collective& collective) {
-    CollectiveShape shape = shape_of(frame_.reader, collective);
+  void draw_whole(const merged::Collective& collective, const CollectiveShape& shape) {
     Colour colour = in_vain(collective.sequence) ? frame_.colours().warning : colour_of_kind(shape.kind);
     std::size_t shown = std::min(shape.members.size(), by_member_ ? shape.members.size() : std::size_t{0});
     if (!by_member_) return draw_flat(collective, shape, colour);

@@ -66,10 +66,10 @@ bool matters(const Reader& reader, const RowPart& part) {
   for (std::uint32_t track : part.tracks) {
     if (!reader.marks_of(track).empty()) return true;
     for (const merged::NameCount& on : reader.names_on(track)) {
-      merged::Kind kind = reader.names()[on.name].kind;
-      if (kind == merged::Kind::kCollective || kind == merged::Kind::kBarrier ||
-          kind == merged::Kind::kFileWrite)
-        return true;
+      const merged::Name& name = reader.names()[on.name];
+      bool collective = name.kind == merged::Kind::kCollective || name.kind == merged::Kind::kBarrier;
+      if (collective && !name.text.starts_with("ncclComm"))
+        return true;  // making and ending communicators is none
     }
   }
   return false;
@@ -140,11 +140,12 @@ void add_communicators(const Reader& reader, const RowChoice& choice, std::vecto
   const auto& all = reader.communicators();
   bool grouped = reader.ranks().size() > kMostRankRows;
   for (std::uint32_t i = 0; i < all.size(); ++i) {
-    bool comes_open = i == 0 && !grouped;
+    bool comes_open = i == 0 && !grouped && all[i].members.size() <= kMostShapeMembers;
     bool open = comes_open != choice.turned_communicators.contains(i);
     float height = 30;
     std::size_t members = std::min(all[i].members.size(), kMostShapeMembers);
-    if (open) height = std::max(members * 17.0f + 12, 56.0f);
+    if (open)
+      height = all[i].members.size() <= kMostShapeMembers ? std::max(members * 17.0f + 12, 56.0f) : 60;
     rows.push_back({RowKind::kCommunicator, i, height, {}, open});
   }
 }

@@ -146,7 +146,7 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
     // the last.
     std::string words = fmt::format("rank {} {}", rank_of(frame, line.rank_row),
                                     line.does.empty() ? line.writes ? "writes" : "uses it" : line.does);
-    float x = first_x(frame, line) - frame.px(14),
+    float x = first_x(frame, line) - frame.px(22),
           width = frame.canvas.text_width(Face::kSmall, words) + frame.px(12);
     if (x - width > frame.plot.left)
       frame.canvas.text_in_right(Face::kSmall, {frame.plot.left, own.top, x, own.bottom}, colour, words);

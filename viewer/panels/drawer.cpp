@@ -62,14 +62,17 @@ class Drawer {
     float right = box_.right - frame_.px(16);
     float which_width = frame_.canvas.text_width(Face::kMonoSmall, which);
     frame_.canvas.text_right(Face::kMonoSmall, {right, y + frame_.px(4)}, p.text_low, which);
-    frame_.canvas.text_in(
-        Face::kTitle, {box_.left + frame_.px(40), y, right - which_width - frame_.px(16), y + frame_.px(22)},
-        p.text, finding_.title);
+    Box title{box_.left + frame_.px(40), y, right - which_width - frame_.px(16), y + frame_.px(22)};
+    std::string words = with_short_paths(finding_.title);
+    bool fits = frame_.canvas.text_width(Face::kTitle, words) <= title.width();
+    frame_.canvas.text_in(fits ? Face::kTitle : Face::kStrong, title, p.text, words);
     float x = box_.left + frame_.px(40);
     y = box_.top + frame_.px(38);
-    auto chip = [&](const std::string& words, Colour text, Colour ground) {
-      if (words.empty() || x + frame_.canvas.text_width(Face::kSmall, words) + frame_.px(20) > right) return;
-      x = draw_chip(frame_.canvas, {x, y}, frame_.px(18), text, ground, words) + frame_.px(6);
+    auto chip = [&](const std::string& text_of_chip, Colour text, Colour ground) {
+      if (text_of_chip.empty() ||
+          x + frame_.canvas.text_width(Face::kSmall, text_of_chip) + frame_.px(20) > right)
+        return;
+      x = draw_chip(frame_.canvas, {x, y}, frame_.px(18), text, ground, text_of_chip) + frame_.px(6);
     };
     chip(findings::name_of(finding_.severity), colour, ground_of(p, finding_.severity));
     chip(findings::name_of(finding_.confidence), p.text_mid, p.selected);

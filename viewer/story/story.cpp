@@ -223,6 +223,16 @@ class Teller {
       story_.focus.from_ns = number == 0 ? set.from_ns : std::min(story_.focus.from_ns, set.from_ns);
       story_.focus.to_ns = std::max(story_.focus.to_ns, set.to_ns);
     }
+    put_update_behind(story_.syncs.back());
+  }
+
+  // What is left of the evidence is the optimizer's update: it waits for the last reduction.
+  void put_update_behind(const SyncSet& last) {
+    for (std::size_t i = story_.syncs.size(); i < story_.discs.size(); ++i) {
+      story_.discs[i].in_lane = true;
+      story_.discs[i].lane_y = kSyncMiddle;
+      story_.discs[i].shown_ns = last.to_ns;
+    }
   }
 
   // ---- what ranks train on
@@ -285,9 +295,10 @@ float file_line_middle(std::size_t line) { return 7 + 20 * static_cast<float>(li
 
 float lane_height(const Story& story) {
   switch (story.lane) {
-    case StoryLane::kFile:
-      return std::max(
-          20.0f * static_cast<float>(std::min<std::size_t>(story.lines.size(), kMostFileLines)) + 14, 64.0f);
+    case StoryLane::kFile: {
+      auto lines = static_cast<float>(std::min<std::size_t>(story.lines.size(), kMostFileLines));
+      return std::max(20 * lines + 14 + (story.arrows.empty() ? 0 : kFooter), 64.0f);
+    }
     case StoryLane::kBatches:
       return 28.0f * static_cast<float>(story.lines.size()) +
              16.0f * static_cast<float>(story.lines.size() - 1) + 14;

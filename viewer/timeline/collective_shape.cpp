@@ -97,6 +97,24 @@ CollectiveShape shape_of(const merged::Reader& reader, const merged::Collective&
   return shape;
 }
 
+void cut_at_next(CollectiveShape& shape, const CollectiveShape& next) {
+  shape.never = false;
+  for (std::size_t i = 0; i < std::min(shape.members.size(), next.members.size()); ++i) {
+    MemberShape& member = shape.members[i];
+    if (next.members[i].absent) {
+      shape.never |= member.never;
+      continue;
+    }
+    if (next.members[i].from_ns >= member.to_ns || member.absent) continue;
+    member.to_ns = std::max(next.members[i].from_ns, member.from_ns);
+    member.never = false;
+  }
+  std::int64_t last = shape.last_arrival_ns;
+  for (const MemberShape& member : shape.members)
+    if (member.takes_part) last = std::max(last, member.to_ns);
+  shape.end_ns = std::min(shape.end_ns, last);
+}
+
 std::string signature_text(const matching::Signature& signature) {
   std::string text = fmt::format("{} {}×{}", short_name(signature.operation),
                                  model::datatype_name(signature.datatype), grouped(signature.count));

@@ -6,7 +6,7 @@
 namespace ddpscope::viewer {
 namespace {
 
-constexpr std::uint64_t kMostWhole = 2000;  // in one view; beyond that they would be slivers
+constexpr std::uint64_t kMostWhole = 600;  // in one view; beyond that they would be slivers
 
 class Walk {
  public:
@@ -22,10 +22,13 @@ class Walk {
   }
 
  private:
-  std::int64_t end_of(const merged::CollectiveNode& node) const {
+  // Where its shape ends. Of those that the device did not time only the host's wait is known, which is often
+  // the same for all of a step: each is drawn until the next one comes.
+  std::int64_t end_of(const merged::CollectiveNode& node, std::int64_t next_ns) const {
     std::int64_t run_end = reader_.job().duration_ns;
-    return node.last_end_ns == merged::kNever ? std::max(run_end, node.last_arrival_ns)
-                                              : std::max(node.last_end_ns, node.last_arrival_ns);
+    std::int64_t end = node.last_end_ns == merged::kNever ? run_end : node.last_end_ns;
+    if (!(node.flags & merged::kTimed)) end = std::min(end, next_ns);
+    return std::max(end, node.last_arrival_ns);
   }
 
   bool children(unsigned level, std::uint64_t first, std::uint64_t end) {
@@ -36,12 +39,12 @@ class Walk {
     }
     auto nodes = reader_.collective_level(communicator_, level);
     for (std::uint64_t i = first; i < std::min<std::uint64_t>(end, nodes.size()); ++i)
-      visit(level, i, nodes[i]);
+      visit(level, i, nodes[i], i + 1 < nodes.size() ? nodes[i + 1].first_arrival_ns : INT64_MAX);
     return true;
   }
 
-  void visit(unsigned level, std::uint64_t i, const merged::CollectiveNode& node) {
-    std::int64_t end_ns = end_of(node);
+  void visit(unsigned level, std::uint64_t i, const merged::CollectiveNode& node, std::int64_t next_ns) {
+    std::int64_t end_ns = end_of(node, next_ns);
     if (node.first_arrival_ns > view_.shown.to_ns || end_ns < view_.shown.from_ns) return;
     float left = view_.x_of(node.first_arrival_ns), right = view_.x_of(end_ns);
     bool marked = node.max_severity > 0 || (node.flags & merged::kNeverCompleted);

@@ -48,6 +48,9 @@ struct CollectiveShape {
 // What never ends is drawn to the run's end.
 CollectiveShape shape_of(const merged::Reader& reader, const merged::Collective& collective);
 
+// Of two that follow each other and were not timed: the first is drawn until the second comes (see end_of).
+void cut_at_next(CollectiveShape& shape, const CollectiveShape& next);
+
 // "AllReduce float32×262,144", "barrier"
 std::string signature_text(const matching::Signature& signature);
 std::string collective_text(const merged::Collective& collective, const CollectiveShape& shape);
