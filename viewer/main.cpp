@@ -47,9 +47,7 @@ class ImGuiContextHolder {
 
 viewer::Opened open_app(const Options& options, reading::Progress& progress) {
   trace::Identity here = trace::read_identity();
-  auto made = merged::is_merged_file(options.trace)
-                  ? Result<merged::Made>(merged::Made{options.trace, {}, {}})
-                  : merged::write_merged(options.trace, options.trace + "/.merged-for-view", progress, &here);
+  auto made = merged::merged_file_of(options.trace, progress, &here);
   if (!made) return {nullptr, made.error()};
   for (const Error& error : made->errors) print(error, "warning");
   auto reader = merged::Reader::open(made->file);
