@@ -45,15 +45,18 @@ Colour* PixelTexture::add(Canvas& canvas, std::size_t width, const Box& box) {
   canvas.list().AddImage(id_of(texture_), {box.left, box.top}, {box.right, box.bottom}, {0, v},
                          {static_cast<float>(width) / kWidth, v});
   ++rows_;
+  widest_ = std::max(widest_, static_cast<int>(width));
   return row;
 }
 
 void PixelTexture::upload() {
   if (rows_ > 0) {
     glBindTexture(GL_TEXTURE_2D, texture_);
-    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, kWidth, rows_, GL_RGBA, GL_UNSIGNED_BYTE, pixels_.data());
+    glPixelStorei(GL_UNPACK_ROW_LENGTH, kWidth);
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, widest_, rows_, GL_RGBA, GL_UNSIGNED_BYTE, pixels_.data());
+    glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
   }
-  rows_ = 0;
+  rows_ = widest_ = 0;
 }
 
 Result<std::unique_ptr<Renderer>> Renderer::open() {

@@ -20,7 +20,7 @@ class PixelTexture : public PixelRows {
   static constexpr int kWidth = 4096, kRows = 1024;
 
   unsigned texture_ = 0;
-  int rows_ = 0;
+  int rows_ = 0, widest_ = 0;
   std::vector<Colour> pixels_;
   std::vector<Colour> spill_;  // of rows that find no room: seen by nobody
 };

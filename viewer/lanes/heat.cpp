@@ -24,21 +24,29 @@ Columns columns_at(const LaneFrame& frame, float left, float right) {
   return {first, std::max(last, first + 1)};
 }
 
-float lateness_scale(const merged::Reader& reader) {
-  // What the latest rank is late by most of the time fills the ramp: nine tenths of the job's columns lie in
-  // it.
+// Below this nobody minds: a job whose ranks are late by microseconds is not to look loud.
+constexpr std::uint32_t kLeastScaleUs = 1000;
+
+// What the latest rank is late by most of the time fills the ramp: nine tenths of the job's columns lie in
+// it.
+float find_lateness_scale_us(const merged::Reader& reader) {
   std::vector<std::uint32_t> late;
   for (const merged::Cell& cell : reader.job_cells())
     if (cell.late_us != merged::kNoLateness) late.push_back(cell.late_us);
-  if (late.empty()) return 1;
+  if (late.empty()) return kLeastScaleUs;
   auto at = late.begin() + static_cast<std::ptrdiff_t>(late.size() * 9 / 10);
   std::nth_element(late.begin(), at, late.end());
-  return std::max(1.0f, static_cast<float>(*at));
+  return static_cast<float>(std::max(kLeastScaleUs, *at));
+}
+
+float lateness_scale_us(LaneFrame& frame) {
+  if (frame.lateness_scale_us == 0) frame.lateness_scale_us = find_lateness_scale_us(frame.reader);
+  return frame.lateness_scale_us;
 }
 
 void draw_cells(LaneFrame& frame, std::span<const merged::Cell> cells, const Box& box) {
   if (cells.empty()) return;
-  float scale = lateness_scale(frame.reader), step = 2;
+  float scale = lateness_scale_us(frame), step = 2;
   auto width = static_cast<std::size_t>(frame.plot.width() / step);
   auto colour_at = [&](std::size_t i) -> Colour {
     float x = frame.plot.left + static_cast<float>(i) * step;
@@ -92,9 +100,8 @@ void draw_hosts_heading(LaneFrame& frame, const Box& box) {
     frame.canvas.fill({x + width * static_cast<float>(i) / 70, box.top + frame.px(9),
                        x + width * static_cast<float>(i + 1) / 70, box.bottom - frame.px(9)},
                       ramp_colour(p, static_cast<float>(i) / 69));
-  std::string words =
-      fmt::format("{} behind the first to arrive, mean of the collectives in a cell",
-                  duration_text(static_cast<std::int64_t>(lateness_scale(frame.reader)) * 1000));
+  std::string words = fmt::format("{} behind the first to arrive, mean of the collectives in a cell",
+                                  duration_text(static_cast<std::int64_t>(lateness_scale_us(frame)) * 1000));
   frame.canvas.text_in(Face::kSmall, {x + width + frame.px(8), box.top, frame.plot.right, box.bottom},
                        p.text_low, words);
   frame.canvas.line({frame.gutter_left, box.bottom - 1}, {frame.plot.right, box.bottom - 1}, p.line);

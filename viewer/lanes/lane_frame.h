@@ -36,6 +36,7 @@ struct LaneFrame {
   LitCollective lit{};
   PixelRows* pixels = nullptr;  // null: rectangles only
   std::size_t rows_in_view = 1;
+  float lateness_scale_us = 0;  // 0: not asked for yet
 
   const Palette& colours() const { return canvas.colours(); }
   float px(float at_scale_one) const { return canvas.px(at_scale_one); }
