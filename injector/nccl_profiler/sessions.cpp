@@ -19,8 +19,9 @@ constinit bool any_session = false;
 namespace {
 
 constexpr std::uint32_t kSessions = 512;
-Session sessions[kSessions];
-int other_mask, forwarded_mask;  // __atomic: that the other plugin wants, and that NCCL was told of last
+constinit Session sessions[kSessions]{};
+// __atomic: that the other plugin wants, and that NCCL was told of last
+constinit int other_mask = 0, forwarded_mask = 0;
 
 constexpr int kCalls = kCollective | kMessage | kCollectiveApi | kMessageApi;
 
