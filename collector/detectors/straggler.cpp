@@ -149,6 +149,8 @@ std::string doubt_of(const Facts& facts, const LateRanks& late) {
   bool watched = facts.job.processes[member_of(facts, late, late.members.front()).process].ended_ticks;
   if (watched && !late.waits_known)  // it was over before `ddpscope run` had looked twice
     return "the job was too short to see how long its processes waited for processors";
+  if (!late.waits_known && explain_lateness(facts, late).cause == LateCause::kHost)
+    return "nobody saw how long its processes waited for processors, and no call says why its host is late";
   return {};
 }
 
