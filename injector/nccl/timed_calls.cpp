@@ -51,22 +51,18 @@ std::uint8_t function_of(std::uint16_t call) {
 
 }  // namespace
 
-void TimedCollective::ask(trace::FileWriter& file, const OpenRecord& open) {
+void TimedCollective::begin(trace::FileWriter& file, const OpenRecord& open, cudaStream_t stream, bool told) {
+  begun_ = true;
+  told_ = told;
   const auto& fields = open.payload<trace::payload::Collective>();
-  if (!fields.communicator) return;
-  profiler::ask_operation(file,
-                          {open.record->begin, fields.buffer, fields.communicator, fields.sequence,
-                           this_thread.writer.known_number(), fields.device, function_of(open.record->call)});
+  if (told && fields.communicator)
+    profiler::ask_operation(
+        file, {open.record->begin, fields.buffer, fields.communicator, fields.sequence,
+               this_thread.writer.known_number(), fields.device, function_of(open.record->call)});
+  if (times_by_events(file)) begin_events(open, stream);
 }
 
-void TimedCollective::end_asking() {
-  if (this_thread.group_depth)
-    profiler::end_asking();
-  else
-    profiler::forget_asked();
-}
-
-void TimedCollective::begin(const OpenRecord& open, cudaStream_t stream) {
+void TimedCollective::begin_events(const OpenRecord& open, cudaStream_t stream) {
   const auto& fields = open.payload<trace::payload::Collective>();
   collectives_ = {stream, fields.communicator, fields.sequence, 1};
   called_ = open.record->begin;
@@ -80,6 +76,15 @@ void TimedCollective::begin(const OpenRecord& open, cudaStream_t stream) {
     pair_ = begin_pair(collectives_, fields.device);
   else if (trace::FileWriter* file = file_of(open))
     file->count(trace::Health::device_work_untimed);
+}
+
+void TimedCollective::end_all(ncclResult_t result) {
+  if (pair_) end_pair(pair_, collectives_, called_, result == ncclSuccess);
+  if (!told_) return;
+  if (this_thread.group_depth)
+    profiler::end_asking();
+  else
+    profiler::forget_asked();
 }
 
 void TimedGroup::begin() {

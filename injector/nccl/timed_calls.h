@@ -18,21 +18,22 @@ class TimedCollective {
   TimedCollective(const OpenRecord& open, cudaStream_t stream) {
     trace::FileWriter* file = file_of(open);
     if (!file) return;
-    if (__builtin_expect(__atomic_load_n(&profiler::any_session, __ATOMIC_RELAXED), 0)) ask(*file, open);
-    if (times_by_events(*file)) begin(open, stream);
+    bool told = __builtin_expect(__atomic_load_n(&profiler::any_session, __ATOMIC_RELAXED), 0);
+    if (told || times_by_events(*file)) begin(*file, open, stream, told);
   }
   // After the real call. A non-blocking communicator (ncclInProgress) enqueues later: that cannot be timed
   // so.
   void end(ncclResult_t result) {
-    if (pair_) end_pair(pair_, collectives_, called_, result == ncclSuccess);
-    if (this_thread.asking) end_asking();
+    if (begun_) end_all(result);
   }
 
  private:
-  void begin(const OpenRecord& open, cudaStream_t stream);
-  static void ask(trace::FileWriter& file, const OpenRecord& open);
-  static void end_asking();
+  // `told`: NCCL tells its profiler plugin what it does.
+  void begin(trace::FileWriter& file, const OpenRecord& open, cudaStream_t stream, bool told);
+  void begin_events(const OpenRecord& open, cudaStream_t stream);
+  void end_all(ncclResult_t result);
 
+  bool begun_ = false, told_ = false;
   EventPair* pair_ = nullptr;
   EnqueuedCollectives collectives_{};
   std::uint64_t called_ = 0;

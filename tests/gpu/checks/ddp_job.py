@@ -45,7 +45,9 @@ def train(device, steps, profile):
             running.export_chrome_trace(f"{profile}.{rank}")
             running = None
     checksum = sum(parameter.detach().double().sum().item() for parameter in model.parameters())
-    print(json.dumps({"rank": rank, "loss": round(value, 6), "checksum": round(checksum, 6)}), flush=True)
+    # One write a line: ranks share the pipe.
+    sys.stdout.write(json.dumps({"rank": rank, "loss": round(value, 6), "checksum": round(checksum, 6)}) + "\n")
+    sys.stdout.flush()
     return model
 
 
