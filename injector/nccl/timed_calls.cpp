@@ -1,6 +1,8 @@
 // A pair of events is of the device that is current: collectives of other devices are counted as not timed.
 #include "injector/nccl/timed_calls.h"
 
+#include "injector/nccl/functions.h"
+
 namespace ddpscope::injector {
 namespace {
 
@@ -21,32 +23,6 @@ bool add_to_group(GroupedCollectives& grouped, const EnqueuedCollectives& one, s
   if (grouped.used == GroupedCollectives::kRuns) return false;
   grouped.runs[grouped.used++] = {one.stream, called, one.communicator, one.sequence, 1};
   return true;
-}
-
-// The number that stands for all functions that do the same (named_values.def).
-std::uint8_t function_of(std::uint16_t call) {
-  constexpr auto number = [](Call of) { return static_cast<std::uint16_t>(of); };
-  switch (static_cast<Call>(call)) {
-    case Call::ncclBcast:
-    case Call::ncclBroadcastConfig:
-      return number(Call::ncclBroadcast);
-    case Call::ncclAllReduceConfig:
-      return number(Call::ncclAllReduce);
-    case Call::ncclAllGatherConfig:
-      return number(Call::ncclAllGather);
-    case Call::ncclReduceScatterConfig:
-      return number(Call::ncclReduceScatter);
-    case Call::ncclReduceConfig:
-      return number(Call::ncclReduce);
-    case Call::ncclAlltoAllConfig:
-      return number(Call::ncclAlltoAll);
-    case Call::ncclGatherConfig:
-      return number(Call::ncclGather);
-    case Call::ncclScatterConfig:
-      return number(Call::ncclScatter);
-    default:
-      return static_cast<std::uint8_t>(call);
-  }
 }
 
 }  // namespace
@@ -80,11 +56,7 @@ void TimedCollective::begin_events(const OpenRecord& open, cudaStream_t stream) 
 
 void TimedCollective::end_all(ncclResult_t result) {
   if (pair_) end_pair(pair_, collectives_, called_, result == ncclSuccess);
-  if (!told_) return;
-  if (this_thread.group_depth)
-    profiler::end_asking();
-  else
-    profiler::forget_asked();
+  if (told_) profiler::end_asking(this_thread.group_depth != 0);
 }
 
 void TimedGroup::begin() {

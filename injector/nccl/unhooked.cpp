@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "injector/nccl/communicators.h"
+#include "injector/nccl/functions.h"
 
 namespace ddpscope::injector {
 namespace {
@@ -34,22 +35,6 @@ UnhookedCommunicator* find_place(const UnhookedIntroduction& introduction) {
     return &place;
   }
   return nullptr;
-}
-
-struct NamedCode {
-  const char* name;
-  std::uint8_t code;
-};
-
-std::uint8_t code_of(const NamedCode* first, const NamedCode* end, const char* name, std::uint8_t otherwise) {
-  for (; name && first != end; ++first)
-    if (strcmp(first->name, name) == 0) return first->code;
-  return otherwise;
-}
-
-template <std::size_t count>
-std::uint8_t code_of(const NamedCode (&codes)[count], const char* name, std::uint8_t otherwise) {
-  return code_of(codes, codes + count, name, otherwise);
 }
 
 }  // namespace
@@ -84,20 +69,27 @@ OpenRecord begin_unhooked(trace::FileWriter& file, UnhookedCommunicator& communi
 }
 
 std::uint8_t function_code(const char* name) {
-  constexpr NamedCode kFunctions[] = {
-      {"AllReduce", 1}, {"AllGather", 2}, {"ReduceScatter", 3}, {"Broadcast", 4}, {"Bcast", 4}, {"Reduce", 6},
-      {"AlltoAll", 7},  {"Gather", 8},    {"Scatter", 9},       {"Send", 10},     {"Recv", 11}};
-  if (name && strncmp(name, "nccl", 4) == 0) name += 4;
-  return code_of(kFunctions, name, 0);
+  constexpr std::size_t kPrefix = sizeof("nccl") - 1;
+  if (name && strncmp(name, "nccl", kPrefix) == 0) name += kPrefix;
+  for (const trace::CallInfo& info : trace::kCalls) {  // by number: these come first
+    if (info.call > Call::ncclRecv) break;
+    if (name && strcmp(info.symbol + kPrefix, name) == 0) return function_of(row_of(info.call));
+  }
+  return 0;
 }
 
 std::uint8_t datatype_code(const char* name) {
-  constexpr NamedCode kTypes[] = {
+  struct {
+    const char* name;
+    std::uint8_t code;
+  } constexpr kTypes[] = {
       {"ncclInt8", ncclInt8},         {"ncclUint8", ncclUint8},           {"ncclInt32", ncclInt32},
       {"ncclUint32", ncclUint32},     {"ncclInt64", ncclInt64},           {"ncclUint64", ncclUint64},
       {"ncclFloat16", ncclFloat16},   {"ncclFloat32", ncclFloat32},       {"ncclFloat64", ncclFloat64},
       {"ncclBfloat16", ncclBfloat16}, {"ncclFloat8e4m3", ncclFloat8e4m3}, {"ncclFloat8e5m2", ncclFloat8e5m2}};
-  return code_of(kTypes, name, kUnknownType);
+  for (const auto& type : kTypes)
+    if (name && strcmp(type.name, name) == 0) return type.code;
+  return kUnknownType;
 }
 
 }  // namespace ddpscope::injector

@@ -81,29 +81,14 @@ struct Message {
   int peer;
   std::uint8_t channels;
 };
-struct MessageV5 {
-  const char* function;
-  void* buffer;
-  const char* datatype;
-  std::size_t count;
-  int peer;
-  std::uint8_t channels;
+struct MessageV5 : Message {
   void* parent_group;
 };
-struct CollectiveV3 {
+struct Named {
   const char* name;  // of the communicator, and its id: as the next versions tell a plugin at its init
   std::uint64_t communicator;
-  std::uint64_t sequence;
-  const char* function;
-  const void* send;
-  void* receive;
-  std::size_t count;
-  int root;
-  const char* datatype;
-  std::uint8_t channels, warps;
-  const char* algorithm;
-  const char* protocol;
 };
+struct CollectiveV3 : Named, Collective {};
 struct CollectiveV2 {
   const char* name;
   std::uint64_t communicator;
@@ -256,9 +241,7 @@ struct EventOf<5> {
   using Type = EventV5;
 };
 template <>
-struct EventOf<6> {
-  using Type = EventV5;
-};
+struct EventOf<6> : EventOf<5> {};
 
 // With a state. Up to version 3 only the proxy's states have any, and that is an int.
 union StateArguments {

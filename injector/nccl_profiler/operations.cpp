@@ -3,6 +3,7 @@
 #include "injector/nccl_profiler/operations.h"
 
 #include "injector/core/hook.h"
+#include "injector/nccl/functions.h"
 #include "injector/nccl_profiler/device_timer.h"
 #include "trace/device_work.h"
 
@@ -10,7 +11,7 @@ namespace ddpscope::injector::profiler {
 namespace {
 
 constexpr std::uint32_t kOperations = 4096;  // a power of two
-constexpr std::uint8_t kAllToAll = 7, kSend = 10;
+constexpr std::uint8_t kAllToAll = row_of(Call::ncclAlltoAll), kSend = row_of(Call::ncclSend);
 
 struct Operation {
   OperationRef stamp;   // __atomic: whose the place is; 0: it is being filled in
@@ -81,8 +82,10 @@ OperationRef ask_operation(trace::FileWriter& file, const AskedOperation& asked)
   return ref;
 }
 
-void end_asking() { this_thread.asking = 0; }
-void forget_asked() { this_thread.asking = this_thread.asked = 0; }
+void end_asking(bool group_is_open) {
+  this_thread.asking = 0;
+  if (!group_is_open) this_thread.asked = 0;
+}
 
 const AskedOperation* asked_operation(OperationRef ref) {
   Operation* operation = find(ref);

@@ -19,10 +19,10 @@ struct AskedOperation {
   std::uint8_t function;  // number of its row in calls.def, of those in named_values.def
 };
 
-// Belongs to the thread's call from now on, and is found by find_asked() until forget_asked().
+// Belongs to the thread's call from now on, until end_asking(), and is found by find_asked() until that of
+// its group.
 OperationRef ask_operation(trace::FileWriter& file, const AskedOperation& asked);
-void end_asking();                                              // the call is over
-void forget_asked();                                            // so is the outermost group
+void end_asking(bool group_is_open);                            // the call is over
 const AskedOperation* asked_operation(OperationRef operation);  // nullptr: it has given way
 
 // Versions before 5 do not say whose an enqueued operation is: by its function and buffers, else the first of

@@ -10,7 +10,8 @@ namespace {
 using trace::payload::UnhookedCollective;
 
 constexpr int kHasCalls = 5, kHasTimer = 4;  // versions
-constexpr std::uint8_t kAllGather = 2, kBroadcast = 4, kSend = 10;
+constexpr std::uint8_t kAllGather = row_of(Call::ncclAllGather), kBroadcast = row_of(Call::ncclBroadcast),
+                       kSend = row_of(Call::ncclSend);
 
 UnhookedCommunicator* communicator_of(trace::FileWriter& file, const Session& session, const Told& told) {
   UnhookedIntroduction introduction{session.communicator, session.name, session.rank, session.size,
@@ -36,9 +37,17 @@ UnhookedCollective describe(const Told& told) {
           kToldByProfiler};
 }
 
-OperationRef ask(trace::FileWriter& file, const OpenRecord& open, const UnhookedCollective& fields) {
-  return ask_operation(file, {open.record->begin, fields.buffer, fields.communicator, fields.sequence,
-                              this_thread.writer.known_number(), current_device(), fields.function});
+// Nobody told of it so far. Its record stays open.
+OperationRef record_unhooked(const Session& session, const Told& told, OpenRecord& open) {
+  trace::FileWriter* file = recorder(Weight::kOpens);
+  OwnWork work(file);
+  UnhookedCommunicator* communicator = work ? communicator_of(*file, session, told) : nullptr;
+  if (!communicator) return 0;
+  UnhookedCollective fields = describe(told);
+  open = begin_unhooked(*file, *communicator, fields);
+  if (!open) return 0;
+  return ask_operation(*file, {open.record->begin, fields.buffer, fields.communicator, fields.sequence,
+                               this_thread.writer.known_number(), current_device(), fields.function});
 }
 
 // What NVTX has opened a record for; its own count is in bytes.
@@ -57,34 +66,22 @@ void complete(const Told& told) {
 }
 
 // A call of the program, from version 5 on. Its record lasts as long as the event.
-OperationRef begin_call(Session& session, const Told& told) {
+OperationRef begin_call(const Session& session, const Told& told) {
   if (inside_vendor_call()) return this_thread.asking;
   if (this_thread.unhooked.ranges) {
     complete(told);
     return this_thread.asking;
   }
   if (told.function >= kSend) return 0;  // its peer is told when it is enqueued
-  trace::FileWriter* file = recorder(Weight::kOpens);
-  OwnWork work(file);
-  UnhookedCommunicator* communicator = work ? communicator_of(*file, session, told) : nullptr;
-  if (!communicator) return 0;
-  UnhookedCollective fields = describe(told);
-  this_thread.unhooked.open = begin_unhooked(*file, *communicator, fields);
-  return this_thread.unhooked.open ? ask(*file, this_thread.unhooked.open, fields) : 0;
+  return record_unhooked(session, told, this_thread.unhooked.open);
 }
 
-// Nobody told of its call.
-OperationRef record_enqueued(Session& session, const Told& told) {
-  trace::FileWriter* file = recorder(Weight::kOpens);
-  OwnWork work(file);
-  UnhookedCommunicator* communicator = work ? communicator_of(*file, session, told) : nullptr;
-  if (!communicator) return 0;
-  UnhookedCollective fields = describe(told);
-  OpenRecord open = begin_unhooked(*file, *communicator, fields);
-  if (!open) return 0;
-  OperationRef operation = ask(*file, open, fields);
-  forget_asked();
-  trace::ThreadWriter::close(*file, open, now(*file));
+OperationRef record_enqueued(const Session& session, const Told& told) {
+  OpenRecord open{};
+  OperationRef operation = record_unhooked(session, told, open);
+  if (!operation) return 0;
+  end_asking(false);
+  end(open);
   return operation;
 }
 
@@ -159,7 +156,7 @@ void end_recorded(const Session& session, std::uint32_t type, OperationRef opera
   if (!call || this_thread.unhooked.ranges || inside_vendor_call()) return;
   end(this_thread.unhooked.open);
   this_thread.unhooked.open = {};
-  forget_asked();
+  end_asking(false);
 }
 
 }  // namespace ddpscope::injector::profiler

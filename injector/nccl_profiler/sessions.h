@@ -18,7 +18,7 @@ struct Session {
   OtherPlugin other;
   void* other_context;
   int* mask;                        // NCCL's
-  std::uint64_t choices[kChoices];  // recorded so far, see choice.cpp
+  std::uint64_t choices[kChoices];  // recorded so far, see recorded.cpp
 };
 
 // Never anything but success: a plugin that fails would be a message on the program's terminal. `caller`: in

@@ -1,5 +1,6 @@
 // An event as we need it, whatever the version in which NCCL told it.
 #pragma once
+#include "injector/nccl/functions.h"
 #include "injector/nccl/unhooked.h"
 #include "injector/nccl_profiler/interface.h"
 #include "injector/nccl_profiler/names.h"
@@ -35,8 +36,9 @@ inline const char* name_of_protocol(std::uint8_t number) { return protocol_name(
 
 // NCCL has root 0 where there is none.
 inline std::int32_t root_of(std::uint8_t function, int root) {
-  constexpr std::uint8_t kBroadcast = 4, kReduce = 6;
-  return function == kBroadcast || function == kReduce ? root : -1;
+  bool has_root =
+      function == row_of(trace::Call::ncclBroadcast) || function == row_of(trace::Call::ncclReduce);
+  return has_root ? root : -1;
 }
 
 template <class Operation>

@@ -149,10 +149,7 @@ void pop_nccl_range(const nvtxPayloadData_t* payloads, std::size_t count) {
   if (--calls.ranges) return;
   end(calls.open);
   calls.open = {};
-  if (calls.group_depth)
-    profiler::end_asking();
-  else
-    profiler::forget_asked();
+  profiler::end_asking(calls.group_depth != 0);
 }
 
 }  // namespace ddpscope::injector
