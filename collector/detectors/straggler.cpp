@@ -146,10 +146,11 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
 // Why lateness that counts may come of a machine with too few processors; empty: nothing speaks for that.
 std::string doubt_of(const Facts& facts, const LateRanks& late) {
   if (late.processors_short) return "its members waited for processors longer than for each other";
-  bool watched = facts.job.processes[member_of(facts, late, late.members.front()).process].ended_ticks;
-  if (watched && !late.waits_known)  // it was over before `ddpscope run` had looked twice
+  if (late.waits_known) return {};
+  const model::Process& first = facts.job.processes[member_of(facts, late, late.members.front()).process];
+  if (first.ended_ticks)  // it was watched, and over before `ddpscope run` had looked twice
     return "the job was too short to see how long its processes waited for processors";
-  if (!late.waits_known && explain_lateness(facts, late).cause == LateCause::kHost)
+  if (explain_lateness(facts, late).cause == LateCause::kHost)
     return "nobody saw how long its processes waited for processors, and no call says why its host is late";
   return {};
 }

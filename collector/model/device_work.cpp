@@ -45,6 +45,16 @@ std::size_t quality(std::string_view tier) {
   return found == std::end(kTiers) ? 0 : static_cast<std::size_t>(found - std::begin(kTiers));
 }
 
+// Nothing begins before the call that enqueues it. On a busy machine the clocks of device and host may be
+// compared so badly that it seems to.
+DeviceWork not_before_its_call(DeviceWork work) {
+  constexpr std::uint64_t kMostClockError = 300'000'000;  // ticks: a tenth of a second or so
+  if (!work.thread) return work;
+  std::uint64_t called = trace::ticks_of_call(work.called, work.begin + kMostClockError);
+  if (called > work.begin) work.begin = called + (std::uint64_t{1} << trace::kCallTimeBits);
+  return work;
+}
+
 }  // namespace
 
 bool is_collective(DeviceWorkKind kind) { return kind == DeviceWorkKind::kCollective; }
@@ -62,8 +72,9 @@ std::vector<DeviceInterval> device_intervals(const Job& job, std::uint32_t proce
                                              bool (*wanted)(DeviceWorkKind)) {
   std::vector<DeviceInterval> intervals;
   for (const trace::DeviceSpan& span : job.processes[process].file.device_work())
-    for (const DeviceWork& work : span.work) {
-      if (!wanted(work.kind)) continue;
+    for (const DeviceWork& told : span.work) {
+      if (!wanted(told.kind)) continue;
+      DeviceWork work = not_before_its_call(told);
       auto end = work.begin + static_cast<std::uint64_t>(work.duration);
       intervals.push_back({job.time_ns(process, work.begin), job.time_ns(process, end), work});
     }

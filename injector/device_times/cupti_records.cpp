@@ -23,8 +23,6 @@ struct CuptiRecords::Timed {
 
 namespace {
 
-constexpr std::uint64_t kMostClockError = 300'000'000;  // ticks: a tenth of a second or so
-
 DeviceWorkKind kind_of_copy(std::uint8_t kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
@@ -81,10 +79,6 @@ bool CuptiRecords::link(std::uint32_t correlation, DeviceWork& work) const {
   if (!correlation || found.correlation != correlation) return false;
   work.thread = static_cast<std::uint16_t>(found.id >> 32);
   work.called = static_cast<std::uint32_t>(found.id);
-  // Nothing begins before the call that enqueues it: what the clocks are apart must not hide which one that
-  // is.
-  std::uint64_t called = trace::ticks_of_call(work.called, work.begin + kMostClockError);
-  if (called > work.begin) work.begin = called;
   return true;
 }
 

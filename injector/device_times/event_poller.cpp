@@ -124,10 +124,7 @@ void write_down(trace::FileWriter& file, const EventPair& pair, const Anchor& an
                 float took_ms) {
   double rate = ticks_per_ms(file);
   trace::DeviceWork work{};
-  // Nothing begins before the call that enqueues it: on a busy machine a better bound than the anchor's.
-  std::uint64_t begin =
-      anchor.moment.ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(since_ms * rate));
-  work.begin = begin < pair.called ? pair.called : begin;
+  work.begin = anchor.moment.ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(since_ms * rate));
   work.duration = static_cast<float>(took_ms * rate);
   work.called = trace::call_time(pair.called);
   work.thread = pair.thread;

@@ -15,8 +15,8 @@ void time_copies(std::uint64_t calls, std::uint64_t bytes);
 // A number copied to the host, and the wait for it: two calls.
 void time_values(std::uint64_t calls);
 
-// ncclAllReduce that is timed by events. A launch, of 25 kernels in turn. A hundred kernels that CUPTI tells of,
-// each with its call.
+// ncclAllReduce that is timed by events. A launch, of 25 kernels in turn. A hundred kernels that CUPTI tells
+// of, each with its call.
 void time_timed_collectives(std::uint64_t calls);
 void time_launches(std::uint64_t calls);
 void time_kernel_records(std::uint64_t calls);

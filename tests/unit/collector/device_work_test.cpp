@@ -50,6 +50,27 @@ TEST_F(DeviceWorkTest, IsInOrderOfTimeWithItsCalls) {
   EXPECT_EQ(device_intervals(job, 0, is_collective).size(), 1u);
 }
 
+// The clocks of device and host were compared badly, as on a busy machine.
+TEST_F(DeviceWorkTest, BeginsNoEarlierThanItsCall) {
+  Job job = read(R"(
+process r0 rank=0 world=1 until=9
+r0 1.0000 +0.002 ncclAllReduce communicator=1 count=4 datatype=f32 stream=0x7
+r0 1.0100 +0.002 ncclAllReduce communicator=1 count=4 datatype=f32 stream=0x7
+r0/3 0.9997 +0.005 gpu kind=collective communicator=1 sequence=0 device=0 thread=1 called=1.0000
+r0/3 1.0097 +0.005 gpu kind=collective communicator=1 sequence=1 device=0 thread=1 called=1.0100
+)");
+  auto intervals = device_intervals(job, 0, is_any);
+  auto calls = calls_of(job.processes[0], intervals);
+  ASSERT_EQ(intervals.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_NE(calls[i], kNoCall);
+    std::int64_t called_ns = job.begin_ns(0, job.processes[0].record(calls[i]));
+    EXPECT_GE(intervals[i].begin_ns, called_ns);
+    EXPECT_LT(intervals[i].begin_ns, called_ns + 100);
+    EXPECT_EQ(intervals[i].end_ns - intervals[i].begin_ns, 5'000'000);
+  }
+}
+
 TEST_F(DeviceWorkTest, KnowsKernelsOfNccl) {
   Job job = read(R"(
 process r0 rank=0 world=1 until=9
