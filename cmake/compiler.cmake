@@ -15,17 +15,19 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
+# Where the clone lies does not show in what is built of it.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
 find_program(CCACHE ccache)
 if(CCACHE)  # another clone, or work tree, of the same state takes what this one compiled
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
-endif()
-
-# Where the clone lies does not show in what is built of it.
-add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
-if(CCACHE)  # what ccache needs to know a precompiled header again
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # so that ccache knows a precompiled header again
+  else()
+    set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)  # clang is told where they lie: in another clone nothing would be found
+  endif()
 endif()
 
 add_library(ddpscope_options INTERFACE)
