@@ -3,7 +3,6 @@
 #include <nccl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,8 @@
 #include <cstring>
 #include <string>
 #include <thread>
+
+#include "child.h"
 
 namespace {
 
@@ -126,17 +127,6 @@ void normal_end() {
   ncclComm_t communicator = alone();
   for (int i = 0; i < 5; ++i) own.reduce(communicator);
   check(cudaStreamSynchronize(own.stream));
-}
-
-void in_child(void (*what)()) {
-  pid_t child = fork();
-  if (child == 0) {
-    what();
-    exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  std::printf("child %d\n", status);
 }
 
 // CUDA works in the child of a process that has not used it.

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <nccl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+
+#include "child.h"
 
 namespace {
 
@@ -154,16 +155,6 @@ void ended() {
   _exit(7);
 }
 
-void in_child(void (*what)()) {
-  pid_t child = fork();
-  if (child == 0) {
-    what();
-    exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  std::printf("child %d\n", status);
-}
 void fork_before() { in_child(five); }
 void fork_after() {
   five();
