@@ -3,7 +3,6 @@
 #include <string>
 
 #include "collector/commands/command.h"
-#include "collector/commands/output_file.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/merged/make.h"
 #include "collector/merged/reader.h"

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "collector/output/new_file.h"
 #include "trace/result.h"
 
 namespace ddpscope::merged {
@@ -17,12 +17,8 @@ class Spool;
 // The first thing that goes wrong is kept and told by finish(); what is appended after it is dropped.
 class Output {
  public:
-  // Has no name until it is finished, where the file system can do that: whoever ends this process leaves
-  // nothing behind. Errors: no regular file; the folder cannot be written.
+  // Errors: no regular file; the folder cannot be written.
   static Result<Output> create(const std::filesystem::path& path);
-  Output(Output&& other) noexcept;
-  Output& operator=(Output&& other) noexcept;
-  ~Output();  // removes what was not finished
 
   void append(std::span<const unsigned char> bytes);
   void append(const Spool& spool);
@@ -33,19 +29,15 @@ class Output {
   bool failed() const { return error_ != 0; }
   void fail(int error);           // an errno of somebody who writes for this file
   std::optional<Error> finish();  // under its name from now on
-  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path folder() const { return file_.folder(); }
 
  private:
-  Output() = default;
+  explicit Output(output::NewFile file);
   void flush();
   bool write_all(std::uint64_t offset, std::span<const unsigned char> bytes);
-  int give_name();
-  Error told(int error) const;
 
-  int fd_ = -1;
+  output::NewFile file_;
   int error_ = 0;
-  std::filesystem::path path_, folder_;
-  std::string fresh_;  // its name for now, empty if it has none
   std::uint64_t offset_ = 0;
   std::vector<unsigned char> buffer_;  // what lies before offset_ and is not written yet
 };
