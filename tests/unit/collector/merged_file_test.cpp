@@ -1,66 +1,17 @@
 // A merged file as its reader sees it: what was written comes back, nodes are what a look at each event
-// gives, and what is damaged is told.
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-
+// gives.
 #include <chrono>
-#include <csignal>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <thread>
 
-#include "collector/merged/format.h"
 #include "collector/merged/process_tables.h"
 #include "collector/merged/pyramid.h"
-#include "collector/merged/reader.h"
 #include "collector/merged/writer.h"
-#include "tests/tools/generated_merged.h"
 #include "tests/tools/merged_walk.h"
+#include "tests/unit/collector/merged_file.h"
 
 namespace ddpscope::merged {
 namespace {
-
-namespace fs = std::filesystem;
-
-class MergedFile : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "merged.XXXXXX").string();
-    ASSERT_TRUE(::mkdtemp(name.data()));
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path file() const { return folder_ / "job.merged"; }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-  static std::vector<unsigned char> bytes_of(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  void store(const std::vector<unsigned char>& bytes) const {
-    std::ofstream(file(), std::ios::binary | std::ios::trunc)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
-  Reader generated(std::uint64_t events, std::uint32_t rows, std::uint32_t tracks,
-                   std::uint32_t findings = 2) {
-    tests::MergedShape shape;
-    shape.events = events;
-    shape.rows = rows;
-    shape.tracks = tracks;
-    shape.findings = findings;
-    auto made = tests::generate_merged(shape, file());
-    EXPECT_TRUE(made) << made.error().what;
-    auto reader = Reader::open(file());
-    EXPECT_TRUE(reader) << reader.error().what;
-    return std::move(*reader);
-  }
-
-  fs::path folder_;
-};
 
 // One rank, one host, one process.
 Facts one_rank(std::int64_t duration_ns) {
@@ -318,121 +269,6 @@ TEST_F(MergedFile, WhatIsWantedComes) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_TRUE(reader.leaves_ready(0, 0, leaves));
   EXPECT_GT(reader.arrivals(), 0u);
-}
-
-// What is cut off anywhere is told, and says what to do.
-TEST_F(MergedFile, CutOffAnywhereItIsNotOpened) {
-  generated(20'000, 8, 4);
-  std::vector<unsigned char> whole = bytes_of(file());
-  std::vector<std::size_t> lengths{0, 1, 7, 8, sizeof(Header) - 1, sizeof(Header), kPage, whole.size() - 1};
-  Header header;
-  std::memcpy(&header, whole.data(), sizeof(header));
-  for (std::uint32_t i = 0; i < header.table_entries; ++i) {
-    SectionEntry entry;
-    std::memcpy(&entry, whole.data() + header.table_offset + i * sizeof(entry), sizeof(entry));
-    for (std::uint64_t at : {entry.offset, entry.offset + entry.bytes})
-      for (std::int64_t by : {-1, 0, 1})
-        if (std::size_t length = at + static_cast<std::uint64_t>(by); length < whole.size())
-          lengths.push_back(length);
-  }
-  for (std::size_t length : lengths) {
-    store({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
-    auto reader = Reader::open(file());
-    ASSERT_FALSE(reader) << length;
-    EXPECT_FALSE(reader.error().hint.empty());
-    EXPECT_EQ(reader.error().where, file().string());
-  }
-}
-
-// Header, table, and what the table guards.
-std::vector<SectionEntry> guarded_sections(const std::vector<unsigned char>& file) {
-  Header header;
-  std::memcpy(&header, file.data(), sizeof(header));
-  std::vector<SectionEntry> guarded{
-      {{}, 1, 0, sizeof(Header), 0},
-      {{}, 1, header.table_offset, header.table_entries * sizeof(SectionEntry), 0}};
-  for (std::uint32_t i = 0; i < header.table_entries; ++i) {
-    SectionEntry entry;
-    std::memcpy(&entry, file.data() + header.table_offset + i * sizeof(entry), sizeof(entry));
-    if (entry.checked && entry.bytes) guarded.push_back(entry);
-  }
-  return guarded;
-}
-
-// A flipped bit is told where a checksum guards it, and elsewhere changes what is shown but no more. With the
-// checksums made right again, whatever is said must not lead out of the file.
-TEST_F(MergedFile, FlippedBitsDoNoHarm) {
-  generated(6'000, 6, 3);
-  std::vector<unsigned char> whole = bytes_of(file());
-  std::mt19937_64 random(11);
-  std::vector<SectionEntry> guarded = guarded_sections(whole);
-  for (int i = 0; i < 120; ++i) {
-    std::vector<unsigned char> bytes = whole;
-    bool in_guarded = i % 2;
-    const SectionEntry& section = guarded[random() % guarded.size()];
-    std::size_t at = in_guarded ? section.offset + random() % section.bytes : random() % whole.size();
-    bytes[at] ^= static_cast<unsigned char>(1u << random() % 8);
-    for (bool repaired : {false, true}) {
-      if (repaired) tests::repair_checksums(bytes);
-      store(bytes);
-      auto reader = Reader::open(file());
-      if (in_guarded && !repaired) {
-        EXPECT_FALSE(reader) << "byte " << at;
-      }
-      if (reader) tests::look_at_all(*reader);
-    }
-  }
-}
-
-TEST_F(MergedFile, OthersFilesAreRefusedPolitely) {
-  EXPECT_NE(Reader::open(folder_ / "none").error().what.find("No such file"), std::string::npos);
-  EXPECT_FALSE(Reader::open(folder_));
-  store({'D', 'D', 'P', 'S', 'C', 'O', 'P', 'E', 1, 0, 0, 0});
-  EXPECT_NE(Reader::open(file()).error().what.find("no merged file"), std::string::npos);
-  EXPECT_FALSE(is_merged_file(file()));
-  generated(1000, 1, 1);
-  EXPECT_TRUE(is_merged_file(file()));
-  std::vector<unsigned char> newer = bytes_of(file());
-  newer[8] = 99;
-  store(newer);
-  auto reader = Reader::open(file());
-  ASSERT_FALSE(reader);
-  EXPECT_NE(reader.error().what.find("version 99"), std::string::npos);
-  EXPECT_NE(reader.error().hint.find("newer ddpscope"), std::string::npos);
-}
-
-TEST_F(MergedFile, CutOffWhileItIsOpenItReadsAsZeros) {
-  Reader reader = generated(200'000, 4, 4);
-  fs::resize_file(file(), 2 * kPage);
-  tests::look_at_all(reader);
-  EXPECT_TRUE(reader.lost());
-}
-
-TEST_F(MergedFile, AFullDiskLeavesNothingBehind) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit small{64 * 1024, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  tests::MergedShape shape;
-  shape.events = 100'000;
-  auto made = tests::generate_merged(shape, file());
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
-  ASSERT_FALSE(made);
-  EXPECT_NE(made.error().what.find("File too large"), std::string::npos);
-  EXPECT_EQ(files(), 0u);
-}
-
-TEST_F(MergedFile, AnOldFileStaysUntilTheNewOneIsWhole) {
-  store({'o', 'l', 'd'});
-  {
-    auto writer = Writer::create(file(), {1000, 0, 1});
-    ASSERT_TRUE(writer);
-    EXPECT_EQ(bytes_of(file()).size(), 3u);
-  }
-  EXPECT_EQ(bytes_of(file()).size(), 3u);
-  EXPECT_EQ(files(), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+// Which merged file stands for a trace, and when it is made again.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "collector/merged/make.h"
+#include "collector/merged/reader.h"
+#include "tests/unit/collector/recorded.h"
+
+namespace ddpscope::merged {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTwoRanks = R"(
+process r0 rank=0 world=2 until=3
+process r1 rank=1 world=2 until=3
+r0 1.000 +0.001 stat path=data/train.csv
+r1 1.000 +0.001 stat path=data/train.csv
+)";
+
+class MergedCache : public testing::Test {
+ protected:
+  Made ask(const fs::path& trace) {
+    reading::Silent progress;
+    auto made = merged_file_of(trace, progress);
+    EXPECT_TRUE(made) << made.error().what;
+    return made ? *made : Made{};
+  }
+  std::size_t kept() const {
+    auto files = fs::directory_iterator(trace_.folder() / ".ddpscope-cache");
+    return static_cast<std::size_t>(std::distance(files, fs::directory_iterator()));
+  }
+  tests::Recorded trace_{kTwoRanks};
+};
+
+TEST_F(MergedCache, IsMadeOnceWhileTheTraceStaysTheSame) {
+  Made first = ask(trace_.folder());
+  EXPECT_FALSE(first.from_cache);
+  EXPECT_TRUE(is_merged_file(first.file));
+  Made second = ask(trace_.folder());
+  EXPECT_TRUE(second.from_cache);
+  EXPECT_EQ(second.file, first.file);
+  EXPECT_EQ(kept(), 1u);
+}
+
+TEST_F(MergedCache, IsMadeAgainWhenAFileOfTheTraceChanges) {
+  Made first = ask(trace_.folder());
+  fs::path changed;
+  for (const auto& entry : fs::directory_iterator(trace_.folder()))
+    if (entry.is_regular_file()) changed = entry.path();
+  fs::last_write_time(changed, fs::last_write_time(changed) + std::chrono::seconds(1));
+  Made second = ask(trace_.folder());
+  EXPECT_FALSE(second.from_cache);
+  EXPECT_NE(second.file, first.file);
+  EXPECT_EQ(kept(), 1u);  // the earlier one is gone
+}
+
+TEST_F(MergedCache, OneThatCannotBeReadIsMadeAgain) {
+  Made first = ask(trace_.folder());
+  fs::resize_file(first.file, fs::file_size(first.file) / 2);
+  Made second = ask(trace_.folder());
+  EXPECT_FALSE(second.from_cache);
+  EXPECT_TRUE(Reader::open(second.file));
+}
+
+TEST_F(MergedCache, AMergedFileStandsForItself) {
+  Made made = ask(trace_.folder());
+  Made again = ask(made.file);
+  EXPECT_EQ(again.file, made.file);
+  EXPECT_FALSE(again.from_cache);
+}
+
+TEST_F(MergedCache, WhatIsNoTraceIsTold) {
+  reading::Silent progress;
+  auto none = merged_file_of(trace_.folder() / "none", progress);
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().what.find("no such file"), std::string::npos) << none.error().what;
+}
+
+}  // namespace
+}  // namespace ddpscope::merged
