@@ -32,7 +32,8 @@ struct CallForm {
   std::uint64_t buffer;
   std::uint16_t thread;
   std::uint8_t device;
-  std::int32_t peer;  // of Send and Receive, rank in the communicator
+  std::int32_t peer;      // of Send and Receive, rank in the communicator
+  bool by_graph = false;  // captured before: the launch of a graph runs it, and is its event
 
   bool operator==(const CallForm&) const = default;
 };

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "collector/matching/call_sites.h"
+#include "collector/matching/captured_calls.h"
 #include "collector/model/nccl_types.h"
 
 namespace ddpscope::matching {
@@ -92,6 +94,8 @@ class Builder {
   void add_members();
   void add_process();
   void add_call(const Found& found);
+  void add_launch(const Found& found);
+  void add_to_member(const CollectiveCall& call);
   void cut_from(std::uint32_t gap, Numbers& calls) const;
   void begin_together();
   void begin_at(std::uint32_t first, Member& member) const;
@@ -104,15 +108,27 @@ class Builder {
   std::uint32_t process_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
   std::map<std::uint16_t, Thread> threads_;
+  std::optional<CapturedCalls> captured_;  // of this process
   std::map<std::uint32_t, std::vector<std::uint32_t>>
       sequences_;  // met in this process, by communicator's number
   // By communicator and member whose earlier calls were not read: the number of the first one that was.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_known_;
 };
 
-std::uint32_t sequence_of(const Record& record) {
-  return trace::payload_of<payload::Collective>(record).sequence;
-}
+// Of calls in their order; what a graph ran stands behind the call before it.
+class Sequence {
+ public:
+  explicit Sequence(const Job& job) : job_(job) {}
+
+  std::uint32_t of(const CollectiveCall& call) {
+    if (!call.by_graph) last_ = trace::payload_of<payload::Collective>(job_.record(call.event)).sequence;
+    return last_;
+  }
+
+ private:
+  const Job& job_;
+  std::uint32_t last_ = 0;
+};
 
 std::uint32_t first_missing(std::vector<std::uint32_t>& sequences) {
   if (!std::is_sorted(sequences.begin(), sequences.end())) std::sort(sequences.begin(), sequences.end());
@@ -167,17 +183,24 @@ void Builder::add_members() {
 void Builder::add_process() {
   threads_.clear();
   sequences_.clear();
-  constexpr auto kWanted = trace::OperationSet::range(Operation::kAllReduce, Operation::kCommunicatorQuery);
-  model::for_each_in_time(job_.processes[process_].file, kWanted,
-                          [&](EventPlace place, const Record& record) {
-                            Found call{&record, place, trace::operation_of(record.call)};
-                            if (is_collective(call.operation) || is_point_to_point(call.operation))
-                              add_call(call);
-                            else if (call.operation == Operation::kGroupEnd)
-                              end_group(call);
-                            else
-                              note_state(call);
-                          });
+  captured_.emplace(job_.processes[process_].file);
+  constexpr trace::OperationSet kGraphs{Operation::kGraphLaunch, Operation::kCapture,
+                                        Operation::kCallCaptured, Operation::kGraphMade};
+  auto wanted = trace::OperationSet::range(Operation::kAllReduce, Operation::kCommunicatorQuery);
+  if (captured_->any()) wanted = wanted | kGraphs;
+  model::for_each_in_time(job_.processes[process_].file, wanted, [&](EventPlace place, const Record& record) {
+    Found call{&record, place, trace::operation_of(record.call)};
+    if (is_collective(call.operation) || is_point_to_point(call.operation))
+      add_call(call);
+    else if (call.operation == Operation::kGroupEnd)
+      end_group(call);
+    else if (call.operation == Operation::kGraphLaunch)
+      add_launch(call);
+    else if (kGraphs.has(call.operation))
+      captured_->take(record);
+    else
+      note_state(call);
+  });
   for (auto& [number, sequences] : sequences_) {
     auto [communicator, index] = member_of_[{process_, number}];
     Member& member = result_.communicators[communicator].members[index];
@@ -194,8 +217,9 @@ void Builder::add_process() {
 
 void Builder::begin_at(std::uint32_t first, Member& member) const {
   Numbers kept;
+  Sequence sequence(job_);
   for (std::uint32_t call : member.calls)
-    if (sequence_of(job_.record(result_.calls[call].event)) >= first) kept.push_back(call);
+    if (sequence.of(result_.calls[call]) >= first) kept.push_back(call);
   member.calls = std::move(kept);
 }
 
@@ -221,8 +245,9 @@ void Builder::begin_together() {
 // damaged page) a member's calls would pair with the wrong ones of its peers: they are not judged.
 void Builder::cut_from(std::uint32_t gap, Numbers& calls) const {
   Numbers kept;
+  Sequence sequence(job_);
   for (std::uint32_t call : calls)
-    if (sequence_of(job_.record(result_.calls[call].event)) <= gap) kept.push_back(call);
+    if (sequence.of(result_.calls[call]) <= gap) kept.push_back(call);
   calls = std::move(kept);
 }
 
@@ -233,8 +258,6 @@ void Builder::add_call(const Found& found) {
   sequences_[data.communicator].push_back(data.sequence);
   if (found.record->end && data.result != 0 && data.result != kInProgress) return;  // NCCL refused it
   auto [communicator, index] = member_place->second;
-  Member& member = result_.communicators[communicator].members[index];
-  auto& list = is_collective(found.operation) ? member.calls : member.point_to_point;
   CollectiveCall call{};
   call.event = {process_, found.place};
   call.begin_ns = job_.begin_ns(process_, *found.record);
@@ -248,11 +271,38 @@ void Builder::add_call(const Found& found) {
   call.thread = found.record->thread;
   call.device = data.device;
   call.peer = data.peer;
-  std::uint32_t number = result_.calls.size();
-  list.push_back(number);
+  if (auto capture = captured_->capture_of(data.communicator, data.sequence))
+    return captured_->add(*capture, call);
   Thread& thread = threads_[call.thread];
-  if (thread.grouping) thread.in_group.push_back(number);
+  if (thread.grouping) thread.in_group.push_back(result_.calls.size());
+  add_to_member(call);
+}
+
+void Builder::add_to_member(const CollectiveCall& call) {
+  Member& member = result_.communicators[call.communicator].members[call.member];
+  auto& list = is_collective(call.signature.operation) ? member.calls : member.point_to_point;
+  list.push_back(result_.calls.size());
   result_.calls.push_back(call);
+}
+
+void Builder::add_launch(const Found& found) {
+  auto calls = captured_->launched(*found.record);
+  if (!calls) {
+    for (auto& communicator : result_.communicators)
+      for (Member& member : communicator.members) member.incomplete |= member.process == process_;
+    return;
+  }
+  auto launch = trace::payload_of<payload::DeviceOrder>(*found.record);
+  for (CollectiveCall& call : *calls) {
+    call.event = {process_, found.place};
+    call.begin_ns = job_.begin_ns(process_, *found.record);
+    call.enqueue_ns = job_.end_ns(process_, *found.record);
+    call.site = sites_.number(process_, found.record->stack);
+    call.stream = launch.stream;
+    call.thread = found.record->thread;
+    call.by_graph = true;
+    add_to_member(call);
+  }
 }
 
 // The outermost end enqueues the calls of its group.

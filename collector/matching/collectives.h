@@ -22,9 +22,11 @@ struct Member {
   std::uint32_t process;
   std::uint32_t number;  // of the communicator in the process
   model::EventPlace made;
-  bool incomplete = false;  // recording lost calls of its process: ordinals do not pair with the others'
-  Numbers calls;            // of collectives, in Collectives::calls, in the order of issue
-  Numbers point_to_point;   // likewise of Send and Receive
+  // Recording lost calls of its process, or graphs were launched of which it is not known what they hold:
+  // ordinals do not pair with the others'.
+  bool incomplete = false;
+  Numbers calls;           // of collectives, in Collectives::calls, in the order of issue
+  Numbers point_to_point;  // likewise of Send and Receive
   std::int64_t aborted_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t error_ns =
       std::numeric_limits<std::int64_t>::max();  // first error that the communicator reported
@@ -40,6 +42,8 @@ struct Communicator {
   std::size_t without_trace() const { return static_cast<std::size_t>(size) - members.size(); }
 };
 
+// What was captured into graphs stands where a launch runs it, once for each launch, and not where it was
+// called.
 struct Collectives {
   std::vector<Communicator> communicators;
   CallTable calls;

@@ -19,7 +19,7 @@ namespace payload = trace::payload;
 
 constexpr trace::OperationSet kOrdering =
     trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
-    trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd};
+    trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd, Operation::kCapture};
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
 
 class Replay {
@@ -46,6 +46,7 @@ class Replay {
   void apply_until(std::int64_t ns);
   void enqueue(std::uint32_t number);
   void apply(const HostCall& host_call);
+  void apply_capture(const Record& record);
   void apply_copy(const HostCall& host_call);
   void apply_end(const HostCall& host_call);
 
@@ -56,6 +57,7 @@ class Replay {
   model::TimeOrder host_calls_;
   trace::Table<std::uint32_t> enqueued_;  // collectives, by enqueue_ns
   Streams streams_;
+  int captures_ = 0;  // that are open: meanwhile events stand in graphs
   std::map<std::uint32_t, Cover>
       of_communicators_;  // by number in the process: what its collectives come after
   Cover cover_;           // room that is used again
@@ -96,6 +98,7 @@ void Replay::apply(const HostCall& host_call) {
   if (host_call.operation == Operation::kCopy) return apply_copy(host_call);
   if (host_call.operation == Operation::kCommunicatorEnd) return apply_end(host_call);
   const Record& record = *host_call.record;
+  if (host_call.operation == Operation::kCapture) return apply_capture(record);
   auto call = trace::payload_of<payload::DeviceOrder>(record);
   bool done = record.end != 0 && call.result == 0;
   auto stream = [&] { return streams_.find(call.stream, call.device, record.thread); };
@@ -103,8 +106,10 @@ void Replay::apply(const HostCall& host_call) {
     case Operation::kStreamCreate:
       return streams_.create(call.stream, call.device, !(call.flags & kNonBlockingStream));
     case Operation::kEventRecord:
+      if (captures_ > 0) return;
       return streams_.record_event(call.event, stream());
     case Operation::kStreamWaitEvent:
+      if (captures_ > 0) return;
       return streams_.wait_for_event(stream(), call.event);
     case Operation::kDeviceWait:
       return events_.waited(host_call, streams_.cover_of_device(call.device), done);
@@ -118,6 +123,16 @@ void Replay::apply(const HostCall& host_call) {
     default:
       return;
   }
+}
+
+void Replay::apply_capture(const Record& record) {
+  auto call = static_cast<trace::Call>(record.call);
+  bool ends = call == trace::Call::cudaStreamEndCapture || call == trace::Call::cudaStreamEndCapture_ptsz;
+  auto result = trace::payload_of<payload::DeviceOrder>(record).result;
+  if (ends)
+    captures_ = std::max(captures_ - 1, 0);
+  else if (result == 0)
+    ++captures_;
 }
 
 // It runs in the legacy stream; from device to device the host does not wait.

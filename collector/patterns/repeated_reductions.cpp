@@ -140,6 +140,8 @@ RepeatedSet StepReader::read(const Step& step) const {
     RepeatedSet sets = read_communicator(step, entries);
     if (sets.repetition != Repetition::kNone && weight(best) < weight(sets)) best = std::move(sets);
   }
+  bool told = best.repetition == Repetition::kNone || best.repetition == Repetition::kRedundant;
+  if (step.captured && told) best.repetition = Repetition::kCaptured;
   return best;
 }
 
@@ -170,6 +172,9 @@ const char* reason_of(Repetition repetition) {
     case Repetition::kOtherBuffers:
       return "alike reductions are made several times a step, each in a buffer of its own: micro-batches of "
              "one model, or several models";
+    case Repetition::kCaptured:
+      return "graphs are launched, and what was captured in them shows in no call: reductions that repeat, "
+             "perhaps, or a use of those that are seen";
     default:
       return "";
   }

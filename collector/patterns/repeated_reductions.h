@@ -12,7 +12,7 @@ namespace ddpscope::patterns {
 enum class Repetition : std::uint8_t {
   kNone,       // no set of gradients is made twice
   kRedundant,  // all but the last are made for nothing
-  // A set is made several times, and this keeps the trace from telling why:
+  // A set is made several times, or may be, and this keeps the trace from telling why:
   kFollowed,      // kernels run after a set and before the next input
   kExtraKernels,  // kernels run between two sets that do not run before the first
   kReadBack,      // the host reads back more than a few values between two sets
@@ -20,6 +20,7 @@ enum class Repetition : std::uint8_t {
   kActivations,   // all of one size and summed, or awaited at once
   kOthersBeside,  // others, made fewer times, are too large beside it to be metrics
   kOtherBuffers,  // each set has buffers of its own
+  kCaptured,      // graphs are launched: reductions may be in them, or updates of the weights
 };
 const char* reason_of(Repetition repetition);  // why it can't be told, a sentence for a report's coverage
 

@@ -1,6 +1,7 @@
 // One pass over each rank's process.
 #include "collector/patterns/training_steps.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "collector/model/cuda_types.h"
@@ -45,6 +46,7 @@ class Finder {
   void take_kernel(std::uint64_t stream, KernelRun run);
   void take_copy(EventPlace place, const Record& record, std::int64_t at_ns);
   void take_order(Operation operation, const Record& record);
+  void take_capture(const Record& record);
   void take_collective(EventPlace place, std::int64_t at_ns);
   void take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_ns,
                   std::uint32_t call = matching::kNone);
@@ -60,6 +62,7 @@ class Finder {
   OptimizerUpdates optimizer_{file_};
   Step step_{};
   std::uint64_t launches_ = 0;
+  int captures_ = 0;                            // that are open: what is enqueued meanwhile does not run
   bool reduced_ = false;                        // in this step
   bool in_optimizer_ = false;                   // its update is being launched
   std::uint32_t first_kernel_ = 0;              // since the previous entry, or since the optimizer
@@ -136,6 +139,15 @@ void Finder::take_copy(EventPlace place, const Record& record, std::int64_t at_n
   if (copy.kind == model::kDeviceToDevice) take_entry(StepEntry::Kind::kPutAside, place, at_ns);
 }
 
+void Finder::take_capture(const Record& record) {
+  auto call = static_cast<trace::Call>(record.call);
+  bool ends = call == trace::Call::cudaStreamEndCapture || call == trace::Call::cudaStreamEndCapture_ptsz;
+  if (ends)
+    captures_ = std::max(captures_ - 1, 0);
+  else if (trace::payload_of<payload::DeviceOrder>(record).result == 0)
+    ++captures_;
+}
+
 // An event recorded after the last collective, on its stream, stands for it.
 void Finder::take_order(Operation operation, const Record& record) {
   if (collective_ == matching::kNone) return;
@@ -169,8 +181,9 @@ void Finder::take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_
 void Finder::take(EventPlace place, const Record& record) {
   Operation operation = trace::operation_of(record.call);
   if (OptimizerUpdates::kRanges.has(operation)) return optimizer_.take(record);
+  if (operation == Operation::kCapture) return take_capture(record);
   std::int64_t at_ns = job_.time_ns(process_, record.begin);
-  if (at_ns < step_.begin_ns) return;
+  if (at_ns < step_.begin_ns || captures_ > 0) return;
   switch (operation) {
     case Operation::kLaunch:
       return take_launch(place, record, at_ns);
@@ -193,7 +206,8 @@ constexpr trace::OperationSet kEntries =
     trace::OperationSet{Operation::kCopy, Operation::kFill};
 constexpr trace::OperationSet kKernels{Operation::kLaunch, Operation::kGraphLaunch};
 constexpr trace::OperationSet kStepping =
-    kEntries | kKernels | trace::OperationSet{Operation::kEventRecord, Operation::kStreamWaitEvent};
+    kEntries | kKernels |
+    trace::OperationSet{Operation::kEventRecord, Operation::kStreamWaitEvent, Operation::kCapture};
 
 RankSteps Finder::find(std::size_t most) {
   result_.rank = job_.processes[process_].rank;

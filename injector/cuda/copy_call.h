@@ -1,6 +1,7 @@
 // Copies and fills. The same bytes moved between the same places again are one record; different copies stay
 // apart, because what is copied where tells input from result.
 #pragma once
+#include "injector/cuda/captures.h"
 #include "injector/cuda/copy_digests.h"
 #include "injector/cuda/recording.h"
 #include "injector/cuda/value_reads.h"
@@ -92,7 +93,8 @@ cudaError_t copy(cudaError_t (*self)(Params...), const CopyArguments& a, Args...
     ++fields.count;
   };
   auto then = [&](const OpenRecord& open) {
-    if (a.linear) look_at<call>(open, key, {a.destination, a.source, a.bytes, payload.stream, a.kind});
+    if (a.linear && !capture_of(a.stream))
+      look_at<call>(open, key, {a.destination, a.source, a.bytes, payload.stream, a.kind});
   };
   return folded<call>(self, key, payload, add, then, args...);
 }

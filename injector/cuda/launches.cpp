@@ -1,4 +1,4 @@
-// Kernels and functions of the host that are enqueued, graphs, and stream capture.
+// Kernels and functions of the host that are enqueued.
 #include "injector/cuda/launch_call.h"
 
 using namespace ddpscope::injector;
@@ -40,27 +40,4 @@ DDPSCOPE_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStrea
   return order<Call::cudaStreamAddCallback>(&cudaStreamAddCallback,
                                             {stream, reinterpret_cast<void*>(callback), flags}, stream,
                                             callback, userData, flags);
-}
-
-DDPSCOPE_EXPORT cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
-  return order<Call::cudaGraphLaunch>(&cudaGraphLaunch, {stream, graphExec}, graphExec, stream);
-}
-
-DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return order<Call::cudaStreamBeginCapture>(&cudaStreamBeginCapture,
-                                             {stream, nullptr, static_cast<unsigned>(mode)}, stream, mode);
-}
-
-DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
-                                                          const cudaGraphNode_t* dependencies,
-                                                          const cudaGraphEdgeData* dependencyData,
-                                                          size_t numDependencies,
-                                                          cudaStreamCaptureMode mode) {
-  return order<Call::cudaStreamBeginCaptureToGraph>(
-      &cudaStreamBeginCaptureToGraph, {stream, nullptr, static_cast<unsigned>(mode)}, stream, graph,
-      dependencies, dependencyData, numDependencies, mode);
-}
-
-DDPSCOPE_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* pGraph) {
-  return order<Call::cudaStreamEndCapture>(&cudaStreamEndCapture, {stream}, stream, pGraph);
 }

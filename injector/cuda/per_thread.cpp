@@ -1,5 +1,6 @@
 // The entry points of programs compiled with --default-stream per-thread: the same calls, where stream 0 is
 // the calling thread's own stream.
+#include "injector/cuda/captures.h"
 #include "injector/cuda/copy_call.h"
 #include "injector/cuda/launch_call.h"
 #include "injector/cuda/memory_call.h"
@@ -29,6 +30,7 @@ decltype(cudaLaunchCooperativeKernel) cudaLaunchCooperativeKernel_ptsz;
 decltype(cudaLaunchHostFunc) cudaLaunchHostFunc_ptsz;
 decltype(cudaStreamAddCallback) cudaStreamAddCallback_ptsz;
 decltype(cudaGraphLaunch) cudaGraphLaunch_ptsz;
+decltype(cudaGraphInstantiateWithParams) cudaGraphInstantiateWithParams_ptsz;
 decltype(cudaStreamBeginCapture) cudaStreamBeginCapture_ptsz;
 decltype(cudaStreamBeginCaptureToGraph) cudaStreamBeginCaptureToGraph_ptsz;
 decltype(cudaStreamEndCapture) cudaStreamEndCapture_ptsz;
@@ -166,11 +168,18 @@ DDPSCOPE_EXPORT cudaError_t cudaStreamAddCallback_ptsz(cudaStream_t stream, cuda
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
-  return order<Call::cudaGraphLaunch_ptsz>(&cudaGraphLaunch_ptsz, {stream, graphExec}, graphExec, stream);
+  return launch_graph<Call::cudaGraphLaunch_ptsz>(&cudaGraphLaunch_ptsz, graphExec, stream);
+}
+
+DDPSCOPE_EXPORT cudaError_t cudaGraphInstantiateWithParams_ptsz(
+    cudaGraphExec_t* pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams* instantiateParams) {
+  return make_graph<Call::cudaGraphInstantiateWithParams_ptsz>(
+      &cudaGraphInstantiateWithParams_ptsz, graph, pGraphExec,
+      instantiateParams ? instantiateParams->flags : 0, pGraphExec, graph, instantiateParams);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return order<Call::cudaStreamBeginCapture_ptsz>(
+  return begin_capture<Call::cudaStreamBeginCapture_ptsz>(
       &cudaStreamBeginCapture_ptsz, {stream, nullptr, static_cast<unsigned>(mode)}, stream, mode);
 }
 
@@ -179,13 +188,13 @@ DDPSCOPE_EXPORT cudaError_t cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stre
                                                                const cudaGraphEdgeData* dependencyData,
                                                                size_t numDependencies,
                                                                cudaStreamCaptureMode mode) {
-  return order<Call::cudaStreamBeginCaptureToGraph_ptsz>(
+  return begin_capture<Call::cudaStreamBeginCaptureToGraph_ptsz>(
       &cudaStreamBeginCaptureToGraph_ptsz, {stream, nullptr, static_cast<unsigned>(mode)}, stream, graph,
       dependencies, dependencyData, numDependencies, mode);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t* pGraph) {
-  return order<Call::cudaStreamEndCapture_ptsz>(&cudaStreamEndCapture_ptsz, {stream}, stream, pGraph);
+  return end_capture<Call::cudaStreamEndCapture_ptsz>(&cudaStreamEndCapture_ptsz, stream, pGraph);
 }
 
 DDPSCOPE_EXPORT cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "injector/core/hook.h"
+#include "injector/cuda/captures.h"
 #include "injector/nccl/communicators.h"
 #include "injector/nccl/timed_calls.h"
 
@@ -66,6 +67,7 @@ ncclResult_t collective(ncclResult_t (*self)(Params...), const CollectiveArgumen
   if (!function) return kNoNccl;
   if (inside_vendor_call()) return function(args...);  // ncclBcast calls ncclBroadcast: one operation
   OpenRecord open = begin_collective<call>(arguments);
+  note_if_captured(open, arguments.stream);
   VendorCall vendor;
   TimedCollective timed(open, arguments.stream);
   ncclResult_t result = function(args...);

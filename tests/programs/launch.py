@@ -39,9 +39,9 @@ def circles(ranks, *arguments, patience=LONG):
                       f"export WORLD_SIZE={ranks}")
 
 
-def trainer(program, ranks, *arguments):
+def trainer(program, ranks, *arguments, patience=LONG):
     """A process a rank that trains: one of those that begin with ranks.h."""
-    return shell_loop(ranks, f"timeout --foreground {LONG} {PROGRAMS / program} nccl.id {words(arguments)}",
+    return shell_loop(ranks, f"timeout --foreground {patience} {PROGRAMS / program} nccl.id {words(arguments)}",
                       f"export WORLD_SIZE={ranks}")
 
 

@@ -1,0 +1,45 @@
+"""Training whose steps are CUDA graphs: nothing is found in a healthy one, what cannot be told is said, and what goes wrong
+beside the graphs, or because one is not launched, is found."""
+import ddpscope
+import launch
+import pytest
+from test_recorded import expect_place, recorded
+
+everywhere = pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (2, 4) for seed in ddpscope.SEEDS])
+STEPS = 100
+GRADIENTS = {"missing-gradient-sync", "redundant-accumulation-sync"}
+
+
+def unjudged(report):
+    return {slug for row in report["coverage"] for slug in row["unjudged"]}
+
+
+@everywhere
+@pytest.mark.parametrize("where", ["inside", "outside", "accumulate"])
+def test_healthy(tmp_path, where, ranks, seed):
+    done, trace = recorded(launch.trainer("graph_training", ranks, STEPS, where), tmp_path)
+    assert done.code == 0, done.stdout + done.stderr
+    report = ddpscope.report(trace)
+    assert report["findings"] == []
+    assert unjudged(report) & GRADIENTS, report["coverage"]
+
+
+@everywhere
+def test_a_checkpoint_that_all_write(tmp_path, ranks, seed):
+    done, trace = recorded(launch.trainer("graph_training", ranks, STEPS, "inside", "copies"), tmp_path)
+    assert done.code == 0, done.stdout + done.stderr
+    finding = ddpscope.only_finding(trace, "duplicate-checkpoint-write")
+    assert finding["ranks"] == list(range(ranks))
+    expect_place(finding, 0, "graph_training.cu", "std::ofstream(\"checkpoint.bin\"")
+
+
+@everywhere
+def test_a_rank_that_does_not_launch_its_graph(tmp_path, ranks, seed):
+    rng = ddpscope.draw(seed, f"graph_training/{ranks}")
+    held, step = rng.randrange(ranks), rng.randrange(10, 50)
+    command = launch.trainer("graph_training", ranks, STEPS, "inside", "held", held, step, patience=launch.SHORT)
+    done, trace = recorded(command, tmp_path)
+    assert done.code == 1
+    finding = ddpscope.only_finding(trace, "hung-collective")
+    assert finding["ranks"] == [held]
+    assert any(step["call"] == "cudaGraphLaunch" for step in finding["evidence"]), finding["evidence"]
