@@ -15,6 +15,8 @@ struct LateStory {
   std::int64_t late_ns, typical_ns;  // medians a turn of what the cause takes, of the late rank and the other
   model::EventRef longest;           // call of the example turn; its place is kNoCall if there is none
   std::size_t turn;                  // the example, in LateRanks::turns
+
+  bool explained() const { return late_ns > 0; }  // by something that takes longer
 };
 
 // Compared are the same windows of the first late member and of the typical one, in at most 256 turns. What

@@ -49,7 +49,7 @@ std::string what_it_does(const LateStory& story) {
     case LateCause::kFiles:
       return "it is inside calls on files, " + times();
     case LateCause::kCompute:
-      if (story.late_ns == 0) return "its device is late though its host is not";
+      if (!story.explained()) return "its device is late though its host is not";
       return "its device computes, " + times();
     case LateCause::kHost:
       break;
@@ -150,8 +150,9 @@ std::string doubt_of(const Facts& facts, const LateRanks& late) {
   const model::Process& first = facts.job.processes[member_of(facts, late, late.members.front()).process];
   if (first.ended_ticks)  // it was watched, and over before `ddpscope run` had looked twice
     return "the job was too short to see how long its processes waited for processors";
-  if (explain_lateness(facts, late).cause == LateCause::kHost)
-    return "nobody saw how long its processes waited for processors, and no call says why its host is late";
+  if (!explain_lateness(facts, late).explained())
+    return "nobody saw how long its processes waited for processors, and no call or kernel says why it is "
+           "late";
   return {};
 }
 
