@@ -22,6 +22,10 @@ constexpr trace::OperationSet kOrdering =
     trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd, Operation::kCapture};
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
 
+// What only enqueues returns at once, so an asynchronous copy that has not returned waits for its stream: the
+// host's memory is pageable.
+bool may_wait(const Record& copy) { return copy.end == 0 || is_synchronous_copy(copy.call); }
+
 class Replay {
  public:
   Replay(const Job& job, const matching::Collectives& collectives, std::uint32_t process,
@@ -69,7 +73,7 @@ void Replay::apply_until(std::int64_t ns) {
     Operation operation = trace::operation_of(record.call);
     HostCall call{job_.time_ns(process_, record.begin), &record, host_calls_.place(), operation};
     if (call.begin_ns > ns) return;
-    if (operation != Operation::kCopy || is_synchronous_copy(record.call)) apply(call);
+    if (operation != Operation::kCopy || may_wait(record)) apply(call);
   }
 }
 

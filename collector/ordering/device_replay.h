@@ -29,7 +29,7 @@ class DeviceEvents {
 // Source of the rules: CUDA's stream and event semantics. A stream depends on what was enqueued to it and,
 // through a wait for an event, on what that event's stream depended on when the event was recorded; the
 // legacy stream of a device depends on its blocking streams. Waits: stream, event and device synchronize, a
-// query that says done, copies that return only when they are done.
+// query that says done, copies that return only when they are done; and copies that have not returned.
 void replay_device(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
                    DeviceEvents& events);
 
