@@ -114,6 +114,12 @@ void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& o
   for (const auto& [what, groups] : groups_of(facts, habits)) tell(facts, groups, outcome);
   for (const auto& [doubt, ranks] : habits.doubts)
     outcome.coverage.push_back({"gradient accumulation of " + list_ranks(ranks), doubt, {kSlug}});
+  if (!habits.captured.empty())
+    outcome.coverage.push_back(
+        {"gradient reductions of " + list_ranks(habits.captured),
+         "graphs are launched, and what was captured in them shows in no call: micro-batches, uses of "
+         "gradients, updates",
+         {kSlug, "missing-gradient-sync"}});
   if (habits.reduced && !habits.optimized)
     outcome.coverage.push_back(
         {"optimizer steps",

@@ -2,6 +2,7 @@
 #include "collector/patterns/reduction_habits.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace ddpscope::patterns {
@@ -77,7 +78,7 @@ Habit read_repetitions(const model::Job& job, const Collectives& collectives, Ra
       habit.redundant.push_back(std::move(steps[i]));
     else if (steps[i].repetition == Repetition::kNone)
       once.push_back(&habit.rank.steps[i]);
-    else
+    else if (steps[i].repetition != Repetition::kCaptured)  // told of the rank as a whole
       ++habit.doubts[reason_of(steps[i].repetition)];
   }
   keep_most_frequent(collectives, habit, once);
@@ -125,6 +126,15 @@ void add_never(const model::Job& job, const Collectives& collectives, const Rank
                                          rank.unreduced.front().optimizer});
 }
 
+// Whether graphs hold reductions of the rank, or are launched in most of its steps.
+bool is_captured(const Collectives& collectives, const RankSteps& rank) {
+  std::uint32_t end = collectives.first_of_process[rank.process + 1];
+  for (std::uint32_t call = collectives.first_of_process[rank.process]; call < end; ++call)
+    if (collectives.calls.form(call).by_graph && is_reduction(collectives.calls.signature(call))) return true;
+  auto captured = std::count_if(rank.steps.begin(), rank.steps.end(), std::mem_fn(&Step::captured));
+  return captured > 0 && 2 * static_cast<std::size_t>(captured) >= rank.steps.size();
+}
+
 // A rank that stops to train alone, or trains something of its own beside, is no data-parallel group.
 std::vector<UnsynchronisedGroup> whole_groups(const Collectives& collectives, OfCommunicators never) {
   std::vector<UnsynchronisedGroup> groups;
@@ -165,6 +175,7 @@ ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& 
     habits.reduced =
         habits.reduced || std::any_of(rank.entries.begin(), rank.entries.end(),
                                       [](const StepEntry& entry) { return entry.kind == Kind::kReduction; });
+    if (is_captured(collectives, rank)) habits.captured.push_back(rank.rank);
     add_early(collectives, rank, habits);
     add_never(job, collectives, rank, never);
     std::int32_t number = rank.rank;
@@ -177,6 +188,7 @@ ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& 
   });
   habits.never = whole_groups(collectives, std::move(never));
   for (auto& [communicator, sharing] : habits.repeated) std::sort(sharing.ranks.begin(), sharing.ranks.end());
+  std::sort(habits.captured.begin(), habits.captured.end());
   for (auto& [doubt, ranks] : habits.doubts) std::sort(ranks.begin(), ranks.end());
   return habits;
 }

@@ -57,7 +57,8 @@ struct ReductionHabits {
   std::map<std::uint32_t, std::vector<EarlyHabit>> early;  // likewise
   std::vector<UnsynchronisedGroup> never;
   std::map<std::string, std::vector<std::int32_t>> doubts;  // ranks, by why nothing is said of them
-  bool reduced = false, optimized = false;                  // by any rank, at all
+  std::vector<std::int32_t> captured;       // ranks whose reductions, or most of whose steps, hold graphs
+  bool reduced = false, optimized = false;  // by any rank, at all
 };
 
 // The first two steps are left out: DistributedDataParallel arranges its buckets anew after the first. A

@@ -172,9 +172,6 @@ const char* reason_of(Repetition repetition) {
     case Repetition::kOtherBuffers:
       return "alike reductions are made several times a step, each in a buffer of its own: micro-batches of "
              "one model, or several models";
-    case Repetition::kCaptured:
-      return "graphs are launched, and what was captured in them shows in no call: reductions that repeat, "
-             "perhaps, or a use of those that are seen";
     default:
       return "";
   }
