@@ -1,6 +1,6 @@
 # The CUDA toolkit and NCCL: DDPSCOPE_CUDA_ROOT, else NVIDIA's wheels if install_dependencies.sh unpacked them into
 # .venv/cuda (which it does only where no toolkit 13 is installed, or when told to), else an installed toolkit.
-#   ddpscope::cuda_headers   cuda_runtime_api.h, cuda_fp16.h, cupti.h, nccl.h
+#   ddpscope::cuda_headers   cuda_runtime_api.h, cuda_fp16.h, cupti.h, nccl.h, nccl_newer.h
 #   ddpscope::cudart         libcudart.so.13 to link against (at run time whichever library has that soname)
 #   ddpscope::nccl           libnccl.so.2, likewise
 #   ddpscope::cupti          libcupti.so.13, likewise
@@ -27,7 +27,8 @@ find_program(NVCC nvcc HINTS ${cuda_hints} PATH_SUFFIXES bin REQUIRED)
 add_library(ddpscope_cuda_headers INTERFACE)
 add_library(ddpscope::cuda_headers ALIAS ddpscope_cuda_headers)
 target_include_directories(ddpscope_cuda_headers SYSTEM INTERFACE
-                           ${CUDA_INCLUDE_DIR} ${NCCL_INCLUDE_DIR} ${CUPTI_INCLUDE_DIR})
+                           ${CUDA_INCLUDE_DIR} ${NCCL_INCLUDE_DIR} ${CUPTI_INCLUDE_DIR}
+                           ${CMAKE_CURRENT_LIST_DIR}/headers)
 
 add_library(ddpscope::cudart UNKNOWN IMPORTED)
 set_target_properties(ddpscope::cudart PROPERTIES IMPORTED_LOCATION ${CUDART_LIBRARY})

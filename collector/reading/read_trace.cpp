@@ -12,6 +12,7 @@
 #include "collector/reading/copies.h"
 #include "collector/reading/endings.h"
 #include "collector/reading/generations.h"
+#include "collector/reading/grown_communicators.h"
 #include "collector/reading/identity.h"
 
 namespace ddpscope::reading {
@@ -215,6 +216,7 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
     tell_damage(process.file, reading.errors);
     take_census(process);
   }
+  unite_grown(job.processes);
   Watched watched = take_endings(job.processes);
   if (job.processes.empty()) return reading.errors.empty() ? no_trace_in(trace) : reading.errors.front();
   link_parents(job.processes);

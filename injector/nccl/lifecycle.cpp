@@ -1,7 +1,7 @@
 // How communicators come to be and end.
 #include "injector/cuda/device.h"
-#include "injector/nccl/newer.h"
 #include "injector/nccl/recording.h"
+#include "nccl_newer.h"
 
 using namespace ddpscope::injector;
 

@@ -1,6 +1,6 @@
 // Hooks for functions that came after NCCL 2.28: configured collectives, one-sided data, suspended
 // communicators.
-#include "injector/nccl/newer.h"
+#include "nccl_newer.h"
 
 #include "injector/nccl/recording.h"
 

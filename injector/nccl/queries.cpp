@@ -1,6 +1,6 @@
 // NCCL calls that move no data: queries, memory registration, reduction operators.
-#include "injector/nccl/newer.h"
 #include "injector/nccl/recording.h"
+#include "nccl_newer.h"
 
 using namespace ddpscope::injector;
 

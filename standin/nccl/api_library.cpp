@@ -96,22 +96,3 @@ ncclResult_t ncclCommDeregister(const ncclComm_t comm, void*) {
   return guarded(__func__, [&] { find_handle(comm); });
 }
 STANDIN_PROFILING_TWIN(ncclCommDeregister);
-
-// A window is a buffer that all ranks register together, for kernels that read each other's: none here do.
-ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, ncclWindow_t* win,
-                                    int winFlags) {
-  return guarded(__func__, [&] {
-    find_connected(comm);
-    require(buff);
-    require(win);
-    if (size == 0 || (winFlags & ~NCCL_WIN_COLL_SYMMETRIC) != 0)
-      throw Failure(ncclInvalidArgument, "no such window");
-    *win = reinterpret_cast<ncclWindow_t>(buff);
-  });
-}
-STANDIN_PROFILING_TWIN(ncclCommWindowRegister);
-
-ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t) {
-  return guarded(__func__, [&] { find_connected(comm); });
-}
-STANDIN_PROFILING_TWIN(ncclCommWindowDeregister);

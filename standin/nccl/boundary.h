@@ -3,6 +3,7 @@
 
 #pragma GCC visibility push(default)
 #include <nccl.h>
+#include <nccl_newer.h>
 #pragma GCC visibility pop
 
 #include <type_traits>

@@ -20,6 +20,7 @@ void Communicator::refuse_if_unusable() {
   if (size_ == 0 || async_error() == ncclInProgress)
     throw Failure(ncclInvalidArgument, "the communicator is not initialized");
   if (finalized_) throw Failure(ncclInvalidUsage, "the communicator is finalized");
+  if (suspended_) throw Failure(ncclInvalidUsage, "the communicator is suspended");
   if (release_.raised()) throw Failure(ncclInvalidUsage, "the communicator is revoked");
   if (async_error() != ncclSuccess)
     throw Failure(async_error(), "an earlier operation of the communicator failed");
@@ -136,11 +137,13 @@ void Communicator::execute(const Plan& plan) {
     joined = std::max(joined, point_to_point_->run(plan.messages, links_[kPointToPoint], rank_, release_));
   }
   sleep_until(joined + duration(plan));
+  if (!plan.one_sided.empty()) one_sided_->run(plan.one_sided, release_);
 }
 
 std::chrono::nanoseconds Communicator::duration(const Plan& plan) const {
   std::size_t moved = moved_bytes(plan.messages, rank_);
   for (const Collective& collective : plan.collectives) moved += moved_bytes(collective, size_);
+  for (const OneSidedCall& call : plan.one_sided) moved += call.peer == rank_ ? 0 : call.bytes;
   return moved ? link_model().duration(moved) : std::chrono::nanoseconds(0);
 }
 
@@ -173,8 +176,26 @@ void Communicator::finalize() {
   drain();
 }
 
+void Communicator::suspend() {
+  std::lock_guard lock(mutex_);
+  if (suspended_) throw Failure(ncclInvalidUsage, "the communicator is already suspended");
+  suspended_ = true;
+}
+
+void Communicator::resume() {
+  std::lock_guard lock(mutex_);
+  if (!suspended_) throw Failure(ncclInvalidUsage, "the communicator is not suspended");
+  suspended_ = false;
+}
+
+bool Communicator::suspended() {
+  std::lock_guard lock(mutex_);
+  return suspended_;
+}
+
 void Communicator::release() {
   release_.raise();
+  if (one_sided_) one_sided_->wake();
   std::unique_lock lock(mutex_);
   changed_.notify_all();
   changed_.wait(lock, [&] { return !running_; });
@@ -188,6 +209,7 @@ void Communicator::abort() {
   for (const Links& links : links_) {
     for (const Descriptor& socket : links) shutdown(socket.fd(), SHUT_RDWR);
   }
+  if (one_sided_) one_sided_->stop();
 }
 
 void Communicator::end_profiling() { profiler_ = nullptr; }

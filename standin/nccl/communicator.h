@@ -11,6 +11,7 @@
 
 #include "standin/nccl/collectives.h"
 #include "standin/nccl/cuda.h"
+#include "standin/nccl/one_sided.h"
 #include "standin/nccl/point_to_point.h"
 #include "standin/nccl/staging.h"
 
@@ -23,6 +24,7 @@ struct Plan {
   std::shared_ptr<Communicator> communicator;
   std::vector<Collective> collectives;
   std::vector<Message> messages;
+  std::vector<OneSidedCall> one_sided;
   std::vector<cudaStream_t> streams;  ///< each once, in the order of first use
   std::uint64_t ticket = 0;           ///< place in the communicator's order; captured: who comes before
   std::shared_ptr<profiler::PlanEvents> events;  ///< null where no profiler plugin wants any
@@ -42,6 +44,14 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void split(Communicator& parent, int color, int key);
   /// Collective over the ranks of `parent` that are not excluded.
   void shrink(Communicator& parent, std::span<const int> excluded);
+  /// Collective over `parent`, one rank of which has made the id; those that join it call init.
+  void grow(Communicator& parent, int size);
+  /// For one later grow(); this rank tells the others of the communicator.
+  ncclUniqueId make_id_to_grow();
+
+  /// Collective: `buffer` is this rank's part. Throws Failure, Released.
+  Window& register_window(void* buffer, std::size_t size, bool symmetric);
+  OneSided& one_sided();  ///< throws Failure (ncclInvalidArgument) where the communicator is not connected
 
   /// Puts the plan on its stream. Plans of a communicator run one at a time, in the order of this call, on
   /// whatever streams they are; those that were captured into a graph in the order of the graph's launches.
@@ -50,8 +60,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   void drain();  ///< waits until all that was enqueued has run; a hanging operation hangs it, until release
   void finalize();  ///< drain, and refuse further operations
-  void release();   ///< ends running and queued operations without a result, refuses further ones
-  void abort();     ///< release, and leave the peers
+  void suspend();   ///< operations are refused, until resume. Throws Failure if they are already
+  void resume();
+  bool suspended();
+  void release();  ///< ends running and queued operations without a result, refuses further ones
+  void abort();    ///< release, and leave the peers
 
   /// How long the link model lets `plan` last.
   std::chrono::nanoseconds duration(const Plan& plan) const;
@@ -102,8 +115,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Address address_;  ///< at which this rank can be reached; the port means nothing any more
   std::array<Links, kChannels> links_;
   std::optional<PointToPoint> point_to_point_;
-  Release release_;  ///< ends operations
-  Release leave_;    ///< ends control calls, which go on after a revoke
+  std::shared_ptr<OneSided> one_sided_;  ///< its thread may outlive the communicator
+  Release release_;                      ///< ends operations
+  Release leave_;                        ///< ends control calls, which go on after a revoke
   std::atomic<ncclResult_t> async_error_{ncclSuccess};
 
   std::mutex issue_mutex_;         ///< the streams get the plans in the order of their tickets
@@ -117,6 +131,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::uint64_t ended_ = 0;
   bool running_ = false;
   bool finalized_ = false;
+  bool suspended_ = false;
+  ncclUniqueId id_to_grow_{};  ///< guarded by control_mutex_; all 0 without
   std::map<int, Reduction::Factor> factors_;
   int next_reduction_ = ncclNumOps;
 };

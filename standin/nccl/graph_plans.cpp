@@ -8,6 +8,7 @@
 namespace ddpscope::standin::nccl {
 
 Communicator::~Communicator() {
+  if (one_sided_) one_sided_->stop();
   if (came_by_) cudaEventDestroy(came_by_);
 }
 

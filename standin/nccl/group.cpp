@@ -129,7 +129,8 @@ bool run(std::function<bool()> creation) {
 }
 
 void submit(const std::shared_ptr<Communicator>& communicator, cudaStream_t stream,
-            std::span<const Collective> collectives, std::span<const Message> messages) {
+            std::span<const Collective> collectives, std::span<const Message> messages,
+            std::span<const OneSidedCall> one_sided) {
   std::vector<std::unique_ptr<Plan>> alone;
   Plan& plan = plan_for(current.depth > 0 ? current.plans : alone, communicator);
   if (std::ranges::find(plan.streams, stream) == plan.streams.end()) plan.streams.push_back(stream);
@@ -142,6 +143,7 @@ void submit(const std::shared_ptr<Communicator>& communicator, cudaStream_t stre
     plan.messages.push_back(message);
     plan.messages.back().asked = profiler::called(*communicator, message, stream, depth);
   }
+  plan.one_sided.insert(plan.one_sided.end(), one_sided.begin(), one_sided.end());
   if (current.depth > 0) return;
   const ProfiledEnd profiled;
   enqueue_all(alone);

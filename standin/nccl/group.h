@@ -27,6 +27,7 @@ bool run(std::function<bool()> creation);
 
 /// Adds operations to the open group's plan for `communicator`, or enqueues them now as a plan of their own.
 void submit(const std::shared_ptr<Communicator>& communicator, cudaStream_t stream,
-            std::span<const Collective> collectives, std::span<const Message> messages);
+            std::span<const Collective> collectives, std::span<const Message> messages,
+            std::span<const OneSidedCall> one_sided = {});
 
 }  // namespace ddpscope::standin::nccl::group

@@ -11,13 +11,13 @@
 namespace ddpscope::standin::nccl {
 
 /// Each channel has its own connections. Control calls (split, shrink) must work while an operation hangs;
-/// collectives and messages each have their own framing, which the other need not know.
-enum Channel : std::uint32_t { kControl, kCollective, kPointToPoint, kChannels };
+/// collectives, messages and puts each have their own framing, which the others need not know.
+enum Channel : std::uint32_t { kControl, kCollective, kPointToPoint, kOneSided, kChannels };
 
 /// One connection to every other rank, by rank; the own entry is empty.
 using Links = std::vector<Descriptor>;
 
-/// Connects every pair of members three times. Throws Failure, Released.
+/// Connects every pair of members once for each channel. Throws Failure, Released.
 std::array<Links, kChannels> connect_members(const Seat& seat, const Release& release);
 
 /// Send the rest of `head` followed by `payload`, of which `moved` bytes have gone; receive the rest of

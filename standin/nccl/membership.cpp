@@ -1,6 +1,7 @@
 // How a communicator comes to be: by a unique id, or out of a parent.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -36,6 +37,7 @@ int hosts_of(const Seat& seat) {
 void Communicator::take_seat(const Seat& seat) {
   links_ = connect_members(seat, leave_);
   point_to_point_.emplace(seat.members.size());
+  one_sided_ = std::make_shared<OneSided>(std::move(links_[kOneSided]), seat.rank);
   address_ = seat.members[static_cast<std::size_t>(seat.rank)].address;
   rank_ = seat.rank;
   size_ = static_cast<int>(seat.members.size());
@@ -90,6 +92,39 @@ void Communicator::shrink(Communicator& parent, std::span<const int> excluded) {
   std::vector<int> kept = parent.all_ranks();
   std::erase_if(kept, [&](int rank) { return std::ranges::find(excluded, rank) != excluded.end(); });
   take_seat(seat_among(parent, kept, Signature{.kind = Kind::kShrink}, describe_self(device_)));
+}
+
+ncclUniqueId Communicator::make_id_to_grow() {
+  std::lock_guard control(control_mutex_);
+  return id_to_grow_ = make_unique_id();
+}
+
+// The ranks of the parent keep their numbers and meet those that join where the id leads.
+void Communicator::grow(Communicator& parent, int size) {
+  std::unique_lock control(parent.control_mutex_);
+  const auto ids = all_gather(parent.links_[kControl], parent.all_ranks(), parent.rank_,
+                              Signature{.kind = Kind::kGrow, .count = static_cast<std::uint64_t>(size)},
+                              std::exchange(parent.id_to_grow_, {}), parent.leave_);
+  control.unlock();
+  const auto is_made = [](const ncclUniqueId& id) {
+    return std::ranges::any_of(id.internal, std::identity());
+  };
+  const auto made = std::ranges::find_if(ids, is_made);
+  if (made == ids.end()) throw Failure(ncclInvalidUsage, "no rank has called ncclCommGetUniqueId");
+  init(*made, parent.rank_, size);
+}
+
+Window& Communicator::register_window(void* buffer, std::size_t size, bool symmetric) {
+  one_sided().start();
+  std::lock_guard control(control_mutex_);
+  auto sizes = all_gather(links_[kControl], all_ranks(), rank_, Signature{.kind = Kind::kWindow},
+                          std::uint64_t{size}, leave_);
+  return one_sided_->add_window(static_cast<std::byte*>(buffer), std::move(sizes), symmetric);
+}
+
+OneSided& Communicator::one_sided() {
+  if (!one_sided_) throw Failure(ncclInvalidArgument, "the communicator is not initialized");
+  return *one_sided_;
 }
 
 void Communicator::connect_later(std::function<void(Communicator&)> connect) {

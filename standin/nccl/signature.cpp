@@ -4,8 +4,9 @@
 namespace ddpscope::standin::nccl {
 namespace {
 
-constexpr const char* kKinds[] = {"AllReduce",     "AllGather", "ReduceScatter", "Broadcast", "Reduce",
-                                  "Send and Recv", "CommSplit", "CommShrink",    "barrier"};
+constexpr const char* kKinds[] = {"AllReduce", "AllGather",          "ReduceScatter", "Broadcast",
+                                  "Reduce",    "Send and Recv",      "CommSplit",     "CommShrink",
+                                  "CommGrow",  "CommWindowRegister", "barrier"};
 constexpr const char* kDatatypes[] = {"int8",    "uint8",    "int32",      "uint32",
                                       "int64",   "uint64",   "float16",    "float32",
                                       "float64", "bfloat16", "float8e4m3", "float8e5m2"};
@@ -24,8 +25,11 @@ std::string describe(const Signature& signature) {
   switch (signature.kind) {
     case Kind::kSplit:
     case Kind::kShrink:
+    case Kind::kWindow:
     case Kind::kBarrier:
       return text;
+    case Kind::kGrow:
+      return text + " to " + std::to_string(signature.count) + " ranks";
     case Kind::kPointToPoint:
       return text + " of " + std::to_string(signature.count) + " bytes";
     default:

@@ -17,6 +17,8 @@ enum class Kind : std::uint32_t {
   kPointToPoint,
   kSplit,
   kShrink,
+  kGrow,
+  kWindow,
   kBarrier,
 };
 

@@ -6,6 +6,11 @@ foreach(program nccl_graphs nccl_numerics nccl_mismatch nccl_endings nccl_order 
   add_dependencies(${program} standin_nccl standin_cudart)
 endforeach()
 
+# Functions that the installed NCCL need not have.
+add_executable(nccl_newer ${CMAKE_CURRENT_LIST_DIR}/nccl_newer.cpp ${CMAKE_CURRENT_LIST_DIR}/nccl_rank.cpp)
+target_link_libraries(nccl_newer PRIVATE ddpscope::options ddpscope::cuda_headers standin_cudart standin_nccl)
+add_python_test(standin.nccl_newer nccl_newer_test.py)
+
 # Device memory out of the host's reach, as on a GPU.
 add_library(far_memory SHARED ${CMAKE_CURRENT_LIST_DIR}/far_memory.cpp)
 target_link_libraries(far_memory PRIVATE ddpscope::options ddpscope::cuda_headers)

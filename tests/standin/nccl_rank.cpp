@@ -52,10 +52,10 @@ void await_notes_of_all(const std::string& name) {
   for (int rank = 0; rank < job().size; ++rank) await_note(name + std::to_string(rank));
 }
 
-ncclUniqueId shared_id(const std::string& name, int maker) {
+ncclUniqueId passed_on(const std::string& name, int maker, const std::function<ncclUniqueId()>& make) {
   ncclUniqueId id;
   if (job().rank == maker) {
-    REQUIRE_NCCL(ncclGetUniqueId(&id));
+    id = make();
     publish(name, std::string(id.internal, sizeof id.internal));
   } else {
     await_note(name);
@@ -65,6 +65,14 @@ ncclUniqueId shared_id(const std::string& name, int maker) {
     std::memcpy(id.internal, content.data(), sizeof id.internal);
   }
   return id;
+}
+
+ncclUniqueId shared_id(const std::string& name, int maker) {
+  return passed_on(name, maker, [] {
+    ncclUniqueId id;
+    REQUIRE_NCCL(ncclGetUniqueId(&id));
+    return id;
+  });
 }
 
 ncclComm_t make_communicator() {

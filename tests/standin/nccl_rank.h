@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ const Job& job();
 
 /// Rank `maker` makes the id, the others read it from the file `name`.
 ncclUniqueId shared_id(const std::string& name, int maker = 0);
+
+/// The id that `make` returns on rank `maker`, on all of them.
+ncclUniqueId passed_on(const std::string& name, int maker, const std::function<ncclUniqueId()>& make);
 
 /// All ranks of the job, each on the device of its number.
 ncclComm_t make_communicator();

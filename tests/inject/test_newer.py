@@ -1,0 +1,45 @@
+"""What came after NCCL 2.28, under `ddpscope run`: recorded as what it is, and healthy."""
+import re
+import subprocess
+
+import ddpscope
+import pytest
+
+RANKS = 3
+LOOP = "for rank in 0 1 2; do RANK=$rank WORLD_SIZE=3 JOB_DIR=$1 $0 $2 & done; wait"
+
+
+def told(command, trace):
+    return subprocess.run([ddpscope.DDPSCOPE, command, trace], capture_output=True, text=True, check=True).stdout
+
+
+def recorded(folder, scenario):
+    program = ddpscope.BUILD / "bin/nccl_newer"
+    done = ddpscope.record(["sh", "-c", LOOP, program, folder, scenario], folder / "trace", folder, cpu=True)
+    assert done.code == 0, done.stdout + done.stderr
+    report = ddpscope.report(folder / "trace")
+    assert report["findings"] == []
+    assert report["job"]["ranks"] == RANKS
+    return told("dump", folder / "trace")
+
+
+@pytest.mark.parametrize("scenario, calls", [
+    ("grows", ["ncclCommGetUniqueId", "ncclCommGrow"]),
+    ("rests", ["ncclCommSuspend", "ncclCommResume", "ncclCommMemStats"]),
+    ("puts", ["ncclPutSignal", "ncclWaitSignal", "ncclCommWindowRegister"]),
+    ("signals", ["ncclSignal", "ncclWaitSignal"]),
+    ("settings", [f"nccl{name}Config" for name in ("AllReduce", "Broadcast", "Reduce", "AllGather", "ReduceScatter",
+                                                   "AlltoAll", "Gather", "Scatter")]),
+])
+def test_calls(tmp_path, scenario, calls):
+    text = recorded(tmp_path, scenario)
+    for call in calls:
+        assert re.search(rf" {call} .*result=0", text), f"no {call} in\n{text}"
+
+
+def test_a_grown_communicator_is_one(tmp_path):
+    recorded(tmp_path, "grows")
+    info = told("info", tmp_path / "trace")
+    grown = re.findall(rf"communicator \d rank (\d) of {RANKS} \(id ([0-9a-f]+)\)", info)
+    assert [rank for rank, _ in grown] == ["0", "1", "2"], info
+    assert len({number for _, number in grown}) == 1, info
