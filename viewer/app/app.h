@@ -32,8 +32,8 @@ class App {
   void build_fonts();
   bool wants_fonts() const { return wants_fonts_; }
 
-  // `pixels`: where rows of pixels go, or null.
-  void frame(PixelRows* pixels);
+  // `surface` may be null.
+  void frame(Surface* surface);
   // Another frame is needed though nothing was touched: it flies, or parts of the file are still coming.
   bool moves() const;
 
@@ -94,7 +94,7 @@ class App {
   bool choose_under(Point at);
   merged::EventPlace event_under(Point at) const;
 
-  void draw(Canvas& canvas, const Mouse& mouse, PixelRows* pixels);
+  void draw(Canvas& canvas, const Mouse& mouse);
   void draw_lanes(LaneFrame& lanes);
   void draw_row(LaneFrame& lanes, std::size_t row, const Box& box);
   void draw_measure(Canvas& canvas);

@@ -13,10 +13,10 @@ constexpr auto kFrameBudget = std::chrono::microseconds(4000);
 
 }  // namespace
 
-void App::frame(PixelRows* pixels) {
+void App::frame(Surface* surface) {
   ImGuiIO& io = ImGui::GetIO();
   now_ += io.DeltaTime;
-  Canvas canvas(*ImGui::GetBackgroundDrawList(), theme_);
+  Canvas canvas(*ImGui::GetBackgroundDrawList(), theme_, surface);
   float list_width = theme_.px(limited(state_.sizes, io.DisplaySize.y, state_.scale).list_width);
   panes_ = panes_of(io.DisplaySize.x, io.DisplaySize.y, state_.scale, state_.sizes,
                     coverage_height(canvas, reader_, list_width));
@@ -26,11 +26,11 @@ void App::frame(PixelRows* pixels) {
   advance_flight();
   Mouse mouse = mouse_of(io);
   take_input(mouse);
-  draw(canvas, mouse, pixels);
+  draw(canvas, mouse);
   draw_text_fields(canvas);
 }
 
-void App::draw(Canvas& canvas, const Mouse& mouse, PixelRows* pixels) {
+void App::draw(Canvas& canvas, const Mouse& mouse) {
   hits_.clear();
   PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_};
   TimeView view = time_view();
@@ -46,7 +46,6 @@ void App::draw(Canvas& canvas, const Mouse& mouse, PixelRows* pixels) {
   WalkBudget budget = options_.unhurried ? WalkBudget::unlimited() : WalkBudget::of(kFrameBudget);
   LaneFrame lanes{canvas, reader_, view,  panes_.plot_of(panes_.lanes), panes_.lanes.left,
                   budget, labels_, story_};
-  lanes.pixels = pixels;
   draw_lanes(lanes);
   complete_ = budget.complete();
 
@@ -57,7 +56,7 @@ void App::draw(Canvas& canvas, const Mouse& mouse, PixelRows* pixels) {
   draw_top_bar(panel, panes_.top);
   canvas.fill(panes_.list_splitter, canvas.colours().window);
   canvas.fill(panes_.drawer_splitter, canvas.colours().window);
-  Canvas over(*ImGui::GetForegroundDrawList(), theme_);
+  Canvas over(*ImGui::GetForegroundDrawList(), theme_, canvas.surface());
   draw_over_lanes(over, mouse);
 }
 

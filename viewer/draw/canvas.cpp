@@ -10,6 +10,7 @@ namespace ddpscope::viewer {
 namespace {
 
 ImVec2 vec(Point p) { return {p.x, p.y}; }
+constexpr float kWorthClearing = 8000;  // px: a call of its own costs about as much as these
 // Lines of odd thickness lie on the middle of a pixel, or they are two grey ones.
 float crisp(float x) { return std::floor(x) + 0.5f; }
 
@@ -22,6 +23,9 @@ void Canvas::push_clip(const Box& box) {
 void Canvas::pop_clip() { list_.PopClipRect(); }
 
 void Canvas::fill(const Box& box, Colour colour, float radius) {
+  bool opaque = colour >> 24 == 0xff && radius == 0;
+  if (surface_ && opaque && box.width() * box.height() >= kWorthClearing)
+    return surface_->clear(list_, box, colour);
   list_.AddRectFilled({box.left, box.top}, {box.right, box.bottom}, colour, radius);
 }
 

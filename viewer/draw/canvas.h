@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collector/findings/finding.h"
+#include "viewer/draw/surface.h"
 #include "viewer/theme/theme.h"
 #include "viewer/view/curve.h"
 
@@ -28,12 +29,15 @@ struct Box {
 
 class Canvas {
  public:
-  Canvas(ImDrawList& list, const Theme& theme) : list_(list), theme_(theme) {}
+  // `surface` may be null.
+  Canvas(ImDrawList& list, const Theme& theme, Surface* surface = nullptr)
+      : list_(list), theme_(theme), surface_(surface) {}
 
   const Theme& theme() const { return theme_; }
   const Palette& colours() const { return theme_.colours; }
   float px(float at_scale_one) const { return theme_.px(at_scale_one); }
   ImDrawList& list() { return list_; }
+  Surface* surface() const { return surface_; }
 
   // Everything drawn until pop_clip stays inside.
   void push_clip(const Box& box);
@@ -63,6 +67,7 @@ class Canvas {
  private:
   ImDrawList& list_;
   const Theme& theme_;
+  Surface* surface_;
 };
 
 // `text` or its beginning and "…", no wider than `width`.

@@ -8,6 +8,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "viewer/app/app.h"
@@ -21,7 +22,7 @@ ImTextureID id_of(unsigned texture) {
 
 }  // namespace
 
-PixelTexture::PixelTexture() : pixels_(static_cast<std::size_t>(kWidth) * kRows) {
+GlSurface::GlSurface() : pixels_(static_cast<std::size_t>(kWidth) * kRows) {
   glGenTextures(1, &texture_);
   glBindTexture(GL_TEXTURE_2D, texture_);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
@@ -31,9 +32,9 @@ PixelTexture::PixelTexture() : pixels_(static_cast<std::size_t>(kWidth) * kRows)
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, kWidth, kRows, 0, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
 }
 
-PixelTexture::~PixelTexture() { glDeleteTextures(1, &texture_); }
+GlSurface::~GlSurface() { glDeleteTextures(1, &texture_); }
 
-Colour* PixelTexture::add(Canvas& canvas, std::size_t width, const Box& box) {
+Colour* GlSurface::add_row(ImDrawList& list, std::size_t width, const Box& box) {
   width = std::min<std::size_t>(width, kWidth);
   if (rows_ >= kRows) {
     spill_.assign(kWidth, 0);
@@ -42,14 +43,39 @@ Colour* PixelTexture::add(Canvas& canvas, std::size_t width, const Box& box) {
   Colour* row = pixels_.data() + static_cast<std::size_t>(rows_) * kWidth;
   std::fill(row, row + width, 0u);
   float v = (static_cast<float>(rows_) + 0.5f) / kRows;
-  canvas.list().AddImage(id_of(texture_), {box.left, box.top}, {box.right, box.bottom}, {0, v},
-                         {static_cast<float>(width) / kWidth, v});
+  list.AddImage(id_of(texture_), {box.left, box.top}, {box.right, box.bottom}, {0, v},
+                {static_cast<float>(width) / kWidth, v});
   ++rows_;
   widest_ = std::max(widest_, static_cast<int>(width));
   return row;
 }
 
-void PixelTexture::upload() {
+void GlSurface::clear(ImDrawList& list, const Box& box, Colour colour) {
+  list.AddCallback(&GlSurface::clear_now, &cleared_.emplace_back(Cleared{box, colour}));
+}
+
+// Of the pixels whose middle a rectangle would cover, those within the list's clip rectangle.
+void GlSurface::clear_now(const ImDrawList*, const ImDrawCmd* command) {
+  const auto& [box, colour] = *static_cast<const Cleared*>(command->UserCallbackData);
+  const ImGuiIO& io = ImGui::GetIO();
+  ImVec2 scale = io.DisplayFramebufferScale;
+  auto edge = [](float at, float clip_from, float clip_to, float by) {
+    return static_cast<int>(
+        std::clamp(std::ceil(at * by - 0.5f), std::floor(clip_from * by), std::floor(clip_to * by)));
+  };
+  const ImVec4& clip = command->ClipRect;
+  int left = edge(box.left, clip.x, clip.z, scale.x), right = edge(box.right, clip.x, clip.z, scale.x);
+  int top = edge(box.top, clip.y, clip.w, scale.y), bottom = edge(box.bottom, clip.y, clip.w, scale.y);
+  if (right <= left || bottom <= top) return;
+  glScissor(left, static_cast<int>(io.DisplaySize.y * scale.y) - bottom, right - left, bottom - top);
+  auto part = [&](int shift) { return static_cast<float>(colour >> shift & 0xff) / 255; };
+  glClearColor(part(0), part(8), part(16), 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+}
+
+void GlSurface::begin() { cleared_.clear(); }
+
+void GlSurface::upload() {
   if (rows_ > 0) {
     glBindTexture(GL_TEXTURE_2D, texture_);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, kWidth);
@@ -70,12 +96,12 @@ Result<std::unique_ptr<Renderer>> Renderer::open() {
   if (!ImGui_ImplOpenGL3_Init("#version 330 core"))
     return Error{"OpenGL could not be prepared for drawing", "", "make a picture with --screenshot"};
   std::unique_ptr<Renderer> renderer(new Renderer);
-  renderer->pixels_ = std::make_unique<PixelTexture>();
+  renderer->surface_ = std::make_unique<GlSurface>();
   return renderer;
 }
 
 Renderer::~Renderer() {
-  pixels_.reset();
+  surface_.reset();
   ImGui_ImplOpenGL3_Shutdown();
 }
 
@@ -99,10 +125,13 @@ void Renderer::load_fonts(App& app) {
   make_texture_anew();
 }
 
-void Renderer::begin() { ImGui_ImplOpenGL3_NewFrame(); }
+void Renderer::begin() {
+  surface_->begin();
+  ImGui_ImplOpenGL3_NewFrame();
+}
 
 void Renderer::draw() {
-  pixels_->upload();
+  surface_->upload();
   ImGuiIO& io = ImGui::GetIO();
   glViewport(0, 0, static_cast<int>(io.DisplaySize.x * io.DisplayFramebufferScale.x),
              static_cast<int>(io.DisplaySize.y * io.DisplayFramebufferScale.y));

@@ -1,28 +1,40 @@
-// Draws Dear ImGui's lists with OpenGL 3.3, whoever made the context current; and the one texture besides the
-// atlas, into which rows of pixels go.
+// Draws Dear ImGui's lists with OpenGL 3.3, whoever made the context current, and what lists cannot say.
 #pragma once
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "trace/result.h"
-#include "viewer/lanes/lane_frame.h"
+#include "viewer/draw/canvas.h"
+
+struct ImDrawCmd;
 
 namespace ddpscope::viewer {
 
-class PixelTexture : public PixelRows {
+// Rows are parts of one texture; clearing is a callback within the list.
+class GlSurface : public Surface {
  public:
-  PixelTexture();
-  ~PixelTexture() override;
-  Colour* add(Canvas& canvas, std::size_t width, const Box& box) override;
-  void upload();  // what was added since the last time
+  GlSurface();
+  ~GlSurface() override;
+  Colour* add_row(ImDrawList& list, std::size_t width, const Box& box) override;
+  void clear(ImDrawList& list, const Box& box, Colour colour) override;
+  void begin();   // of a frame
+  void upload();  // what was added since then
 
  private:
   static constexpr int kWidth = 4096, kRows = 1024;
 
+  struct Cleared {
+    Box box;
+    Colour colour;
+  };
+  static void clear_now(const ImDrawList*, const ImDrawCmd* command);
+
   unsigned texture_ = 0;
   int rows_ = 0, widest_ = 0;
   std::vector<Colour> pixels_;
-  std::vector<Colour> spill_;  // of rows that find no room: seen by nobody
+  std::vector<Colour> spill_;    // of rows that find no room: seen by nobody
+  std::deque<Cleared> cleared_;  // of this frame: the list points to them
 };
 
 class App;
@@ -38,13 +50,13 @@ class Renderer {
   Fonts load_fonts(float scale);
   void load_fonts(App& app);
   void begin();  // of a frame, before ImGui::NewFrame
-  PixelTexture& pixels() { return *pixels_; }
+  Surface& surface() { return *surface_; }
   // After ImGui::Render.
   void draw();
 
  private:
   Renderer() = default;
-  std::unique_ptr<PixelTexture> pixels_;
+  std::unique_ptr<GlSurface> surface_;
 };
 
 }  // namespace ddpscope::viewer

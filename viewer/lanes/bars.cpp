@@ -66,8 +66,8 @@ Box box_of(const LaneFrame& frame, const Bar& bar, const Box& box, const BarStyl
 // Into pixels, each mixed by how much of it is covered.
 void draw_pixels(LaneFrame& frame, const std::vector<Bar>& bars, const Box& box, bool on_device) {
   auto width = static_cast<std::size_t>(frame.plot.width());
-  Colour* pixels =
-      frame.pixels->add(frame.canvas, width, {frame.plot.left, box.top, frame.plot.left + width, box.bottom});
+  Colour* pixels = frame.canvas.surface()->add_row(
+      frame.canvas.list(), width, {frame.plot.left, box.top, frame.plot.left + width, box.bottom});
   for (const Bar& bar : bars) {
     BarStyle style = style_of(frame.colours(), bar.kind, on_device);
     Colour colour =
@@ -124,7 +124,7 @@ void draw_bars(LaneFrame& frame, const std::vector<std::uint32_t>& tracks, const
     std::vector<Bar> bars;
     walk_track(frame.reader, track, frame.view, frame.budget, bars);
     bool many = bars.size() * frame.rows_in_view > kMostRectangles;
-    if (many && frame.pixels) {
+    if (many && frame.canvas.surface()) {
       draw_pixels(frame, bars, box, on_device);
       continue;
     }

@@ -57,9 +57,9 @@ void draw_cells(LaneFrame& frame, std::span<const merged::Cell> cells, const Box
       if (cells[c].late_us != merged::kNoLateness) any = true, worst = std::max(worst, cells[c].late_us);
     return any ? ramp_colour(frame.colours(), static_cast<float>(worst) / scale) : frame.colours().lane_odd;
   };
-  if (frame.pixels) {
-    Colour* pixels = frame.pixels->add(
-        frame.canvas, width,
+  if (frame.canvas.surface()) {
+    Colour* pixels = frame.canvas.surface()->add_row(
+        frame.canvas.list(), width,
         {frame.plot.left, box.top, frame.plot.left + static_cast<float>(width) * step, box.bottom});
     for (std::size_t i = 0; i < width; ++i) pixels[i] = colour_at(i);
     return;

@@ -16,14 +16,6 @@ struct LitCollective {
   std::uint64_t sequence = 0;
 };
 
-// Rows of pixels that become a texture: what is too fine for rectangles. One a frame.
-class PixelRows {
- public:
-  virtual ~PixelRows() = default;
-  // Room for a row; the pixels are drawn over `box` when the frame is.
-  virtual Colour* add(Canvas& canvas, std::size_t width, const Box& box) = 0;
-};
-
 struct LaneFrame {
   Canvas& canvas;
   const merged::Reader& reader;
@@ -34,7 +26,6 @@ struct LaneFrame {
   Labels& labels;
   const Story& story;
   LitCollective lit{};
-  PixelRows* pixels = nullptr;  // null: rectangles only
   std::size_t rows_in_view = 1;
   float lateness_scale_us = 0;  // 0: not asked for yet
 

@@ -44,7 +44,7 @@ double draw_frame(App& app, Stage& stage) {
   stage.renderer->begin();
   auto start = Clock::now();
   ImGui::NewFrame();
-  app.frame(&stage.renderer->pixels());
+  app.frame(&stage.renderer->surface());
   ImGui::Render();
   double ms = ms_since(start);
   stage.renderer->draw();

@@ -103,7 +103,7 @@ class Window {
       if (frames > 0) --frames;
       if (touched()) frames = kFramesAfterEvent;
       if (own.wants_fonts()) renderer_->load_fonts(own);
-      frame([&] { own.frame(&renderer_->pixels()); });
+      frame([&] { own.frame(&renderer_->surface()); });
     }
   }
 
