@@ -1,6 +1,5 @@
 // ddpscope-viewer: opens a trace and shows it in a window, or makes a picture of it.
 #include <fmt/format.h>
-#include <imgui.h>
 
 #include <chrono>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "trace/write/identity.h"
 #include "viewer/app/app.h"
 #include "viewer/app/bookmarks.h"
+#include "viewer/draw/gui_context.h"
 #include "viewer/offscreen/picture.h"
 #include "viewer/options.h"
 #include "viewer/window/window.h"
@@ -36,15 +36,6 @@ int fail(const Error& error) {
   return kCannotRun;
 }
 
-class ImGuiContextHolder {
- public:
-  ImGuiContextHolder() {
-    ImGui::CreateContext();
-    ImGui::GetIO().IniFilename = nullptr;  // nothing is left behind
-  }
-  ~ImGuiContextHolder() { ImGui::DestroyContext(); }
-};
-
 viewer::Opened open_app(const Options& options, reading::Progress& progress) {
   trace::Identity here = trace::read_identity();
   auto made = merged::merged_file_of(options.trace, progress, &here);
@@ -56,8 +47,9 @@ viewer::Opened open_app(const Options& options, reading::Progress& progress) {
   auto app = std::make_unique<App>(
       std::move(*reader), viewer::AppOptions{options.theme, options.scale, options.reduced_motion, picture});
   if (!options.go_to.empty() && !app->go_to(options.go_to))
-    return {nullptr, {"there is no finding '" + options.go_to + "' in this trace", options.trace,
-                 "`ddpscope report TRACE` lists ids and slugs"}};
+    return {nullptr,
+            {"there is no finding '" + options.go_to + "' in this trace", options.trace,
+             "`ddpscope report TRACE` lists ids and slugs"}};
   if (options.whole_run) app->show_whole_run();
   auto notes = viewer::notes_path(options.trace);
   app->state().bookmarks = viewer::read_bookmarks(notes);
@@ -96,7 +88,7 @@ int run(int argc, char** argv) {
   const Options& options = parsed->options;
   if (!options.other.empty())
     return fail({"comparing two traces: not in this version", "", "`ddpscope view TRACE` shows one"});
-  ImGuiContextHolder context;
+  viewer::GuiContext context;
   if (options.screenshot.empty() && !options.bench) return open_window(options);
   auto begin = std::chrono::steady_clock::now();
   reading::Silent silent;

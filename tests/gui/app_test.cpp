@@ -1,5 +1,6 @@
 // What keys and mouse do, without OpenGL: a context with an atlas, its input written by hand.
 #include "viewer/app/app.h"
+#include "viewer/draw/gui_context.h"
 
 #include <gtest/gtest.h>
 #include <imgui.h>
@@ -16,15 +17,6 @@ constexpr float kWidth = 1600, kHeight = 900;
 
 class AppTest : public testing::Test {
  protected:
-  AppTest() {
-    ImGui::CreateContext();
-    ImGui::GetIO().IniFilename = nullptr;
-  }
-  ~AppTest() override {
-    app_.reset();
-    ImGui::DestroyContext();
-  }
-
   App& open(const std::string& text) {
     auto reader = tests::open_text(text, folder_);
     if (!reader) throw std::runtime_error("no trace");
@@ -68,6 +60,7 @@ class AppTest : public testing::Test {
     return {plot.left + part_x * plot.width(), plot.top + part_y * plot.height()};
   }
 
+  GuiContext context_;
   tests::TemporaryFolder folder_;
   std::unique_ptr<App> app_;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "viewer/draw/gui_context.h"
 #include "viewer/draw/marks.h"
 
 namespace ddpscope::viewer {
@@ -15,18 +16,15 @@ namespace {
 class CanvasTest : public testing::Test {
  protected:
   CanvasTest() {
-    ImGui::CreateContext();
     theme_.colours = palette_of(ThemeName::kDark);
     theme_.fonts = build_fonts(*ImGui::GetIO().Fonts, 1);
     ImGui::GetIO().DisplaySize = {800, 600};
     ImGui::NewFrame();
     canvas_.emplace(*ImGui::GetForegroundDrawList(), theme_);
   }
-  ~CanvasTest() override {
-    ImGui::EndFrame();
-    ImGui::DestroyContext();
-  }
+  ~CanvasTest() override { ImGui::EndFrame(); }
 
+  GuiContext context_;
   Theme theme_;
   std::optional<Canvas> canvas_;
 };

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/gui/seeded_trace.h"
+#include "viewer/draw/gui_context.h"
 #include "viewer/offscreen/picture.h"
 
 namespace ddpscope::viewer {
@@ -42,14 +43,6 @@ struct Look {
 
 class PixelTest : public testing::TestWithParam<Look> {
  protected:
-  PixelTest() {
-    ImGui::CreateContext();
-    ImGui::GetIO().IniFilename = nullptr;
-  }
-  ~PixelTest() override {
-    app_.reset();
-    ImGui::DestroyContext();
-  }
   std::optional<Image> draw(const std::string& text) {
     auto reader = tests::open_text(text, folder_);
     if (!reader) return std::nullopt;
@@ -62,6 +55,7 @@ class PixelTest : public testing::TestWithParam<Look> {
   }
   float px(float at_scale_one) const { return at_scale_one * GetParam().scale; }
 
+  GuiContext context_;
   tests::TemporaryFolder folder_;
   std::unique_ptr<App> app_;
 };
@@ -124,13 +118,13 @@ TEST_P(PixelTest, TheFindingsFlagAndTickAreSeenAtEveryZoom) {
 INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,
                          testing::Values(Look{ThemeName::kDark, 1}, Look{ThemeName::kLight, 1},
                                          Look{ThemeName::kColorblind, 1}, Look{ThemeName::kDark, 1.5f},
-                                         Look{ThemeName::kLight, 1.5f}, Look{ThemeName::kColorblind, 1.5f}));
+                                         Look{ThemeName::kLight, 1.5f}, Look{ThemeName::kColorblind, 1.5f},
+                                         Look{ThemeName::kDark, 2}));
 
 TEST(PictureTest, TooLargeAPictureIsRefused) {
-  ImGui::CreateContext();
+  GuiContext context;
   auto gl = OffscreenGl::open(1 << 20, 1 << 20);
   EXPECT_FALSE(gl);
-  ImGui::DestroyContext();
 }
 
 TEST(PngTest, AFileThatCannotBeWrittenLeavesNothing) {
