@@ -47,6 +47,7 @@ SCENARIOS = [
     Scenario("copy of 1 MiB", "≤ 2000", "copy-1M"),
     Scenario("number copied to the host", "≤ 2000", "value"),
     Scenario("collective timed by events", "", "timed", timing="events", most_calls=2000),
+    Scenario("collective told by NCCL's profiler interface", "", "regular", timing="profiler"),
     Scenario("kernel launched, 25 in turn", "", "launch"),
     Scenario("the same, CUPTI's ids given", "", "launch", timing="cupti"),
     Scenario("100 kernels that CUPTI tells of", "", "kernels", timing="cupti", most_calls=10_000),
@@ -83,6 +84,8 @@ def run(scenario, build, calls, trace, wrapper=()):
     """What the scenario printed, as a dictionary; its trace is left in the folder `trace`."""
     environment = {**os.environ, "LD_PRELOAD": str(build / "lib" / "libddpscope.so"), "DDPSCOPE_TRACE": str(trace),
                    "DDPSCOPE_DISABLE": "1" if scenario.disabled else "0", "PYTHONHASHSEED": "0", "DDPSCOPE_GPU_TIMING": scenario.timing}
+    if scenario.timing == "profiler":
+        environment["NCCL_PROFILER_PLUGIN"] = "STATIC_PLUGIN"
     command = [*wrapper, *scenario.command(build, scenario.calls(calls))]
     done = subprocess.run([str(word) for word in command], env=environment, stdout=subprocess.PIPE, text=True,
                           check=True, timeout=300)

@@ -99,6 +99,15 @@ def two_ranks_cupti(machine, folder):
     return shared(lambda: by_cupti(machine, folder, 2))
 
 
+@check("nccl.two-ranks-one-gpu.profiler", 15)
+def two_ranks_profiler(machine, folder):
+    """Each collective has the times that NCCL itself took, in a kernel's channels."""
+    def run():
+        _, trace = reduce(machine, folder, 2, "profiler")
+        return {"timed": len(timed(trace, 2))}
+    return shared(run)
+
+
 @check("nccl.standin-on-gpu", 15)
 def standin_on_gpu(machine, folder):
     """The stand-in's collectives, staged through the host: right sums at 2 and 4 ranks, timed by events."""
