@@ -99,6 +99,7 @@ class Builder {
   void cut_from(std::uint32_t gap, Numbers& calls) const;
   void begin_together();
   void begin_at(std::uint32_t first, Member& member) const;
+  void note_one_sided(const Found& found);
   void note_state(const Found& found);
   void end_group(const Found& found);
 
@@ -186,12 +187,15 @@ void Builder::add_process() {
   captured_.emplace(job_.processes[process_].file);
   constexpr trace::OperationSet kGraphs{Operation::kGraphLaunch, Operation::kCapture,
                                         Operation::kCallCaptured, Operation::kGraphMade};
-  auto wanted = trace::OperationSet::range(Operation::kAllReduce, Operation::kCommunicatorQuery);
+  auto wanted = trace::OperationSet::range(Operation::kAllReduce, Operation::kCommunicatorQuery) |
+                trace::OperationSet{Operation::kOneSided};
   if (captured_->any()) wanted = wanted | kGraphs;
   model::for_each_in_time(job_.processes[process_].file, wanted, [&](EventPlace place, const Record& record) {
     Found call{&record, place, trace::operation_of(record.call)};
     if (is_collective(call.operation) || is_point_to_point(call.operation))
       add_call(call);
+    else if (call.operation == Operation::kOneSided)
+      note_one_sided(call);
     else if (call.operation == Operation::kGroupEnd)
       end_group(call);
     else if (call.operation == Operation::kGraphLaunch)
@@ -224,7 +228,7 @@ void Builder::begin_at(std::uint32_t first, Member& member) const {
 }
 
 // Where calls were left out when the files were read: ordinals count from the first call that is known of all
-// members. Who has none left, or counts sends and receives among them, cannot be paired.
+// members. Who has none left, or counts sends, receives or one-sided calls among them, cannot be paired.
 void Builder::begin_together() {
   std::map<std::uint32_t, std::uint32_t> first;  // by communicator
   for (const auto& [place, sequence] : first_known_)
@@ -232,7 +236,7 @@ void Builder::begin_together() {
   for (const auto& [communicator, sequence] : first) {
     auto& members = result_.communicators[communicator].members;
     bool paired = std::all_of(members.begin(), members.end(), [](const Member& member) {
-      return member.point_to_point.empty() && !member.calls.empty();
+      return member.point_to_point.empty() && !member.one_sided && !member.calls.empty();
     });
     for (Member& member : members) {
       member.incomplete = member.incomplete || !paired;
@@ -276,6 +280,15 @@ void Builder::add_call(const Found& found) {
   Thread& thread = threads_[call.thread];
   if (thread.grouping) thread.in_group.push_back(result_.calls.size());
   add_to_member(call);
+}
+
+// Pairs with nothing, but is numbered like the others.
+void Builder::note_one_sided(const Found& found) {
+  auto data = trace::payload_of<payload::Collective>(*found.record);
+  auto place = member_of_.find({process_, data.communicator});
+  if (place == member_of_.end()) return;
+  sequences_[data.communicator].push_back(data.sequence);
+  result_.communicators[place->second.first].members[place->second.second].one_sided = true;
 }
 
 void Builder::add_to_member(const CollectiveCall& call) {

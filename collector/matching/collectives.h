@@ -27,6 +27,7 @@ struct Member {
   bool incomplete = false;
   Numbers calls;           // of collectives, in Collectives::calls, in the order of issue
   Numbers point_to_point;  // likewise of Send and Receive
+  bool one_sided = false;  // has calls that are in neither list, and numbered with them
   std::int64_t aborted_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t error_ns =
       std::numeric_limits<std::int64_t>::max();  // first error that the communicator reported

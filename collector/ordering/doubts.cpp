@@ -162,7 +162,7 @@ std::string doubt_between(const model::Job& job, const HappensBefore& order, con
   if (unseen.empty()) unseen = WayBack(order.graph(), second, first).unseen();
   if (!unseen.empty()) return Words(job, order.graph()).tell(unseen.front());
   if (find_shared_memory(job).count(std::minmax(first.thread.process, second.thread.process)))
-    return "the two processes share memory";
+    return "the two processes share memory, or write into each other's";
   return "the two talked through threads to which others may have told anything";
 }
 

@@ -77,9 +77,30 @@ std::map<std::uint32_t, std::int64_t> find_forked(const model::Job& job) {
   return forked;
 }
 
+using Pairs = std::set<std::pair<std::uint32_t, std::uint32_t>>;
+
+// Of whoever makes one-sided calls with all that its communicator has.
+void add_windows(const model::Job& job, Pairs& pairs) {
+  std::map<std::uint64_t, std::set<std::uint32_t>> members;  // processes by communicator's id
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
+    for (const model::Membership& member : job.processes[process].memberships)
+      members[member.id].insert(process);
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
+    std::set<std::uint32_t> used;  // communicators by number
+    model::for_each(job.processes[process].file, {trace::Operation::kOneSided},
+                    [&](model::EventPlace, const trace::Record& record) {
+                      used.insert(trace::payload_of<trace::payload::Collective>(record).communicator);
+                    });
+    for (const model::Membership& member : job.processes[process].memberships)
+      for (std::uint32_t other :
+           used.count(member.communicator) ? members[member.id] : std::set<std::uint32_t>{})
+        if (other != process) pairs.insert(std::minmax(process, other));
+  }
+}
+
 }  // namespace
 
-std::set<std::pair<std::uint32_t, std::uint32_t>> find_shared_memory(const model::Job& job) {
+Pairs find_shared_memory(const model::Job& job) {
   std::vector<Held> held;
   for (std::uint32_t process = 0; process < job.processes.size(); ++process)
     held.push_back(Mappings(job, process).find());
@@ -93,7 +114,8 @@ std::set<std::pair<std::uint32_t, std::uint32_t>> find_shared_memory(const model
   std::map<Memory, std::vector<std::uint32_t>> holders;
   for (std::uint32_t process = 0; process < held.size(); ++process)
     for (const auto& [memory, since_ns] : held[process]) holders[memory].push_back(process);
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  Pairs pairs;
+  add_windows(job, pairs);
   for (const auto& [memory, processes] : holders)
     for (std::size_t i = 0; i < processes.size(); ++i)
       for (std::size_t k = i + 1; k < processes.size(); ++k) pairs.emplace(processes[i], processes[k]);

@@ -45,7 +45,10 @@ void take_membership(Process& process, EventPlace place, const Record& record) {
   constexpr int kInProgress = 7;  // ncclInProgress: a non-blocking communicator comes to be later
   bool failed = record.end && made.result != 0 && made.result != kInProgress;
   if (failed || made.communicator == 0 || made.size <= 0) return;
-  process.memberships.push_back({made.id, made.communicator, made.parent, made.rank, made.size, place});
+  // A grown communicator is no part of another: it has all ranks of the old one, by their numbers, and more.
+  bool grown = record.call == static_cast<std::uint16_t>(trace::Call::ncclCommGrow);
+  process.memberships.push_back(
+      {made.id, made.communicator, grown ? 0 : made.parent, made.rank, made.size, place});
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "collector/reading/copies.h"
 #include "collector/reading/endings.h"
 #include "collector/reading/generations.h"
-#include "collector/reading/grown_communicators.h"
+#include "collector/reading/growth.h"
 #include "collector/reading/identity.h"
 
 namespace ddpscope::reading {
