@@ -36,13 +36,23 @@ int fail(const Error& error) {
   return kCannotRun;
 }
 
-viewer::Opened open_app(const Options& options, reading::Progress& progress) {
+Result<merged::Reader> open_trace(const std::string& trace, reading::Progress& progress) {
   trace::Identity here = trace::read_identity();
-  auto made = merged::merged_file_of(options.trace, progress, &here);
-  if (!made) return {nullptr, made.error()};
+  auto made = merged::merged_file_of(trace, progress, &here);
+  if (!made) return made.error();
   for (const Error& error : made->errors) print(error, "warning");
-  auto reader = merged::Reader::open(made->file);
+  return merged::Reader::open(made->file);
+}
+
+viewer::Opened open_app(const Options& options, reading::Progress& progress) {
+  auto reader = open_trace(options.trace, progress);
   if (!reader) return {nullptr, reader.error()};
+  std::optional<viewer::Comparison> comparison;
+  if (!options.other.empty()) {
+    auto other = open_trace(options.other, progress);
+    if (!other) return {nullptr, other.error()};
+    comparison = viewer::compare(*reader, *other, options.other);
+  }
   bool picture = !options.screenshot.empty();
   auto app = std::make_unique<App>(
       std::move(*reader), viewer::AppOptions{options.theme, options.scale, options.reduced_motion, picture});
@@ -51,6 +61,7 @@ viewer::Opened open_app(const Options& options, reading::Progress& progress) {
             {"there is no finding '" + options.go_to + "' in this trace", options.trace,
              "`ddpscope report TRACE` lists ids and slugs"}};
   if (options.whole_run) app->show_whole_run();
+  if (comparison) app->compare_with(std::move(*comparison));
   auto notes = viewer::notes_path(options.trace);
   app->state().bookmarks = viewer::read_bookmarks(notes);
   app->bookmarks_changed = [notes](const std::vector<viewer::Bookmark>& all) {
@@ -86,8 +97,6 @@ int run(int argc, char** argv) {
   if (!parsed) return fail(parsed.error());
   if (parsed->exit_code) return *parsed->exit_code;
   const Options& options = parsed->options;
-  if (!options.other.empty())
-    return fail({"comparing two traces: not in this version", "", "`ddpscope view TRACE` shows one"});
   viewer::GuiContext context;
   if (options.screenshot.empty() && !options.bench) return open_window(options);
   auto begin = std::chrono::steady_clock::now();

@@ -1,5 +1,6 @@
 """The program as a user meets it: a window under Xvfb that obeys keys, pictures without a display, errors that help."""
 
+import contextlib
 import os
 import shutil
 import struct
@@ -43,6 +44,21 @@ def trace(tmp_path_factory):
     return folder / "trace"
 
 
+@contextlib.contextmanager
+def display():
+    """Its name; a screen of its own."""
+    read, write = os.pipe()
+    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1600x900x24", "-noreset", "-nolisten", "tcp"],
+                              pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    try:
+        yield ":" + os.read(read, 16).decode().strip()
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+        os.close(read)
+
+
 def png_size(path):
     head = path.read_bytes()[:24]
     assert head[:8] == b"\x89PNG\r\n\x1a\n"
@@ -59,6 +75,22 @@ def test_a_picture_needs_no_display(trace, tmp_path):
     assert other.read_bytes() != picture.read_bytes()
 
 
+def test_what_differs_from_another_trace_is_in_the_picture(trace, tmp_path):
+    alone, beside = tmp_path / "a.png", tmp_path / "b.png"
+    assert run(trace, "--screenshot", alone, "--size", "1200x800").returncode == 0
+    result = run("view", trace, trace, "--screenshot", beside, "--size", "1200x800", program=DDPSCOPE)
+    assert result.returncode == 0, result.stderr
+    assert alone.read_bytes() != beside.read_bytes()
+
+
+def test_ten_thousand_ranks(tmp_path):
+    file = tmp_path / "many.ddpm"
+    subprocess.run([BUILD / "bin" / "mergedgen", "--out", file, "--events", "400000", "--rows", "40000", "--ranks-per-host", "8"],
+                   check=True, timeout=60, stdout=subprocess.DEVNULL)
+    result = run(file, "--screenshot", tmp_path / "a.png", "--size", "1200x800")
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize(
     "words, says",
     [
@@ -69,6 +101,7 @@ def test_a_picture_needs_no_display(trace, tmp_path):
         (["TRACE", "--screenshot", "/no/such/folder/x.png", "--size", "400x400"], "cannot be written"),
         (["/no/such/trace", "--screenshot", "x.png"], "no such file"),
         (["/dev/null", "--screenshot", "x.png"], ""),
+        (["TRACE", "/no/such/trace", "--screenshot", "x.png"], "no such file"),
         ([], "TRACE"),
     ],
 )
@@ -84,11 +117,20 @@ def test_without_a_display_the_picture_is_pointed_to(trace):
     assert "--screenshot" in run(trace).stderr
 
 
+def test_an_opengl_that_is_too_old(trace, tmp_path):
+    old = {**without_display(), "MESA_GL_VERSION_OVERRIDE": "2.1"}
+    result = run(trace, "--screenshot", tmp_path / "a.png", env=old)
+    assert result.returncode == 2 and "OpenGL 3.3" in result.stderr and "hint: " in result.stderr, result.stderr
+    if not shutil.which("Xvfb"):
+        pytest.skip("Xvfb is missing")
+    with display() as name:
+        result = run(trace, env={**old, "DISPLAY": name})
+    assert result.returncode == 2 and "OpenGL 3.3" in result.stderr and "--screenshot" in result.stderr, result.stderr
+
+
 def test_a_file_cut_off_is_refused(trace, tmp_path):
-    whole = next(trace.rglob("*.ddpm"), None)
-    if whole is None:
-        run(trace, "--screenshot", tmp_path / "x.png", "--size", "400x400")
-        whole = next(path for path in (trace / ".ddpscope-cache").iterdir() if path.is_file())
+    run(trace, "--screenshot", tmp_path / "x.png", "--size", "400x400")
+    whole = next(path for path in (trace / ".ddpscope-cache").iterdir() if path.is_file())
     cut = tmp_path / "cut.ddpm"
     for part in (0.1, 0.5, 0.95):
         data = whole.read_bytes()
@@ -99,13 +141,8 @@ def test_a_file_cut_off_is_refused(trace, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("Xvfb") or not shutil.which("xdotool"), reason="Xvfb or xdotool is missing")
 def test_a_window_obeys_keys_and_closes(trace, tmp_path):
-    read, write = os.pipe()
-    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1600x900x24", "-noreset", "-nolisten", "tcp"],
-                              pass_fds=[write], stderr=subprocess.DEVNULL)
-    os.close(write)
-    try:
-        display = ":" + os.read(read, 16).decode().strip()
-        env = {**without_display(), "DISPLAY": display}
+    with display() as name:
+        env = {**without_display(), "DISPLAY": name}
         viewer = subprocess.Popen([VIEWER, trace], env=env, stderr=subprocess.PIPE, text=True)
 
         def xdotool(*words):
@@ -128,7 +165,3 @@ def test_a_window_obeys_keys_and_closes(trace, tmp_path):
         xdotool("windowquit", window)
         viewer.terminate()
         viewer.wait(timeout=10)
-    finally:
-        os.close(read)
-        server.terminate()
-        server.wait(timeout=10)

@@ -9,6 +9,7 @@
 #include "collector/merged/reader.h"
 #include "viewer/app/input.h"
 #include "viewer/app/state.h"
+#include "viewer/compare/comparison.h"
 #include "viewer/lanes/lane_frame.h"
 #include "viewer/panels/panel_frame.h"
 #include "viewer/story/story.h"
@@ -60,6 +61,8 @@ class App {
   bool go_to(const std::string& id_or_slug);
   void choose_evidence(std::size_t evidence);
   void act(Action action);
+  // With another trace; its page opens.
+  void compare_with(Comparison comparison);
   void press(KeyPress key);
   void fly_to(TimeSpan span, float scroll);
   void show_whole_run();
@@ -74,6 +77,7 @@ class App {
   void next_event(int step);
   void turn_row_under_mouse(bool pin);
   void toggle_only_concerned();
+  void turn_page(OverPage page);
   void clear();
   void frame_chosen();
   void set_scale(float scale);
@@ -90,6 +94,7 @@ class App {
   void drag_splitters(const Mouse& mouse);
   void lanes_mouse(const Mouse& mouse);
   void list_mouse(const Mouse& mouse);
+  void page_mouse(const Mouse& mouse);
   void click(const Mouse& mouse);
   bool choose_under(Point at);
   merged::EventPlace event_under(Point at) const;
@@ -102,7 +107,8 @@ class App {
   void draw_tooltip(Canvas& canvas, const Mouse& mouse);
   void draw_text_fields(const Canvas& canvas);
   void run_search();
-  Box explain_box() const;
+  void draw_page(PanelFrame& panel);
+  Box page_box() const;
   std::string cursor_text(const Mouse& mouse) const;
 
   merged::Reader reader_;
@@ -113,6 +119,7 @@ class App {
   bool complete_ = false;  // the last frame left nothing out
   State state_;
   Story story_;
+  std::optional<Comparison> comparison_;
   std::vector<Row> rows_;
   RowLayout layout_;
   Panes panes_;

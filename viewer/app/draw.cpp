@@ -32,7 +32,7 @@ void App::frame(Surface* surface) {
 
 void App::draw(Canvas& canvas, const Mouse& mouse) {
   hits_.clear();
-  PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_};
+  PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_, comparison_ ? &*comparison_ : nullptr};
   TimeView view = time_view();
   canvas.fill({0, 0, panes_.top.right, panes_.status.bottom}, canvas.colours().window);
   float list_height = draw_findings_list(panel, panes_.list);
@@ -139,9 +139,9 @@ void App::draw_over_lanes(Canvas& canvas, const Mouse& mouse) {
   if (lanes.contains(mouse.at)) {
     canvas.line({mouse.at.x, panes_.ruler.top}, {mouse.at.x, panes_.lanes.bottom},
                 with_alpha(canvas.colours().text, 0.35f));
-    if (!state_.help && !state_.explain) draw_tooltip(canvas, mouse);
+    if (!state_.help && state_.page == OverPage::kNone) draw_tooltip(canvas, mouse);
   }
-  PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_};
+  PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_, comparison_ ? &*comparison_ : nullptr};
   for (const Bookmark& mark : state_.bookmarks) {
     float x = view.x_of(mark.t_ns);
     if (x < view.left || x > view.right()) continue;
@@ -149,17 +149,22 @@ void App::draw_over_lanes(Canvas& canvas, const Mouse& mouse) {
                     {x, panes_.ruler.top + canvas.px(8)}, canvas.colours().link);
     canvas.line({x, panes_.ruler.top}, {x, panes_.ruler.bottom}, canvas.colours().link);
   }
-  if (state_.explain && state_.finding < reader_.outcome().findings.size()) {
-    Box page = explain_box();
-    float height = draw_explain_page(panel, page, reader_.outcome().findings[state_.finding].slug);
-    state_.explain_scroll = std::clamp(state_.explain_scroll, 0.0f, std::max(0.0f, height - page.height()));
-  }
+  draw_page(panel);
   if (state_.search.open) draw_search_hits(panel, search_box(canvas, panes_));
   if (state_.help) draw_keys_page(panel, {0, 0, panes_.top.right, panes_.status.bottom});
 }
 
-Box App::explain_box() const {
-  float width = std::min(theme_.px(760), panes_.lanes.width());
+void App::draw_page(PanelFrame& panel) {
+  Box page = page_box();
+  float height = 0;
+  if (state_.page == OverPage::kExplain && state_.finding < reader_.outcome().findings.size())
+    height = draw_explain_page(panel, page, reader_.outcome().findings[state_.finding].slug);
+  if (state_.page == OverPage::kCompare && comparison_) height = draw_compare_page(panel, page, *comparison_);
+  state_.page_scroll = std::clamp(state_.page_scroll, 0.0f, std::max(0.0f, height - page.height()));
+}
+
+Box App::page_box() const {
+  float width = std::min(theme_.px(state_.page == OverPage::kCompare ? 1060 : 760), panes_.lanes.width());
   return {panes_.lanes.right - width, panes_.minimap.top, panes_.lanes.right, panes_.status.top};
 }
 

@@ -69,6 +69,8 @@ void App::press(KeyPress press) {
       return;
     case Key::kE:
       return act({ActionKind::kExplain, 0});
+    case Key::kX:
+      return act({ActionKind::kCompare, 0});
     case Key::kC:
       if (copy) copy(chosen_as_text());
       return;
@@ -117,8 +119,10 @@ void App::act(Action action) {
       state_.search.open = state_.search.take_focus = true;
       return;
     case ActionKind::kExplain:
-      state_.explain = !state_.explain && state_.finding < reader_.outcome().findings.size();
-      state_.explain_scroll = 0;
+      if (state_.finding < reader_.outcome().findings.size()) turn_page(OverPage::kExplain);
+      return;
+    case ActionKind::kCompare:
+      if (comparison_) turn_page(OverPage::kCompare);
       return;
     case ActionKind::kCopy:
       if (copy) copy(chosen_as_text());
@@ -151,6 +155,16 @@ void App::act(Action action) {
     case ActionKind::kNone:
       return;
   }
+}
+
+void App::turn_page(OverPage page) {
+  state_.page = state_.page == page ? OverPage::kNone : page;
+  state_.page_scroll = 0;
+}
+
+void App::compare_with(Comparison comparison) {
+  comparison_ = std::move(comparison);
+  state_.page = OverPage::kCompare;
 }
 
 void App::turn_row_under_mouse(bool pin) {

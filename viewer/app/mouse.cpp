@@ -26,15 +26,23 @@ void App::take_mouse(const Mouse& mouse) {
     if (mouse.clicks(Button::kLeft)) state_.help = false;
     return;
   }
-  if (state_.explain && explain_box().contains(mouse.at)) {
-    state_.explain_scroll = std::max(0.0f, state_.explain_scroll - mouse.wheel * kScrollStep * state_.scale);
-    return;
-  }
+  if (state_.page != OverPage::kNone && page_box().contains(mouse.at)) return page_mouse(mouse);
   drag_splitters(mouse);
   if (dragging_list_ || dragging_drawer_) return;
   lanes_mouse(mouse);
   list_mouse(mouse);
   if (mouse.clicks(Button::kLeft)) click(mouse);
+}
+
+// Only what lies on the page is clicked, and what is chosen there is then seen.
+void App::page_mouse(const Mouse& mouse) {
+  state_.page_scroll = std::max(0.0f, state_.page_scroll - mouse.wheel * kScrollStep * state_.scale);
+  if (!mouse.clicks(Button::kLeft)) return;
+  for (auto hit = hits_.rbegin(); hit != hits_.rend(); ++hit) {
+    if (!hit->on_page || !hit->box.contains(mouse.at)) continue;
+    state_.page = OverPage::kNone;
+    return act(hit->action);
+  }
 }
 
 void App::drag_splitters(const Mouse& mouse) {

@@ -38,6 +38,9 @@ struct Bookmark {
   std::string note;
 };
 
+// What lies over the lanes: the finding's page, or what differs from another trace.
+enum class OverPage : std::uint8_t { kNone, kExplain, kCompare };
+
 struct State {
   std::uint32_t finding = merged::kNone;
   std::size_t evidence = kNoneChosen;           // of the chosen finding, from 0
@@ -54,8 +57,8 @@ struct State {
   std::string filter;
   std::optional<TimeSpan> measured;
   bool help = false;
-  bool explain = false;      // the finding's page lies over the lanes
-  float explain_scroll = 0;  // px
+  OverPage page = OverPage::kNone;
+  float page_scroll = 0;  // px
   Search search;
   std::vector<Bookmark> bookmarks;
 

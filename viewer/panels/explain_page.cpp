@@ -52,7 +52,7 @@ float draw_explain_page(PanelFrame& frame, const Box& box, std::string_view slug
   frame.canvas.frame(box, p.strong_line);
   frame.canvas.push_clip(box.inset(1));
   float left = box.left + frame.px(28), right = box.right - frame.px(28);
-  float start = box.top + frame.px(20) - frame.state.explain_scroll, y = start;
+  float start = box.top + frame.px(20) - frame.state.page_scroll, y = start;
   for (const Paragraph& paragraph : paragraphs_of(findings::page_of(slug))) {
     bool heading = paragraph.face == Face::kStrong || paragraph.face == Face::kTitle;
     float line = frame.canvas.line_height(paragraph.face) + frame.px(2), indent = frame.px(paragraph.indent);

@@ -74,8 +74,12 @@ class List {
     std::string cost = cost_text(finding);
     float cost_width = frame_.canvas.text_width(Face::kMono, cost);
     frame_.canvas.text_right(Face::kMono, {right, y}, colour_of(p, finding.severity), cost);
-    frame_.canvas.text_in(Face::kMono, {left, y, right - cost_width - frame_.px(8), y + frame_.px(16)},
-                          p.text_mid, finding.slug);
+    Box slug{left, y, right - cost_width - frame_.px(8), y + frame_.px(16)};
+    if (frame_.comparison && frame_.comparison->is_new[index]) {
+      slug.left += frame_.canvas.text_in(Face::kMono, slug, colour_of(p, finding.severity), "new");
+      slug.left += frame_.px(8);
+    }
+    frame_.canvas.text_in(Face::kMono, slug, p.text_mid, finding.slug);
     y += frame_.px(19);
     for (const std::string& words : title)
       frame_.canvas.text(Face::kBody, {left, y}, p.text, words), y += line;
@@ -87,7 +91,7 @@ class List {
                           facts);
     frame_.on_click(own, ActionKind::kChooseFinding, index);
     y_ = own.bottom;
-    for (const std::string& slug : finding.consequences) consequence(slug);
+    for (const std::string& following : finding.consequences) consequence(following);
     frame_.canvas.line({box_.left + frame_.px(14), y_}, {right, y_}, p.line);
     y_ += frame_.px(1);
   }

@@ -10,7 +10,7 @@ namespace {
 struct Line {
   const char *keys, *words;
 };
-constexpr std::array<Line, 15> kKeys = {{{"N  Shift+N", "next, previous finding"},
+constexpr std::array<Line, 16> kKeys = {{{"N  Shift+N", "next, previous finding"},
                                          {"1 … 9", "go to that evidence"},
                                          {"F  F", "centre what is chosen; again: fit it"},
                                          {"R", "only the ranks of this finding"},
@@ -22,6 +22,7 @@ constexpr std::array<Line, 15> kKeys = {{{"N  Shift+N", "next, previous finding"
                                          {"M  Shift+M", "bookmark here; go to the next"},
                                          {"C", "copy what is chosen as text"},
                                          {"E", "the page that explains the finding"},
+                                         {"X", "what differs from the other trace"},
                                          {"Ctrl+F", "find a call, rank or finding"},
                                          {"Ctrl + -  T", "scale; theme"},
                                          {"Esc", "clear selection, filter, measure"}}};

@@ -6,6 +6,7 @@
 #include "collector/merged/reader.h"
 #include "viewer/app/input.h"
 #include "viewer/app/state.h"
+#include "viewer/compare/comparison.h"
 #include "viewer/draw/canvas.h"
 #include "viewer/draw/marks.h"
 #include "viewer/story/story.h"
@@ -24,6 +25,7 @@ enum class ActionKind : std::uint8_t {
   kChooseHit,
   kSeek,
   kExplain,
+  kCompare,
   kCopy,
 };
 struct Action {
@@ -33,6 +35,7 @@ struct Action {
 struct Hit {
   Box box;
   Action action;
+  bool on_page = false;  // OverPage
 };
 
 struct PanelFrame {
@@ -42,12 +45,13 @@ struct PanelFrame {
   const Story& story;
   const Mouse& mouse;
   std::vector<Hit>& hits;
+  const Comparison* comparison = nullptr;  // null: with nothing
 
   const Palette& colours() const { return canvas.colours(); }
   float px(float at_scale_one) const { return canvas.px(at_scale_one); }
   bool hovers(const Box& box) const { return box.contains(mouse.at); }
-  void on_click(const Box& box, ActionKind kind, std::size_t index = 0) {
-    hits.push_back({box, {kind, index}});
+  void on_click(const Box& box, ActionKind kind, std::size_t index = 0, bool on_page = false) {
+    hits.push_back({box, {kind, index}, on_page});
   }
 };
 
@@ -64,6 +68,7 @@ void draw_drawer(PanelFrame& frame, const Box& box);
 void draw_status_bar(PanelFrame& frame, const Box& box, const std::string& cursor);
 // Returns the height of all of it.
 float draw_explain_page(PanelFrame& frame, const Box& box, std::string_view slug);
+float draw_compare_page(PanelFrame& frame, const Box& box, const Comparison& comparison);
 void draw_keys_page(PanelFrame& frame, const Box& window);
 void draw_search_hits(PanelFrame& frame, const Box& box);
 Box search_box(const Canvas& canvas, const Panes& panes);

@@ -1,0 +1,50 @@
+// What differs between two traces of a job: findings, and how long steps, collectives and calls take. Nothing
+// is drawn here.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/merged/reader.h"
+
+namespace ddpscope::viewer {
+
+// Of durations, in ns.
+struct Spread {
+  std::uint64_t looked_at = 0;
+  std::uint64_t count = 0;  // all there are, as far as that is known of calls; else 0
+  std::int64_t p50_ns = 0, p95_ns = 0;
+};
+
+struct DurationChange {
+  enum class What : std::uint8_t { kStep, kWait, kTransfer, kCall } what;
+  std::string name;  // "steps", "world: all-reduce of 4096 float32 (avg)", "read"
+  Spread other, here;
+
+  double factor() const;  // of the medians, here by there: 1 is no change
+  bool slower() const { return here.p50_ns > other.p50_ns; }
+};
+
+struct GoneFinding {
+  findings::Severity severity;
+  findings::Confidence confidence;
+  std::string slug, title;
+};
+
+struct Comparison {
+  std::string name;  // of the other trace
+  merged::JobFacts other;
+  std::vector<bool> is_new;               // by finding of this trace: the other has none of its id
+  std::vector<GoneFinding> gone;          // in the other only, worst first
+  std::vector<DurationChange> durations;  // steps, then what both have, the largest change of all time first
+
+  std::size_t new_findings() const;
+};
+
+// `other` is what `here` is compared with: an earlier run, a good one. Findings are the same where their ids
+// are (they do not depend on a run's processes, folders and times). Durations are those of up to 4,096 steps,
+// 4,096 collectives a communicator, in runs spread over it, and 512 nodes a kind of track: the same of the
+// same trace each time. Reads much of both files: not for the thread that draws.
+Comparison compare(const merged::Reader& here, const merged::Reader& other, std::string name_of_other);
+
+}  // namespace ddpscope::viewer

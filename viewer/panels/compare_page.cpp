@@ -1,0 +1,153 @@
+// What differs from the other trace, beside the lanes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "viewer/panels/panel_frame.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr double kAlike = 1.25;  // factors below are drawn quietly: two runs of one job differ, too
+constexpr std::size_t kColumns = 8, kMostDurations = 30;
+constexpr std::size_t kMostFindings = 8;
+
+class Page {
+ public:
+  Page(PanelFrame& frame, const Box& box)
+      : frame_(frame),
+        box_(box),
+        left_(box.left + frame.px(28)),
+        right_(box.right - frame.px(28)),
+        y_(box.top + frame.px(20) - frame.state.page_scroll) {}
+
+  float draw(const Comparison& comparison) {
+    float start = y_;
+    const Palette& p = frame_.colours();
+    text(Face::kTitle, p.text, "Compared with " + comparison.name);
+    jobs(comparison);
+    findings(comparison);
+    heading("How long things take");
+    columns({"", "calls there", "here", "p50 there", "here", "", "p95 there", "here"}, p.text_low,
+            Face::kSmall);
+    for (std::size_t i = 0; i < std::min(comparison.durations.size(), kMostDurations); ++i)
+      duration(comparison.durations[i]);
+    if (comparison.durations.empty())
+      text(Face::kBody, p.text_low, "nothing that both traces have often enough");
+    return y_ - start + frame_.px(40);
+  }
+
+ private:
+  bool seen(float line) const { return y_ > box_.top - line && y_ < box_.bottom; }
+
+  void text(Face face, Colour colour, const std::string& words) {
+    float line = frame_.canvas.line_height(face) + frame_.px(3);
+    if (seen(line)) frame_.canvas.text_in(face, {left_, y_, right_, y_ + line}, colour, words);
+    y_ += line;
+  }
+
+  void heading(const std::string& words) {
+    y_ += frame_.px(14);
+    text(Face::kStrong, frame_.colours().text, words);
+    y_ += frame_.px(4);
+  }
+
+  void jobs(const Comparison& comparison) {
+    auto facts = [](const merged::JobFacts& job) {
+      return fmt::format("{} {}, {}, {} events{}", job.ranks, job.ranks == 1 ? "rank" : "ranks",
+                         duration_text(job.duration_ns), count_text(job.calls),
+                         job.dropped ? fmt::format(", {} dropped", count_text(job.dropped)) : "");
+    };
+    text(Face::kBody, frame_.colours().text_mid, "here   " + facts(frame_.reader.job()));
+    text(Face::kBody, frame_.colours().text_mid, "there  " + facts(comparison.other));
+  }
+
+  void findings(const Comparison& comparison) {
+    const auto& own = frame_.reader.outcome().findings;
+    std::size_t fresh = comparison.new_findings();
+    heading(fmt::format("Findings: {} new, {} gone, {} in both", fresh, comparison.gone.size(),
+                        own.size() - fresh));
+    std::size_t told = 0;
+    for (std::uint32_t i = 0; i < own.size() && told < kMostFindings; ++i)
+      if (comparison.is_new[i]) {
+        Box line = finding(own[i].severity, own[i].confidence, "new", own[i].slug, own[i].title);
+        frame_.on_click(line, ActionKind::kChooseFinding, i, true);
+        ++told;
+      }
+    if (fresh > told)
+      text(Face::kSmall, frame_.colours().text_low, fmt::format("and {} more that are new", fresh - told));
+    told = 0;
+    for (const GoneFinding& gone : comparison.gone)
+      if (told++ < kMostFindings) finding(gone.severity, gone.confidence, "gone", gone.slug, gone.title);
+    if (comparison.gone.size() > kMostFindings)
+      text(Face::kSmall, frame_.colours().text_low,
+           fmt::format("and {} more that are gone", comparison.gone.size() - kMostFindings));
+  }
+
+  Box finding(Severity severity, Confidence confidence, const char* state, const std::string& slug,
+              const std::string& title) {
+    const Palette& p = frame_.colours();
+    float line = frame_.canvas.line_height(Face::kBody) + frame_.px(5);
+    Box own{left_, y_, right_, y_ + line};
+    bool gone = state[0] == 'g';
+    if (seen(line)) {
+      draw_severity(frame_.canvas, {left_ + frame_.px(8), own.middle_y()}, frame_.px(11), severity,
+                    confidence);
+      frame_.canvas.text_in(Face::kMonoSmall, {left_ + frame_.px(24), own.top, right_, own.bottom},
+                            gone ? p.good : colour_of(p, severity), state);
+      frame_.canvas.text_in(Face::kMonoSmall,
+                            {left_ + frame_.px(64), own.top, left_ + frame_.px(270), own.bottom}, p.text_mid,
+                            slug);
+      frame_.canvas.text_in(Face::kBody, {left_ + frame_.px(280), own.top, right_, own.bottom},
+                            gone ? p.text_low : p.text, with_short_paths(title));
+    }
+    y_ += line;
+    return own;
+  }
+
+  void columns(const std::array<std::string, kColumns>& words, Colour colour, Face face) {
+    float line = frame_.canvas.line_height(Face::kBody) + frame_.px(5);
+    if (seen(line)) {
+      float column = frame_.px(82), first = right_ - column * (kColumns - 1);
+      frame_.canvas.text_in(Face::kBody, {left_, y_, first - frame_.px(8), y_ + line}, colour, words[0]);
+      for (std::size_t i = 1; i < words.size(); ++i) {
+        float right = first + column * static_cast<float>(i);
+        frame_.canvas.text_in_right(face, {right - column, y_, right, y_ + line}, colour, words[i]);
+      }
+    }
+    y_ += line;
+  }
+
+  void duration(const DurationChange& change) {
+    const Palette& p = frame_.colours();
+    double factor = change.factor();
+    bool alike = factor < kAlike && factor > 1 / kAlike;
+    constexpr const char* kWhat[] = {"", "wait in ", "transfer of ", ""};
+    std::string name = kWhat[static_cast<std::size_t>(change.what)] + change.name;
+    Colour colour = alike ? p.text_low : change.slower() ? p.warning : p.good;
+    auto calls = [](const Spread& spread) { return spread.count ? count_text(spread.count) : ""; };
+    columns({name, calls(change.other), calls(change.here), duration_text(change.other.p50_ns),
+             duration_text(change.here.p50_ns), alike ? "alike" : fmt::format("× {:.2f}", factor),
+             duration_text(change.other.p95_ns), duration_text(change.here.p95_ns)},
+            colour, Face::kMonoSmall);
+  }
+
+  PanelFrame& frame_;
+  Box box_;
+  float left_, right_, y_;
+};
+
+}  // namespace
+
+float draw_compare_page(PanelFrame& frame, const Box& box, const Comparison& comparison) {
+  const Palette& p = frame.colours();
+  frame.canvas.fill(box, p.raised);
+  frame.canvas.frame(box, p.strong_line);
+  frame.canvas.push_clip(box.inset(1));
+  float height = Page(frame, box).draw(comparison);
+  frame.canvas.pop_clip();
+  return height;
+}
+
+}  // namespace ddpscope::viewer
