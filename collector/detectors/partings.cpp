@@ -44,8 +44,11 @@ Parting parting_of(const Facts& facts, const matching::Divergence& divergence) {
 std::uint32_t site_of(const Facts& facts, const matching::Communicator& communicator,
                       const std::vector<std::uint32_t>& members, std::size_t ordinal) {
   std::set<std::uint32_t> sites;
-  for (std::uint32_t m : members)
-    sites.insert(facts.collectives.call_at(communicator.members[m], ordinal).site);
+  for (std::uint32_t m : members) {
+    const matching::Member& member = communicator.members[m];
+    if (ordinal >= member.calls.size()) return 0;  // it had come no more before
+    sites.insert(facts.collectives.call_at(member, ordinal).site);
+  }
   return sites.size() == 1 ? *sites.begin() : 0;
 }
 
