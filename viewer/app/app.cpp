@@ -16,7 +16,7 @@ constexpr std::int64_t kLeastFocusNs = 20'000;
 }  // namespace
 
 App::App(merged::Reader reader, const AppOptions& options)
-    : reader_(std::move(reader)), options_(options), labels_(reader_) {
+    : reader_(std::move(reader)), details_(reader_), options_(options), labels_(reader_) {
   state_.scale = options.scale;
   state_.reduced_motion = options.reduced_motion;
   state_.shown = limited({INT64_MIN / 4, INT64_MAX / 4}, run());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector/merged/reader.h"
+#include "viewer/app/detail_loader.h"
 #include "viewer/app/input.h"
 #include "viewer/app/state.h"
 #include "viewer/compare/comparison.h"
@@ -53,7 +54,10 @@ class App {
   const std::vector<Point>& disc_points() const { return disc_points_; }
 
   // Called by another thread when a part of the file that was asked for has come.
-  void on_arrival(std::function<void()> wake) { reader_.on_arrival(std::move(wake)); }
+  void on_arrival(std::function<void()> wake) {
+    details_.on_arrival(wake);
+    reader_.on_arrival(std::move(wake));
+  }
 
   // ---- what a user does
   void choose_finding(std::uint32_t finding);
@@ -101,6 +105,7 @@ class App {
 
   void draw(Canvas& canvas, const Mouse& mouse);
   void draw_lanes(LaneFrame& lanes);
+  const merged::Event& chosen_event();
   void draw_row(LaneFrame& lanes, std::size_t row, const Box& box);
   void draw_measure(Canvas& canvas);
   void draw_over_lanes(Canvas& canvas, const Mouse& mouse);
@@ -112,6 +117,7 @@ class App {
   std::string cursor_text(const Mouse& mouse) const;
 
   merged::Reader reader_;
+  DetailLoader details_;
   AppOptions options_;
   Theme theme_;
   bool wants_fonts_ = true;
@@ -127,6 +133,7 @@ class App {
   KeyQueue keys_;
   std::vector<Hit> hits_;
   std::vector<Point> disc_points_;
+  std::pair<merged::EventPlace, merged::Event> chosen_event_{merged::kNoEvent, {}};
   bool dragging_list_ = false, dragging_drawer_ = false;
   Point last_mouse_{};
   double hovered_since_ = 0;

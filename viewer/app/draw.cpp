@@ -79,7 +79,7 @@ void App::draw_lanes(LaneFrame& lanes) {
                     p.strong_line);
   if (state_.event != merged::kNoEvent) {
     RowPlace place = place_of_track(rows_, state_.event.track);
-    merged::Event event = reader_.event(state_.event);
+    const merged::Event& event = chosen_event();
     if (place.row < rows_.size()) {
       Box part = placed.part_box(place, lanes.plot);
       float left = std::max(lanes.x_of(event.begin_ns), lanes.plot.left - 3),
@@ -92,6 +92,12 @@ void App::draw_lanes(LaneFrame& lanes) {
   disc_points_.clear();
   for (const StoryDisc& disc : story_.discs) disc_points_.push_back(disc_point(lanes, placed, disc));
   lanes.canvas.pop_clip();
+}
+
+// Read once, not in each frame.
+const merged::Event& App::chosen_event() {
+  if (chosen_event_.first != state_.event) chosen_event_ = {state_.event, reader_.event(state_.event)};
+  return chosen_event_.second;
 }
 
 void App::draw_row(LaneFrame& lanes, std::size_t index, const Box& box) {

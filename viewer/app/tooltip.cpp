@@ -120,7 +120,8 @@ void App::draw_tooltip(Canvas& canvas, const Mouse& mouse) {
       add_collective(p, reader_.communicators()[rows_[row].index], found.whole.back(),
                      shape_of(reader_, found.whole.back()), lines);
   } else if (merged::EventPlace place = event_under(mouse.at); place != merged::kNoEvent) {
-    if (auto detail = reader_.detail(place)) add_event(p, reader_, *detail, lines);
+    if (const merged::Detail* detail = details_.get(place, options_.unhurried))
+      add_event(p, reader_, *detail, lines);
   }
   if (!lines.empty()) draw_lines(canvas, mouse.at, window, lines);
 }

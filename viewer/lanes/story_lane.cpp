@@ -13,23 +13,13 @@ constexpr float kTopPad = 7;
 
 std::int32_t rank_of(const LaneFrame& frame, std::uint32_t row) { return frame.reader.ranks()[row].rank; }
 
-// Whether a file is in use after this call, as far as its name tells.
-bool leaves_open(const LaneFrame& frame, const merged::Event& event) {
-  std::string_view name =
-      event.name < frame.reader.names().size() ? frame.reader.names()[event.name].text : "";
-  for (const char* part : {"open", "read", "write", "creat", "seek", "sync"})
-    if (name.find(part) != std::string_view::npos) return true;
-  return false;
-}
-
 // One rank's part of a file: where it is in use is thinly filled, accesses are solid.
 void draw_file_line(LaneFrame& frame, const FileLine& line, const Box& box) {
   const Palette& p = frame.colours();
   Colour colour = line.writes ? p.file_write : p.file_read;
   float last_right = 0;
   bool in_use = false;
-  for (merged::EventPlace place : line.accesses) {
-    merged::Event event = frame.reader.event(place);
+  for (const StoryAccess& event : line.accesses) {
     float left = std::clamp(frame.x_of(event.begin_ns), frame.plot.left - 50, frame.plot.right + 50);
     float right = std::clamp(frame.x_of(event.end_ns), frame.plot.left - 50, frame.plot.right + 50);
     bool opens = event.kind == Kind::kTick;
@@ -45,15 +35,13 @@ void draw_file_line(LaneFrame& frame, const FileLine& line, const Box& box) {
       frame.canvas.fill({left, box.top, std::max(right, left + frame.px(3)), box.bottom}, own);
     }
     last_right = std::max(right, left + frame.px(2));
-    in_use = leaves_open(frame, event);
+    in_use = event.leaves_open;
   }
 }
 
 float first_x(const LaneFrame& frame, const FileLine& line) {
-  for (merged::EventPlace place : line.accesses) {
-    merged::Event event = frame.reader.event(place);
+  for (const StoryAccess& event : line.accesses)
     if (event.end_ns >= frame.view.shown.from_ns) return frame.x_of(event.begin_ns);
-  }
   return frame.plot.right;
 }
 
@@ -66,21 +54,13 @@ struct Chip {
 
 std::vector<Chip> chips_of(LaneFrame& frame, const FileLine& line) {
   std::vector<Chip> chips;
-  if (line.accesses.empty()) return chips;
-  std::uint32_t track = line.accesses.front().track;
-  auto digests = frame.reader.digests(track, 0, line.accesses.size());
-  if (!digests) return chips;
-  for (std::size_t i = 0; i < std::min(digests->size(), line.accesses.size()); ++i) {
-    merged::Event event = frame.reader.event(line.accesses[i]);
-    float left = frame.x_of(event.begin_ns);
+  for (std::size_t i = 0; i < line.accesses.size(); ++i) {
+    float left = frame.x_of(line.accesses[i].begin_ns);
     // A batch is what the rank works on until the next comes.
-    float right = i + 1 < line.accesses.size() ? frame.x_of(frame.reader.event(line.accesses[i + 1]).begin_ns)
-                                               : left + frame.px(60);
-    if (right < frame.plot.left || left > frame.plot.right) {
-      chips.push_back({left, right, (*digests)[i]});
-      continue;
-    }
-    chips.push_back({left, std::max(right - frame.px(2), left + 1), (*digests)[i]});
+    float right =
+        i + 1 < line.accesses.size() ? frame.x_of(line.accesses[i + 1].begin_ns) : left + frame.px(60);
+    bool seen = right >= frame.plot.left && left <= frame.plot.right;
+    chips.push_back({left, seen ? std::max(right - frame.px(2), left + 1) : right, line.accesses[i].digest});
   }
   return chips;
 }

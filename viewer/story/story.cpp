@@ -98,8 +98,8 @@ class Teller {
     for (EventPlace place : reader_.accesses_of(story_.file)) {
       std::uint32_t row = reader_.tracks()[place.track].rank_row;
       FileLine& line = lines.try_emplace(row, FileLine{row, {}, false, story_.at_fault(row)}).first->second;
-      line.accesses.push_back(place);
       merged::Event event = reader_.event(place);
+      line.accesses.push_back({event.begin_ns, event.end_ns, event.kind, leaves_open(event), 0});
       line.writes |= event.kind == Kind::kFileWrite;
       if (near.contains(event.begin_ns)) {
         used.from_ns = std::min(used.from_ns, event.begin_ns);
@@ -111,6 +111,14 @@ class Teller {
     for (auto& [row, line] : lines) story_.lines.push_back(std::move(line));
     story_.focus = used;
     put_discs_on_lines();
+  }
+
+  bool leaves_open(const merged::Event& event) const {
+    if (event.name >= reader_.names().size()) return false;
+    std::string_view name = reader_.names()[event.name].text;
+    for (const char* part : {"open", "read", "write", "creat", "seek", "sync"})
+      if (name.find(part) != std::string_view::npos) return true;
+    return false;
   }
 
   void put_discs_on_lines() {
@@ -246,26 +254,30 @@ class Teller {
     story_.lane = StoryLane::kBatches;
     // Not what was copied before training began: from the finding's beginning on, as many as can be told
     // apart.
-    const std::vector<EventPlace>& inputs = story_.lines.front().accesses;
-    auto begins = [&](EventPlace place) { return reader_.event(place).begin_ns; };
+    const std::vector<StoryAccess>& inputs = story_.lines.front().accesses;
     auto first = std::find_if(inputs.begin(), inputs.end(),
-                              [&](EventPlace place) { return begins(place) >= finding_.first_ns; });
+                              [&](const StoryAccess& input) { return input.begin_ns >= finding_.first_ns; });
     if (first == inputs.end()) first = inputs.begin();
     auto last = first + std::min<std::ptrdiff_t>(inputs.end() - first, kInputsShown) - 1;
-    story_.focus = {begins(*first), reader_.event(*last).end_ns};
+    story_.focus = {first->begin_ns, last->end_ns};
   }
 
   void add_inputs(FileLine& line) const {
     const merged::RankRow& rank = reader_.ranks()[line.rank_row];
     for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
       if (reader_.tracks()[track].kind != merged::TrackKind::kInput) continue;
-      for (std::uint64_t i = 0; i < std::min<std::uint64_t>(reader_.tracks()[track].events, 4096); ++i)
-        line.accesses.push_back({track, i});
+      std::uint64_t count = std::min(reader_.tracks()[track].events, kMostInputs);
+      auto digests = reader_.digests(track, 0, count);
+      for (std::uint64_t i = 0; digests && i < std::min<std::uint64_t>(count, digests->size()); ++i) {
+        merged::Event event = reader_.event({track, i});
+        line.accesses.push_back({event.begin_ns, event.end_ns, event.kind, false, (*digests)[i]});
+      }
       return;
     }
   }
 
   static constexpr std::size_t kMostBatchLines = 4;
+  static constexpr std::uint64_t kMostInputs = 4096;
   static constexpr std::ptrdiff_t kInputsShown = 9;
 
   const Reader& reader_;

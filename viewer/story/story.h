@@ -35,10 +35,19 @@ struct StoryNote {
   std::vector<std::string> lines;
 };
 
+// What is drawn of an access to a file, or of an input batch: read when the finding is chosen, so that no
+// frame waits for the disk.
+struct StoryAccess {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  merged::Kind kind = merged::Kind::kOther;
+  bool leaves_open = false;  // the file is in use after it, as far as its name tells
+  std::uint64_t digest = 0;  // of a batch
+};
+
 // A rank and what it did with the file, by time.
 struct FileLine {
   std::uint32_t rank_row = 0;
-  std::vector<merged::EventPlace> accesses;
+  std::vector<StoryAccess> accesses;
   bool writes = false;
   bool at_fault = false;
   std::string does{};  // "writes 619032 bytes"
