@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "tests/gui/seeded_trace.h"
@@ -336,6 +337,45 @@ TEST_F(AppTest, DurationsAreComparedByName) {
   // The same trace with itself: nothing differs.
   for (const DurationChange& change : compare(*other, *other, "itself").durations)
     EXPECT_EQ(change.factor(), 1) << change.name;
+}
+
+TEST_F(AppTest, HitsAreWalked) {
+  App& app = open(tests::draw_skipped_barrier(4).text);
+  app.state().search.open = true;
+  app.state().search.text = "cudastreamsync";
+  frame();
+  const auto& search = app.state().search;
+  ASSERT_GE(search.hits.size(), 2u);
+  std::set<merged::EventPlace> seen;
+  for (std::size_t i = 0; i < search.hits.size(); ++i) {
+    app.walk_hits(1);
+    EXPECT_EQ(search.chosen, i);
+    seen.insert(app.state().event);
+  }
+  EXPECT_EQ(seen.size(), search.hits.size());  // each rank's own call
+  app.walk_hits(1);
+  EXPECT_EQ(search.chosen, 0u);
+  app.walk_hits(-1);
+  EXPECT_EQ(search.chosen, search.hits.size() - 1);
+  EXPECT_TRUE(app.state().search.open);
+}
+
+TEST_F(AppTest, ANoteIsTypedAtABookmarkAndKept) {
+  App& app = open(tests::kHealthy);
+  std::vector<Bookmark> kept;
+  app.bookmarks_changed = [&](const std::vector<Bookmark>& all) { kept = all; };
+  press(Key::kB);  // there was none: it is made
+  ASSERT_EQ(app.state().bookmarks.size(), 1u);
+  ASSERT_EQ(app.state().noting, 0u);
+  app.state().bookmarks[0].note = "here it stalls";
+  app.end_note();
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].note, "here it stalls");
+  frame();
+  press(Key::kB);  // the same one again
+  EXPECT_EQ(app.state().bookmarks.size(), 1u);
+  press(Key::kEscape);
+  EXPECT_FALSE(app.state().noting);
 }
 
 TEST_F(AppTest, BookmarksComeAndGo) {

@@ -200,6 +200,8 @@ void App::toggle_only_concerned() {
 void App::clear() {
   if (state_.help) {
     state_.help = false;
+  } else if (state_.noting) {
+    end_note();
   } else if (state_.page != OverPage::kNone) {
     state_.page = OverPage::kNone;
   } else if (state_.search.open) {

@@ -68,6 +68,9 @@ class App {
   // With another trace; its page opens.
   void compare_with(Comparison comparison);
   void press(KeyPress key);
+  // To the chosen hit of the search, and from there to the next (1) or previous (-1).
+  void walk_hits(int step);
+  void end_note();  // what was typed is kept
   void fly_to(TimeSpan span, float scroll);
   void show_whole_run();
   void scale_by(float factor) { set_scale(state_.scale * factor); }
@@ -90,6 +93,9 @@ class App {
   float scroll_to_story() const;
   float rows_height() const;  // px at scale 1, of the lanes pane
   void add_bookmark();
+  std::optional<std::size_t> bookmark_near(std::int64_t t_ns) const;
+  void note_nearest();
+  void begin_note(std::size_t bookmark);
   void next_bookmark();
 
   void advance_flight();
@@ -111,7 +117,11 @@ class App {
   void draw_over_lanes(Canvas& canvas, const Mouse& mouse);
   void draw_tooltip(Canvas& canvas, const Mouse& mouse);
   void draw_text_fields(const Canvas& canvas);
+  void draw_note_field(const Canvas& canvas);
+  void draw_bookmark(PanelFrame& panel, std::size_t index);
   void run_search();
+  void go_to_hit(const SearchHit& hit);
+  merged::EventPlace first_of(std::uint32_t name, std::uint32_t rank_row, std::int64_t from_ns) const;
   void draw_page(PanelFrame& panel);
   Box page_box() const;
   std::string cursor_text(const Mouse& mouse) const;

@@ -57,18 +57,44 @@ void App::add_bookmark() {
     mark.t_ns = reader_.event(state_.event).begin_ns;
     mark.rank = reader_.ranks()[reader_.tracks()[state_.event.track].rank_row].rank;
   }
-  auto near = [&](const Bookmark& other) {
-    return std::abs(other.t_ns - mark.t_ns) <= state_.shown.length() / 300;
-  };
   auto& all = state_.bookmarks;
-  auto found = std::find_if(all.begin(), all.end(), near);
-  if (found != all.end())
-    all.erase(found);
+  state_.noting.reset();
+  if (auto near = bookmark_near(mark.t_ns))
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(*near));
   else
     all.insert(std::upper_bound(all.begin(), all.end(), mark,
                                 [](const Bookmark& a, const Bookmark& b) { return a.t_ns < b.t_ns; }),
                mark);
   if (bookmarks_changed) bookmarks_changed(all);
+}
+
+std::optional<std::size_t> App::bookmark_near(std::int64_t t_ns) const {
+  for (std::size_t i = 0; i < state_.bookmarks.size(); ++i)
+    if (std::abs(state_.bookmarks[i].t_ns - t_ns) <= state_.shown.length() / 300) return i;
+  return std::nullopt;
+}
+
+// Of the bookmark in view that is nearest to the middle, or of a new one.
+void App::note_nearest() {
+  std::int64_t middle = state_.shown.from_ns + state_.shown.length() / 2;
+  std::optional<std::size_t> nearest;
+  auto distance = [&](std::size_t i) { return std::abs(state_.bookmarks[i].t_ns - middle); };
+  for (std::size_t i = 0; i < state_.bookmarks.size(); ++i)
+    if (state_.shown.contains(state_.bookmarks[i].t_ns) && (!nearest || distance(i) < distance(*nearest)))
+      nearest = i;
+  if (!nearest) add_bookmark();
+  if (!nearest) nearest = bookmark_near(middle);
+  if (nearest) begin_note(*nearest);
+}
+
+void App::begin_note(std::size_t bookmark) {
+  state_.noting = bookmark;
+  state_.note_takes_focus = true;
+}
+
+void App::end_note() {
+  state_.noting.reset();
+  if (bookmarks_changed) bookmarks_changed(state_.bookmarks);
 }
 
 void App::next_bookmark() {

@@ -140,7 +140,6 @@ void App::draw_measure(Canvas& canvas) {
 }
 
 void App::draw_over_lanes(Canvas& canvas, const Mouse& mouse) {
-  TimeView view = time_view();
   Box lanes = panes_.plot_of(panes_.lanes);
   if (lanes.contains(mouse.at)) {
     canvas.line({mouse.at.x, panes_.ruler.top}, {mouse.at.x, panes_.lanes.bottom},
@@ -148,16 +147,30 @@ void App::draw_over_lanes(Canvas& canvas, const Mouse& mouse) {
     if (!state_.help && state_.page == OverPage::kNone) draw_tooltip(canvas, mouse);
   }
   PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_, comparison_ ? &*comparison_ : nullptr};
-  for (const Bookmark& mark : state_.bookmarks) {
-    float x = view.x_of(mark.t_ns);
-    if (x < view.left || x > view.right()) continue;
-    canvas.triangle({x - canvas.px(4), panes_.ruler.top}, {x + canvas.px(4), panes_.ruler.top},
-                    {x, panes_.ruler.top + canvas.px(8)}, canvas.colours().link);
-    canvas.line({x, panes_.ruler.top}, {x, panes_.ruler.bottom}, canvas.colours().link);
-  }
+  for (std::size_t i = 0; i < state_.bookmarks.size(); ++i) draw_bookmark(panel, i);
   draw_page(panel);
   if (state_.search.open) draw_search_hits(panel, search_box(canvas, panes_));
   if (state_.help) draw_keys_page(panel, {0, 0, panes_.top.right, panes_.status.bottom});
+}
+
+void App::draw_bookmark(PanelFrame& panel, std::size_t index) {
+  Canvas& canvas = panel.canvas;
+  const Bookmark& mark = state_.bookmarks[index];
+  TimeView view = time_view();
+  float x = view.x_of(mark.t_ns);
+  if (x < view.left || x > view.right()) return;
+  canvas.triangle({x - canvas.px(4), panes_.ruler.top}, {x + canvas.px(4), panes_.ruler.top},
+                  {x, panes_.ruler.top + canvas.px(8)}, canvas.colours().link);
+  canvas.line({x, panes_.ruler.top}, {x, panes_.ruler.bottom}, canvas.colours().link);
+  panel.on_click({x - canvas.px(5), panes_.ruler.top, x + canvas.px(5), panes_.ruler.bottom},
+                 ActionKind::kNote, index);
+  if (mark.note.empty() || state_.noting == index) return;
+  std::string note = cut_to(canvas, Face::kSmall, mark.note, canvas.px(220));
+  float width = canvas.text_width(Face::kSmall, note) + canvas.px(12);
+  Box box{x, panes_.ruler.top + canvas.px(2), x + width, panes_.ruler.bottom - canvas.px(2)};
+  canvas.fill(box, canvas.colours().raised, canvas.px(3));
+  canvas.text_in(Face::kSmall, {x + canvas.px(6), box.top, box.right, box.bottom}, canvas.colours().text,
+                 note);
 }
 
 void App::draw_page(PanelFrame& panel) {

@@ -74,6 +74,8 @@ void App::press(KeyPress press) {
     case Key::kC:
       if (copy) copy(chosen_as_text());
       return;
+    case Key::kB:
+      return note_nearest();
     case Key::kM:
       return press.shift ? next_bookmark() : add_bookmark();
     case Key::kT:
@@ -129,32 +131,44 @@ void App::act(Action action) {
       return;
     case ActionKind::kChooseHit: {
       if (action.index >= state_.search.hits.size()) return;
-      SearchHit hit = state_.search.hits[action.index];
       state_.search.open = false;
-      if (hit.what == SearchHit::What::kFinding) return choose_finding(hit.index);
-      if (std::size_t row = row_of_rank(rows_, reader_, hit.rank_row); row < rows_.size())
-        fly_to(state_.shown, scrolled_to(state_.scroll, layout_.box(row).top, layout_.box(row).bottom(),
-                                         rows_height(), layout_.height()));
-      if (hit.what != SearchHit::What::kCall) return;
-      std::vector<bool> names(reader_.names().size(), false);
-      names[hit.index] = true;
-      const merged::RankRow& rank = reader_.ranks()[hit.rank_row];
-      for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
-        bool found = false;
-        reader_.for_each_named(track, names, [&](std::uint64_t index, const merged::Event& event) {
-          if (event.begin_ns < state_.shown.from_ns) return true;  // from what is shown on
-          state_.event = {track, index};
-          found = true;
-          return false;
-        });
-        if (found) return frame_chosen();
-      }
-      return;
+      return go_to_hit(state_.search.hits[action.index]);
     }
+    case ActionKind::kNote:
+      return begin_note(action.index);
     case ActionKind::kSeek:
     case ActionKind::kNone:
       return;
   }
+}
+
+void App::go_to_hit(const SearchHit& hit) {
+  if (hit.what == SearchHit::What::kFinding) return choose_finding(hit.index);
+  if (std::size_t row = row_of_rank(rows_, reader_, hit.rank_row); row < rows_.size())
+    fly_to(state_.shown, scrolled_to(state_.scroll, layout_.box(row).top, layout_.box(row).bottom(),
+                                     rows_height(), layout_.height()));
+  if (hit.what != SearchHit::What::kCall) return;
+  merged::EventPlace place = first_of(hit.index, hit.rank_row, state_.shown.from_ns);
+  if (place == merged::kNoEvent) place = first_of(hit.index, hit.rank_row, INT64_MIN);
+  if (place == merged::kNoEvent) return;
+  state_.event = place;
+  frame_chosen();
+}
+
+// The rank's first event of this name that does not begin before.
+merged::EventPlace App::first_of(std::uint32_t name, std::uint32_t rank_row, std::int64_t from_ns) const {
+  std::vector<bool> names(reader_.names().size(), false);
+  names[name] = true;
+  merged::EventPlace found = merged::kNoEvent;
+  const merged::RankRow& rank = reader_.ranks()[rank_row];
+  for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
+    reader_.for_each_named(track, names, [&](std::uint64_t index, const merged::Event& event) {
+      if (event.begin_ns >= from_ns) found = {track, index};
+      return event.begin_ns < from_ns;
+    });
+    if (found != merged::kNoEvent) break;
+  }
+  return found;
 }
 
 void App::turn_page(OverPage page) {

@@ -1,4 +1,4 @@
-// Search and filter: the two fields that take text, and what is found.
+// The fields that take text: search, filter and a bookmark's note; and what is found.
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostHits = 200, kMostNames = 40;
 
-// A field of text at a fixed place, in the theme's colours. True while it is typed in.
+// A field of text at a fixed place, in the theme's colours. True when Enter ends what is typed.
 bool text_field(const Canvas& canvas, const char* id, const Box& box, std::string& text, bool take_focus) {
   const Palette& p = canvas.colours();
   ImGui::SetNextWindowPos({box.left, box.top});
@@ -29,13 +29,12 @@ bool text_field(const Canvas& canvas, const char* id, const Box& box, std::strin
   if (take_focus) ImGui::SetKeyboardFocusHere();
   ImGui::SetCursorPosY((box.height() - ImGui::GetFrameHeight()) / 2);
   ImGui::SetNextItemWidth(box.width() - canvas.px(16));
-  ImGui::InputText("##text", &text);
-  bool active = ImGui::IsItemActive();
+  bool entered = ImGui::InputText("##text", &text, ImGuiInputTextFlags_EnterReturnsTrue);
   ImGui::End();
   ImGui::PopFont();
   ImGui::PopStyleColor(2);
   ImGui::PopStyleVar(3);
-  return active;
+  return entered;
 }
 
 }  // namespace
@@ -44,10 +43,38 @@ void App::draw_text_fields(const Canvas& canvas) {
   Box filter{panes_.list.left + canvas.px(14), panes_.list.top + canvas.px(40),
              panes_.list.right - canvas.px(14), panes_.list.top + canvas.px(64)};
   text_field(canvas, "filter", filter, state_.filter, false);
-  if (!state_.search.open) return;
-  text_field(canvas, "search", search_box(canvas, panes_), state_.search.text, state_.search.take_focus);
-  state_.search.take_focus = false;
-  if (state_.search.text != state_.search.searched) run_search();
+  draw_note_field(canvas);
+  Search& search = state_.search;
+  if (!search.open) return;
+  bool entered = text_field(canvas, "search", search_box(canvas, panes_), search.text, search.take_focus);
+  search.take_focus = entered;  // Enter walks on from hit to hit
+  if (search.text != search.searched) run_search();
+  if (entered) walk_hits(ImGui::GetIO().KeyShift ? -1 : 1);
+}
+
+void App::draw_note_field(const Canvas& canvas) {
+  if (!state_.noting) return;
+  if (*state_.noting >= state_.bookmarks.size()) return state_.noting.reset();
+  Bookmark& mark = state_.bookmarks[*state_.noting];
+  float x = std::clamp(time_view().x_of(mark.t_ns), panes_.plot_left, panes_.plot_right - canvas.px(260));
+  Box box{x, panes_.lanes.top + canvas.px(4), x + canvas.px(260), panes_.lanes.top + canvas.px(28)};
+  Canvas over(*ImGui::GetForegroundDrawList(), theme_);
+  over.fill(box, theme_.colours.raised, canvas.px(4));
+  over.frame(box, theme_.colours.link, canvas.px(4));
+  bool entered = text_field(canvas, "note", box, mark.note, state_.note_takes_focus);
+  state_.note_takes_focus = false;
+  if (entered) end_note();
+}
+
+void App::walk_hits(int step) {
+  Search& search = state_.search;
+  if (search.hits.empty()) return;
+  auto count = static_cast<std::ptrdiff_t>(search.hits.size());
+  auto chosen = static_cast<std::ptrdiff_t>(search.chosen);
+  bool first = !search.walked;
+  search.walked = true;
+  search.chosen = static_cast<std::size_t>(first ? chosen : (chosen + step + count) % count);
+  go_to_hit(search.hits[search.chosen]);
 }
 
 void App::run_search() {
@@ -55,6 +82,7 @@ void App::run_search() {
   search.searched = search.text;
   search.hits.clear();
   search.chosen = 0;
+  search.walked = false;
   if (search.text.empty()) return;
   for (std::uint32_t i : listed_findings(reader_, search.text))
     search.hits.push_back(

@@ -30,6 +30,7 @@ struct Search {
   std::string searched;  // for which `hits` are
   std::vector<SearchHit> hits;
   std::size_t chosen = 0;
+  bool walked = false;  // the chosen one has been gone to
 };
 
 struct Bookmark {
@@ -61,6 +62,8 @@ struct State {
   float page_scroll = 0;  // px
   Search search;
   std::vector<Bookmark> bookmarks;
+  std::optional<std::size_t> noting;  // the bookmark whose note is typed
+  bool note_takes_focus = false;
 
   float scale = 1;
   ThemeName theme = ThemeName::kDark;

@@ -10,7 +10,7 @@ namespace {
 struct Line {
   const char *keys, *words;
 };
-constexpr std::array<Line, 16> kKeys = {{{"N  Shift+N", "next, previous finding"},
+constexpr std::array<Line, 17> kKeys = {{{"N  Shift+N", "next, previous finding"},
                                          {"1 … 9", "go to that evidence"},
                                          {"F  F", "centre what is chosen; again: fit it"},
                                          {"R", "only the ranks of this finding"},
@@ -20,6 +20,7 @@ constexpr std::array<Line, 16> kKeys = {{{"N  Shift+N", "next, previous finding"
                                          {"P", "pin the row under the mouse to the top"},
                                          {"Q", "evidence drawer on, off"},
                                          {"M  Shift+M", "bookmark here; go to the next"},
+                                         {"B", "type a note at the nearest bookmark"},
                                          {"C", "copy what is chosen as text"},
                                          {"E", "the page that explains the finding"},
                                          {"X", "what differs from the other trace"},

@@ -23,6 +23,7 @@ enum class ActionKind : std::uint8_t {
   kShowKeys,
   kOpenSearch,
   kChooseHit,
+  kNote,
   kSeek,
   kExplain,
   kCompare,
