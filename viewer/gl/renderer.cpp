@@ -67,10 +67,18 @@ void GlSurface::clear_now(const ImDrawList*, const ImDrawCmd* command) {
   int left = edge(box.left, clip.x, clip.z, scale.x), right = edge(box.right, clip.x, clip.z, scale.x);
   int top = edge(box.top, clip.y, clip.w, scale.y), bottom = edge(box.bottom, clip.y, clip.w, scale.y);
   if (right <= left || bottom <= top) return;
-  glScissor(left, static_cast<int>(io.DisplaySize.y * scale.y) - bottom, right - left, bottom - top);
+  int width = static_cast<int>(io.DisplaySize.x * scale.x),
+      height = static_cast<int>(io.DisplaySize.y * scale.y);
+  // Without a scissor test Mesa only notes the colour; with one it draws a quad.
+  bool whole = left == 0 && top == 0 && right == width && bottom == height;
+  if (whole)
+    glDisable(GL_SCISSOR_TEST);
+  else
+    glScissor(left, height - bottom, right - left, bottom - top);
   auto part = [&](int shift) { return static_cast<float>(colour >> shift & 0xff) / 255; };
   glClearColor(part(0), part(8), part(16), 1);
   glClear(GL_COLOR_BUFFER_BIT);
+  if (whole) glEnable(GL_SCISSOR_TEST);
 }
 
 void GlSurface::begin() { cleared_.clear(); }

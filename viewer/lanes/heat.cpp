@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "viewer/draw/stacks.h"
 #include "viewer/lanes/lane_frame.h"
 
 namespace ddpscope::viewer {
@@ -144,22 +145,20 @@ void draw_summary_row(LaneFrame& frame, const Box& box) {
        {merged::Activity::kCopy, p.copy},
        {merged::Activity::kFileRead, p.file_read},
        {merged::Activity::kFileWrite, p.file_write}}};
-  float step = 2, bottom = box.bottom - frame.px(3), full = box.height() - frame.px(10);
-  for (float x = frame.plot.left; x < frame.plot.right; x += step) {
-    Columns columns = columns_at(frame, x, x + step);
-    if (columns.last <= columns.first) continue;
-    float y = bottom;
+  constexpr float kStep = 2;
+  Box area{frame.plot.left, box.top + frame.px(7), frame.plot.right, box.bottom - frame.px(3)};
+  draw_stacks(frame.canvas, area, kStep, [&](float x, std::vector<StackPart>& parts) {
+    Columns columns = columns_at(frame, x, x + kStep);
+    if (columns.last <= columns.first) return;
     for (auto [activity, colour] : stack) {
       auto values = frame.reader.ranks_in(activity);
       double sum = 0;
       for (std::uint32_t c = columns.first; c < std::min<std::size_t>(columns.last, values.size()); ++c)
         sum += values[c];
-      float height = static_cast<float>(sum / (columns.last - columns.first) / 256) / ranks * full;
-      if (height < 0.5f) continue;
-      frame.canvas.fill({x, y - height, x + step, y}, colour);
-      y -= height;
+      float height = static_cast<float>(sum / (columns.last - columns.first) / 256) / ranks * area.height();
+      if (height >= 0.5f) parts.push_back({height, colour});
     }
-  }
+  });
   frame.canvas.line({frame.gutter_left, box.bottom - 1}, {frame.plot.right, box.bottom - 1}, p.strong_line);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "viewer/draw/stacks.h"
 #include "viewer/panels/panel_frame.h"
 #include "viewer/view/glyph_row.h"
 
@@ -34,22 +35,19 @@ void draw_run(PanelFrame& frame, const Box& strip) {
       {merged::Activity::kCompute, p.backward},
       {merged::Activity::kCopy, p.copy},
       {merged::Activity::kWaiting, mixed(p.wait_ground, p.wait_line, 0.5f)}};
-  for (float x = strip.left; x < strip.right; x += 2) {
+  draw_stacks(frame.canvas, strip, 2, [&](float x, std::vector<StackPart>& parts) {
     double part = (x - strip.left) / strip.width(), next = (x + 2 - strip.left) / strip.width();
     auto first = static_cast<std::uint32_t>(part * count);
     auto last = std::clamp(static_cast<std::uint32_t>(next * count), first + 1, std::max(count, first + 1));
-    float y = strip.bottom;
     for (auto [activity, colour] : stack) {
       auto values = frame.reader.ranks_in(activity);
       float sum = 0;
       for (std::uint32_t c = first; c < std::min<std::size_t>(last, values.size()); ++c)
         sum += static_cast<float>(values[c]);
       float height = sum / static_cast<float>(last - first) / ranks * strip.height();
-      if (height < 0.4f) continue;
-      frame.canvas.fill({x, std::max(y - height, strip.top), x + 2, y}, with_alpha(colour, 0.8f));
-      y -= height;
+      if (height >= 0.4f) parts.push_back({height, with_alpha(colour, 0.8f)});
     }
-  }
+  });
 }
 
 std::vector<Glyph> finding_glyphs(const PanelFrame& frame, const TimeView& view, float left, float right) {
