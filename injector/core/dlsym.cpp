@@ -1,6 +1,6 @@
-// dlsym: programs that look NCCL and CUDA functions up in a library that they opened (ctypes, plugins) get
-// our hook in front of the function that they would have got; whoever asks whether a function exists at all
-// gets the answer of the libraries, not of this one, which has them all.
+// dlsym: programs that look NCCL, CUDA and CUPTI functions up in a library that they opened (ctypes, plugins)
+// get our hook in front of the function that they would have got; whoever asks whether a function exists at
+// all gets the answer of the libraries, not of this one, which has them all.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -37,6 +37,19 @@ const trace::CallInfo* find_vendor_call(const char* symbol) {
   return nullptr;
 }
 
+// By which a program becomes CUPTI's client (device_times/cupti_hooks.cpp). One that is not seen to do so
+// would be handed our buffers, as if they were its own.
+constexpr const char* kCuptiClientCalls[] = {"cuptiSubscribe",      "cuptiSubscribe_v2",
+                                             "cuptiUnsubscribe",    "cuptiFinalize",
+                                             "cuptiActivityEnable", "cuptiActivityRegisterCallbacks"};
+
+bool is_cupti_client_call(const char* symbol) {
+  if (!symbol || strncmp(symbol, "cupti", 5) != 0) return false;
+  for (const char* call : kCuptiClientCalls)
+    if (strcmp(symbol, call) == 0) return true;
+  return false;
+}
+
 // Not &ncclAllReduce: that is the first definition in the program's scope, which may be somebody else's.
 void* own_hook(const char* symbol) {
   Dl_info self;
@@ -61,6 +74,12 @@ void* hook_for(const trace::CallInfo& info, void* found) {
   return hook;
 }
 
+// Of a copy of CUPTI that is not the one behind our hooks the program is the only client.
+void* cupti_hook_for(const char* symbol, void* found) {
+  void* hook = find_function(symbol) == found ? own_hook(symbol) : nullptr;
+  return hook ? hook : found;
+}
+
 struct Answer {
   std::uint64_t given;  // 0: dlsym itself is to answer
   void* address;
@@ -76,13 +95,14 @@ extern "C" __attribute__((visibility("hidden"))) Answer ddpscope_answer_dlsym(vo
                                                                               const char* symbol) {
   libc_dlsym();
   const trace::CallInfo* info = find_vendor_call(symbol);
-  if (!info || library == RTLD_NEXT) return {0, nullptr};
+  if ((!info && !is_cupti_client_call(symbol)) || library == RTLD_NEXT) return {0, nullptr};
   // In the program's scope there is always ours: what lies behind it is the answer.
   if (library == RTLD_DEFAULT) return find_function(symbol) ? Answer{0, nullptr} : missing(symbol);
   void* found = real_dlsym(library, symbol);
   if (!found) return {0, nullptr};
   if (is_ours(found)) return real_dlsym(RTLD_NEXT, symbol) ? Answer{1, found} : missing(symbol);
-  return {1, may_record() ? hook_for(*info, found) : found};
+  if (!may_record()) return {1, found};
+  return {1, info ? hook_for(*info, found) : cupti_hook_for(symbol, found)};
 }
 
 void* real_dlsym(void* library, const char* symbol) { return libc_dlsym()(library, symbol); }

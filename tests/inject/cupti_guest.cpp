@@ -65,12 +65,25 @@ void client_later() {
   std::printf("kernels %d\n", profiler.end());
 }
 
+// Finds CUPTI's functions in the library's own handle; what it gets back must be its own buffers.
+void client_by_handle() {
+  Device device;
+  device.work(3);
+  Profiler profiler(Lookup::kByHandle);
+  profiler.register_callbacks();
+  profiler.begin();
+  device.work(4);
+  std::printf("kernels %d\n", profiler.end());
+}
+
 struct Story {
   const char* name;
   void (*run)();
 };
-constexpr Story kStories[] = {
-    {"alone", alone}, {"client_first", client_first}, {"client_later", client_later}};
+constexpr Story kStories[] = {{"alone", alone},
+                              {"client_first", client_first},
+                              {"client_later", client_later},
+                              {"client_by_handle", client_by_handle}};
 
 }  // namespace
 

@@ -12,29 +12,35 @@ inline void check(int error, const char* what) {
   if (error != 0) std::fprintf(stderr, "%s: error %d\n", what, error), _exit(3);
 }
 
+// How CUPTI's functions are found: as a linked program finds them, in the library's own handle as TensorFlow
+// does, or where no hook is asked.
+enum class Lookup { kLinked, kByHandle, kHidden };
+
 // CUPTI as a client that registers its callbacks once and enables kinds for each time of profiling.
+#define CUPTI(function) find(&function, #function)
 struct Profiler {
-  // hidden: finds CUPTI's functions where no hook is asked.
-  explicit Profiler(bool hidden = false) : scope(RTLD_DEFAULT) {
-    library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL);
+  explicit Profiler(Lookup lookup = Lookup::kLinked) : scope(RTLD_DEFAULT), look_up(dlsym) {
+    library = dlopen("libcupti.so.13", RTLD_NOW | (lookup == Lookup::kLinked ? RTLD_GLOBAL : RTLD_LOCAL));
     if (!library) std::fprintf(stderr, "%s\n", dlerror()), _exit(4);
-    if (hidden) scope = library;
+    if (lookup != Lookup::kLinked) scope = library;
+    void* libc = dlopen("libc.so.6", RTLD_NOW);
+    for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.34"})
+      if (void* own = lookup == Lookup::kHidden ? dlvsym(libc, "dlsym", version) : nullptr)
+        look_up = reinterpret_cast<decltype(look_up)>(own);
+    next_record = CUPTI(cuptiActivityGetNextRecord);
   }
   template <class Function>
   Function* find(Function*, const char* name) {
-    return reinterpret_cast<Function*>(dlsym(scope, name));  // RTLD_DEFAULT: as a linked program would
+    return reinterpret_cast<Function*>(look_up(scope, name));
   }
-#define CUPTI(function) find(&function, #function)
   static void CUPTIAPI callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
   static void CUPTIAPI request(uint8_t** buffer, size_t* bytes, size_t* most) {
     *bytes = 1 << 16, *most = 0;
     *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, *bytes));
   }
   static void CUPTIAPI complete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t used) {
-    auto* next = reinterpret_cast<decltype(&cuptiActivityGetNextRecord)>(
-        dlsym(RTLD_DEFAULT, "cuptiActivityGetNextRecord"));
     CUpti_Activity* record = nullptr;
-    while (next(buffer, used, &record) == CUPTI_SUCCESS)
+    while (next_record(buffer, used, &record) == CUPTI_SUCCESS)
       kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     std::free(buffer);
   }
@@ -50,7 +56,9 @@ struct Profiler {
 #undef CUPTI
 
   void* scope;
+  void* (*look_up)(void*, const char*);
   void* library;
   CUpti_SubscriberHandle handle{};
   static inline std::atomic<int> kernels;
+  static inline decltype(&cuptiActivityGetNextRecord) next_record;
 };

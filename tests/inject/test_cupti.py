@@ -109,6 +109,13 @@ def test_cupti_is_lent_and_taken_again(run):
     assert sequences["collective"] == [3, 4, 5, 6] + list(range(12, 18))
 
 
+def test_a_client_that_looks_in_the_librarys_own_handle_is_seen(run):
+    guest = run("client_by_handle")
+    assert guest.told() == [("kernels", 4)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events"]
+    assert len(guest.kernels()) == 3
+
+
 @pytest.mark.parametrize("variable", ["CUDA_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID"])
 def test_under_another_tool_it_steps_aside(run, variable):
     guest = run("alone", **{variable: "/opt/nsight/libToolsInjection64.so"})

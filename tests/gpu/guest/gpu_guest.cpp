@@ -85,7 +85,7 @@ void profile_at_once(Profiler profiler) {
 
 // Profiles before it uses CUDA; the hidden one so that nobody but CUPTI knows.
 void client_first(const Numbers&) { profile_at_once(Profiler()); }
-void hidden_client(const Numbers&) { profile_at_once(Profiler(true)); }
+void hidden_client(const Numbers&) { profile_at_once(Profiler(Lookup::kHidden)); }
 
 // Profiles for a while, and later once more without registering its callbacks anew.
 void client_later(const Numbers&) {
