@@ -13,6 +13,8 @@ HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 sys.path.append(str(HERE / "checks"))
 import check
+import machine
+import nccl
 import page
 import paired
 
@@ -60,7 +62,7 @@ def test_pack_runs_as_on_a_gpu_machine(pack, tmp_path):
     root, toolkit = pack
     results, _ = run(root / "tests" / "gpu" / "run.sh", "--as-if-gpu", "--only", "nccl.one-rank,cupti.recorded,trainer.fault.shared",
                      out=tmp_path / "out", **toolkit)
-    assert set(outcomes(results).values()) == {"passed"} and len(results) == 4
+    assert set(outcomes(results).values()) == {"passed"} and len(results) == 5
     machine = json.loads((tmp_path / "out" / "results.json").read_text())["machine"]
     assert all(row["from"] == "toolkit" for row in machine["libraries"].values()) and len(machine["libraries"]) == 3
 
@@ -76,6 +78,39 @@ def test_broken_injector_fails_the_checks(pack, tmp_path):
     shutil.copy(root / "build/lib/tests/libddpscope_without_buffers.so", root / "build/lib/libddpscope.so")
     results, _ = run(root / "tests" / "gpu" / "run.sh", "--standins", "--only", "cupti.recorded", out=tmp_path / "out", code=1)
     assert outcomes(results) == {"cupti.recorded": "failed"} and "kernels" in results["cupti.recorded"]["why"]
+
+
+class OtherNccl(machine.Machine):
+    """The stand-ins, as an NCCL of another version and profiler interface."""
+
+    def record(self, *arguments, **settings):
+        return super().record(*arguments, STANDIN_NCCL_VERSION=self.version, STANDIN_PROFILER_VERSION=self.interface, **settings)
+
+
+def other_nccl(tmp_path, version, interface):
+    other = OtherNccl(BUILD, tmp_path, standins=True)
+    other.version, other.interface = version, interface
+    other.look(tmp_path)
+    return other
+
+
+@pytest.mark.parametrize("version, interface, times", [(22502, 1, "events"), (22703, 4, "profiler"), (22900, 6, "profiler"),
+                                                       (23102, 6, "events")])
+def test_times_by_the_version_of_nccl(tmp_path, version, interface, times):
+    measured = nccl.by_profiler(other_nccl(tmp_path, version, interface), tmp_path, 2)
+    assert measured["times"] == times and measured["choices"] > 0
+
+
+def test_an_nccl_that_should_tell_times_and_does_not_fails_the_check(tmp_path):
+    with pytest.raises(check.Failed, match="tiers"):
+        nccl.by_profiler(other_nccl(tmp_path, 22809, 1), tmp_path, 2)
+
+
+def test_a_collective_without_a_time_fails_the_check(tmp_path):
+    trace = nccl.reduce(other_nccl(tmp_path, 22809, 5), tmp_path, 2, "profiler")[1]
+    trace.work.pop()
+    with pytest.raises(check.Failed, match="are timed"):
+        nccl.timed(trace, 2)
 
 
 @pytest.mark.parametrize("raised, outcome", [(None, "passed"), (check.Failed("x"), "failed"), (check.Skipped("x"), "skipped"),

@@ -8,12 +8,21 @@ SIZES = (4096, 1 << 20, 16 << 20)
 EACH = 5  # collectives of a size
 
 
+def profiler_times(version):
+    """Whether NCCL of this version tells its profiler plugin when kernels run, and is asked to (docs/gpu-times.md)."""
+    return 22600 <= version < 23100
+
+
 def reduce(machine, folder, ranks, tier, libraries_of="cuda", label=""):
-    """Recorded; checks what holds of each collective and returns [(bytes, seconds)]."""
+    """Recorded; checks what holds of each collective: (what it printed, its trace)."""
     environment = SHARED_GPU if ranks > 1 else {}
     done, trace = machine.record(machine.guest("reduce", ranks, *SIZES), folder, tier, label=label or f"{tier}-{ranks}",
                                  libraries_of=libraries_of, timeout=120, **environment)
-    require(trace.tiers() == ranks * [(tier, "-")], f"the tiers are {trace.tiers()}")
+    if tier == "profiler" and not profiler_times(done.values("nccl")[0]):
+        require(trace.tiers() and all(got == "events" and why != "-" for got, why in trace.tiers()),
+                f"of an NCCL that tells no times the tiers are {trace.tiers()}")
+    else:
+        require(trace.tiers() == ranks * [(tier, "-")], f"the tiers are {trace.tiers()}")
     calls = trace.calls("ncclAllReduce")
     require(len(calls) == ranks * EACH * len(SIZES), f"{len(calls)} calls are recorded")
     require(trace.slugs() == set(), f"found {trace.slugs()}")
@@ -21,7 +30,7 @@ def reduce(machine, folder, ranks, tier, libraries_of="cuda", label=""):
 
 
 def timed(trace, ranks):
-    """[(bytes, device work)] of collectives timed by events."""
+    """[(bytes, device work)] of collectives timed by events or by NCCL's profiler interface."""
     calls = {(record["communicator"], record["sequence"], record.rank): record for record in trace.calls("ncclAllReduce")}
     found = []
     error = 1e-9 * max(trace.clock_errors_ns())
@@ -33,14 +42,17 @@ def timed(trace, ranks):
     return found
 
 
-def plausible(machine, done, found, ranks):
-    """The program's own events lie around ours; the bus is not faster than the device's memory."""
+def plausible(machine, done, found, ranks, slack=2e-6):
+    """The program's own events lie around ours; the bus is not faster than the device's memory.
+
+    slack: seconds, for the resolution of the clocks.
+    """
     own = {(line["rank"], line["bytes"]): 1e-3 * line["least_ms"] for line in done.told() if "least_ms" in line}
     best = {}
     for size, work in found:
         best[work.rank or 0, size] = min(work.took, best.get((work.rank or 0, size), 1e9))
     for key, seconds in best.items():
-        require(seconds <= own[key] + 2e-6, f"{key}: {seconds} s within {own[key]} s")
+        require(seconds <= own[key] + slack, f"{key}: {seconds} s within {own[key]} s")
     bandwidth = {}
     for (rank, size), seconds in best.items():
         gb_per_s = 2e-9 * (ranks - 1) / ranks * size / max(seconds, 1e-9)
@@ -49,11 +61,33 @@ def plausible(machine, done, found, ranks):
     return {f"bus_gb_per_s_{size}": round(value, 3) for size, value in bandwidth.items()} if ranks > 1 else {}
 
 
+def version_of(done):
+    version = done.values("nccl")[0]
+    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
+
+
 def by_events(machine, folder, ranks, libraries_of="cuda"):
     done, trace = reduce(machine, folder, ranks, "events", libraries_of)
     measured = plausible(machine, done, timed(trace, ranks), ranks)
-    version = done.values("nccl")[0]
-    return {"nccl": f"{version // 10000}.{version // 100 % 100}.{version % 100}", **measured}
+    return {"nccl": version_of(done), **measured}
+
+
+def by_profiler(machine, folder, ranks):
+    """NCCL takes ddpscope for its profiler plugin and tells how it runs collectives and, if its version does, when."""
+    done, trace = reduce(machine, folder, ranks, "profiler")
+    measured = {"nccl": version_of(done)}
+    choices = {(record["algorithm"], record["protocol"]) for record in trace.calls("collective_choice")}
+    if ranks > 1:  # one rank alone runs no kernel of NCCL's
+        require(choices, "NCCL has not told how it runs collectives: it has not taken the plugin")
+        measured["choices"] = len(choices)
+    times = profiler_times(done.values("nccl")[0])
+    measured["times"] = "profiler" if times else "events"
+    if ranks == 1 and times and not trace.kinds("collective"):
+        return {**measured, "times": "none: one rank alone runs no kernel of NCCL's"}
+    found = timed(trace, ranks)
+    measured["clock_error_us"] = round(1e-3 * max(trace.clock_errors_ns()), 1)
+    slack = 4e-6 if times else 2e-6  # the device's timer may tick only each microsecond, at either end
+    return {**measured, **plausible(machine, done, found, ranks, slack)}
 
 
 def by_cupti(machine, folder, ranks):
@@ -72,6 +106,11 @@ def by_cupti(machine, folder, ranks):
 @check("nccl.one-rank.events", 8)
 def one_rank_events(machine, folder):
     return by_events(machine, folder, 1)
+
+
+@check("nccl.one-rank.profiler", 8)
+def one_rank_profiler(machine, folder):
+    return by_profiler(machine, folder, 1)
 
 
 @check("nccl.one-rank.cupti", 8)
@@ -94,18 +133,14 @@ def two_ranks_events(machine, folder):
     return shared(lambda: by_events(machine, folder, 2))
 
 
+@check("nccl.two-ranks-one-gpu.profiler", 15)
+def two_ranks_profiler(machine, folder):
+    return shared(lambda: by_profiler(machine, folder, 2))
+
+
 @check("nccl.two-ranks-one-gpu.cupti", 15)
 def two_ranks_cupti(machine, folder):
     return shared(lambda: by_cupti(machine, folder, 2))
-
-
-@check("nccl.two-ranks-one-gpu.profiler", 15)
-def two_ranks_profiler(machine, folder):
-    """Each collective has the times that NCCL itself took, in a kernel's channels."""
-    def run():
-        _, trace = reduce(machine, folder, 2, "profiler")
-        return {"timed": len(timed(trace, 2))}
-    return shared(run)
 
 
 @check("nccl.standin-on-gpu", 15)
