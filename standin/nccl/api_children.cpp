@@ -33,13 +33,14 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
     const auto connect = [parent, color, key](Communicator& self) { self.split(*parent, color, key); };
     if (color == NCCL_SPLIT_NOCOLOR) {
       required(newcomm, "newcomm") = NCCL_COMM_NULL;
-      group::run([child, connect] {
+      group::run(parent.get(), [child, connect] {
         connect(*child);
         return false;
       });
       return ncclSuccess;
     } else {
-      const bool goes_on = create(&required(newcomm, "newcomm"), child, is_non_blocking(config), connect);
+      const bool goes_on =
+          create(&required(newcomm, "newcomm"), child, is_non_blocking(config), connect, parent.get());
       range.end_with([&] {
         return nvtx::Child{
             child->hash(), parent->hash(), parent->size(), parent->rank(), parent->device(), color, key};
@@ -64,10 +65,11 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
       if (rank == parent->rank()) throw Failure(ncclInvalidUsage, "an excluded rank must not call this");
     }
     if (shrinkFlags & NCCL_SHRINK_ABORT) parent->release();
-    const bool goes_on = create(&required(newcomm, "newcomm"),
-                                std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
-                                is_non_blocking(config),
-                                [parent, excluded](Communicator& self) { self.shrink(*parent, excluded); });
+    const bool goes_on = create(
+        &required(newcomm, "newcomm"),
+        std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
+        is_non_blocking(config), [parent, excluded](Communicator& self) { self.shrink(*parent, excluded); },
+        parent.get());
     range.end_with([&] {
       return nvtx::Shrunk{parent->hash(), parent->size(), parent->rank(), parent->device(),
                           excludeRanksCount};
@@ -100,10 +102,11 @@ ncclResult_t ncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqu
     if (nRanks <= parent->size())
       throw Failure(ncclInvalidArgument, "nRanks must be larger than the parent's " +
                                              std::to_string(parent->size()) + ": " + std::to_string(nRanks));
-    return result_if(create(&required(newcomm, "newcomm"),
-                            std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
-                            is_non_blocking(config),
-                            [parent, nRanks](Communicator& self) { self.grow(*parent, nRanks); }));
+    return result_if(create(
+        &required(newcomm, "newcomm"),
+        std::make_shared<Communicator>(parent->device(), child_name(*parent, config)),
+        is_non_blocking(config), [parent, nRanks](Communicator& self) { self.grow(*parent, nRanks); },
+        parent.get()));
   });
 }
 STANDIN_PROFILING_TWIN(ncclCommGrow);

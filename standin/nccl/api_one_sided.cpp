@@ -49,7 +49,7 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, nc
     required(win, "win");
     if (size == 0 || (winFlags & ~NCCL_WIN_COLL_SYMMETRIC) != 0) invalid("no such window");
     const bool symmetric = winFlags & NCCL_WIN_COLL_SYMMETRIC;
-    group::run([=] {
+    group::run(communicator.get(), [=] {
       *win = reinterpret_cast<ncclWindow_t>(&communicator->register_window(buff, size, symmetric));
       return false;
     });

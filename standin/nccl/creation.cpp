@@ -28,11 +28,12 @@ bool is_non_blocking(const ncclConfig_t* config) { return config && config->bloc
 std::string name_in(const ncclConfig_t* config) { return config && config->commName ? config->commName : ""; }
 
 bool create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicator, bool non_blocking,
-            std::function<void(Communicator&)> connect) {
+            std::function<void(Communicator&)> connect, const Communicator* parent) {
   nvtx::register_reductions();
   link_model();  // what cannot be read is refused here, not in the middle of the job
   *handle = add_handle(communicator);
-  return group::run([handle, communicator, non_blocking, connect = std::move(connect)] {
+  const Communicator* const on = parent ? parent : communicator.get();
+  return group::run(on, [handle, communicator, non_blocking, connect = std::move(connect)] {
     if (non_blocking) {
       communicator->connect_later(connect);
       return true;

@@ -24,9 +24,9 @@ std::string name_in(const ncclConfig_t* config);
 
 /// Hands out the handle before the communicator is connected, as NCCL does, so that another thread can abort
 /// a creation that waits for a rank that never comes. A failed creation takes the handle back; one that does
-/// not block leaves it, with its error. True: it goes on.
+/// not block leaves it, with its error. True: it goes on. `parent`: over which its ranks meet, if it has one.
 bool create(ncclComm_t* handle, const std::shared_ptr<Communicator>& communicator, bool non_blocking,
-            std::function<void(Communicator&)> connect);
+            std::function<void(Communicator&)> connect, const Communicator* parent = nullptr);
 bool create_by_id(ncclComm_t* handle, int device, const ncclUniqueId& id, int rank, int size,
                   const ncclConfig_t* config = nullptr);
 

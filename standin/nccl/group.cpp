@@ -12,10 +12,16 @@
 namespace ddpscope::standin::nccl::group {
 namespace {
 
+/// What waits for the peers of one communicator.
+struct Creations {
+  const Communicator* on;
+  std::vector<std::function<bool()>> calls;
+};
+
 struct Group {
   int depth = 0;
   ncclResult_t failure = ncclSuccess;
-  std::vector<std::function<bool()>> creations;
+  std::vector<Creations> creations;
   std::vector<std::unique_ptr<Plan>> plans;  ///< one per communicator, in the order of first use
 };
 
@@ -31,16 +37,22 @@ bool leave(Group& ended) {
   return true;
 }
 
-/// Creations wait for each other when they are ranks of one communicator: each gets a thread.
-bool run_together(std::vector<std::function<bool()>>& creations) {
-  if (creations.size() == 1) return creations.front()();
+bool run_in_order(const Creations& creations) {
+  bool goes_on = false;
+  for (const auto& call : creations.calls) goes_on |= call();
+  return goes_on;
+}
+
+/// Creations wait for each other when they are ranks of one communicator: each communicator gets a thread.
+bool run_together(std::vector<Creations>& creations) {
+  if (creations.size() == 1) return run_in_order(creations.front());
   std::vector<std::exception_ptr> failures(creations.size());
   std::atomic<bool> any_goes_on{false};
   std::latch ended(static_cast<std::ptrdiff_t>(creations.size()));
   for (std::size_t i = 0; i < creations.size(); ++i) {
     start_thread([&, i] {
       try {
-        if (creations[i]()) any_goes_on = true;
+        if (run_in_order(creations[i])) any_goes_on = true;
       } catch (...) {
         failures[i] = std::current_exception();
       }
@@ -122,9 +134,11 @@ void note_failure(ncclResult_t result) {
   if (current.depth > 0 && current.failure == ncclSuccess) current.failure = result;
 }
 
-bool run(std::function<bool()> creation) {
+bool run(const Communicator* on, std::function<bool()> creation) {
   if (current.depth == 0) return creation();
-  current.creations.push_back(std::move(creation));
+  auto same = std::ranges::find(current.creations, on, &Creations::on);
+  if (same == current.creations.end()) same = current.creations.insert(same, {on, {}});
+  same->calls.push_back(std::move(creation));
   return false;
 }
 

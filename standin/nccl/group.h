@@ -21,9 +21,10 @@ std::chrono::nanoseconds simulate_end();
 /// Notes that a call of the open group failed, so that its end does too. No effect outside of a group.
 void note_failure(ncclResult_t result);
 
-/// Runs a creation of a communicator: at the end of the open group, or now. It returns true if it goes on by
-/// itself; so does this if that is the case already.
-bool run(std::function<bool()> creation);
+/// Runs a creation of a communicator, or another call that waits for its peers: at the end of the open group,
+/// or now. It returns true if it goes on by itself; so does this if that is the case already. Those that meet
+/// over one communicator (`on`) run one after the other: all ranks must bring them in the same order.
+bool run(const Communicator* on, std::function<bool()> creation);
 
 /// Adds operations to the open group's plan for `communicator`, or enqueues them now as a plan of their own.
 void submit(const std::shared_ptr<Communicator>& communicator, cudaStream_t stream,

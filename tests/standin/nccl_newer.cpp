@@ -94,10 +94,13 @@ struct Windows {
   explicit Windows(ncclComm_t comm)
       : into(std::vector<float>(kBlock * static_cast<std::size_t>(job().size), -1.0F)),
         from(std::vector<float>(kBlock)) {
+    // Of several in a group all ranks get the same one for the same buffer.
+    REQUIRE_NCCL(ncclGroupStart());
     REQUIRE_NCCL(
         ncclCommWindowRegister(comm, into.get(), bytes(into_count()), &into_window, NCCL_WIN_COLL_SYMMETRIC));
     REQUIRE_NCCL(
         ncclCommWindowRegister(comm, from.get(), bytes(kBlock), &from_window, NCCL_WIN_COLL_SYMMETRIC));
+    REQUIRE_NCCL(ncclGroupEnd());
   }
   static std::size_t bytes(std::size_t count) { return count * sizeof(float); }
   static std::size_t into_count() { return kBlock * static_cast<std::size_t>(job().size); }
