@@ -30,6 +30,24 @@ ncclResult_t ncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs, ncclCo
                             cudaStream_t stream);
 #endif
 
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 30, 0)
+using ncclParamHandle_t = struct ncclParamHandle*;
+ncclResult_t ncclParamBind(ncclParamHandle_t* out, const char* key);
+ncclResult_t ncclParamGetI8(ncclParamHandle_t h, std::int8_t* out);
+ncclResult_t ncclParamGetI16(ncclParamHandle_t h, std::int16_t* out);
+ncclResult_t ncclParamGetI32(ncclParamHandle_t h, std::int32_t* out);
+ncclResult_t ncclParamGetI64(ncclParamHandle_t h, std::int64_t* out);
+ncclResult_t ncclParamGetU8(ncclParamHandle_t h, std::uint8_t* out);
+ncclResult_t ncclParamGetU16(ncclParamHandle_t h, std::uint16_t* out);
+ncclResult_t ncclParamGetU32(ncclParamHandle_t h, std::uint32_t* out);
+ncclResult_t ncclParamGetU64(ncclParamHandle_t h, std::uint64_t* out);
+ncclResult_t ncclParamGetStr(ncclParamHandle_t h, const char** out);
+ncclResult_t ncclParamGet(ncclParamHandle_t h, void* out, int maxLen, int* len);
+ncclResult_t ncclParamGetParameter(const char* key, const char** value, int* valueLen);
+ncclResult_t ncclParamGetAllParameterKeys(const char*** table, int* tableLen);
+void ncclParamDumpAll();
+#endif
+
 #if NCCL_VERSION_CODE < NCCL_VERSION(2, 31, 0)
 struct ncclCollConfig_t;
 ncclResult_t ncclAllReduceConfig(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,

@@ -9,6 +9,9 @@ namespace {
 
 [[noreturn]] void invalid(const std::string& why) { throw Failure(ncclInvalidArgument, why); }
 
+// Beside the symmetric one: strict ordering, which puts have anyway, and device-initiated networking alone.
+constexpr int kWindowFlags = NCCL_WIN_COLL_SYMMETRIC | 2 | 4;
+
 // What NCCL 2.32 knows of them.
 void check_reserved(int signal, int context, unsigned flags) {
   if (signal != 0 || context != 0 || flags != 0) invalid("sigIdx, ctx and flags must be 0");
@@ -47,7 +50,7 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, nc
     const auto communicator = find_connected(comm);
     required(static_cast<std::byte*>(buff), "buff");
     required(win, "win");
-    if (size == 0 || (winFlags & ~NCCL_WIN_COLL_SYMMETRIC) != 0) invalid("no such window");
+    if (size == 0 || (winFlags & ~kWindowFlags) != 0) invalid("no such window");
     const bool symmetric = winFlags & NCCL_WIN_COLL_SYMMETRIC;
     group::run(communicator.get(), [=] {
       *win = reinterpret_cast<ncclWindow_t>(&communicator->register_window(buff, size, symmetric));

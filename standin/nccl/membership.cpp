@@ -94,8 +94,15 @@ void Communicator::shrink(Communicator& parent, std::span<const int> excluded) {
   take_seat(seat_among(parent, kept, Signature{.kind = Kind::kShrink}, describe_self(device_)));
 }
 
+namespace {
+
+bool is_made(const ncclUniqueId& id) { return std::ranges::any_of(id.internal, std::identity()); }
+
+}  // namespace
+
 ncclUniqueId Communicator::make_id_to_grow() {
   std::lock_guard control(control_mutex_);
+  if (is_made(id_to_grow_)) throw Failure(ncclInvalidUsage, "the unique id before is not used yet");
   return id_to_grow_ = make_unique_id();
 }
 
@@ -106,9 +113,6 @@ void Communicator::grow(Communicator& parent, int size) {
                               Signature{.kind = Kind::kGrow, .count = static_cast<std::uint64_t>(size)},
                               std::exchange(parent.id_to_grow_, {}), parent.leave_);
   control.unlock();
-  const auto is_made = [](const ncclUniqueId& id) {
-    return std::ranges::any_of(id.internal, std::identity());
-  };
   const auto made = std::ranges::find_if(ids, is_made);
   if (made == ids.end()) throw Failure(ncclInvalidUsage, "no rank has called ncclCommGetUniqueId");
   init(*made, parent.rank_, size);

@@ -64,6 +64,9 @@ void grows_wrongly() {
   REQUIRE(ncclCommGrow(nullptr, job().size + 1, nullptr, job().size, &grown, nullptr) == ncclInvalidArgument);
   // Nobody has made an id: nobody could join.
   REQUIRE(ncclCommGrow(comm, job().size + 1, nullptr, -1, &grown, nullptr) == ncclInvalidUsage);
+  ncclUniqueId id;
+  REQUIRE_NCCL(ncclCommGetUniqueId(comm, &id));
+  REQUIRE(ncclCommGetUniqueId(comm, &id) == ncclInvalidUsage);  // the first one is not used yet
   REQUIRE_NCCL(ncclCommDestroy(comm));
 }
 
@@ -236,6 +239,31 @@ void collectives_with_settings() {
   REQUIRE_NCCL(ncclCommDestroy(comm));
 }
 
+void parameters() {
+  REQUIRE(setenv("NCCL_NVTX_DISABLE", "1", 1) == 0 && setenv("NCCL_HOSTID", "here", 1) == 0);
+  ncclParamHandle_t number = nullptr, text = nullptr;
+  REQUIRE_NCCL(ncclParamBind(&number, "NCCL_NVTX_DISABLE"));
+  REQUIRE_NCCL(ncclParamBind(&text, "NCCL_HOSTID"));
+  REQUIRE(ncclParamBind(&text, "NCCL_NO_SUCH_THING") == ncclInvalidArgument);
+  std::int64_t wide = 0;
+  std::int32_t narrow = 0;
+  REQUIRE_NCCL(ncclParamGetI64(number, &wide));
+  REQUIRE(wide == 1 && ncclParamGetI32(number, &narrow) == ncclInvalidArgument);
+  REQUIRE(ncclParamGetI64(text, &wide) == ncclInvalidArgument);
+  const char *by_handle = nullptr, *by_key = nullptr, **keys = nullptr;
+  int length = 0, count = 0;
+  REQUIRE_NCCL(ncclParamGetStr(text, &by_handle));
+  REQUIRE_NCCL(ncclParamGetParameter("NCCL_NVTX_DISABLE", &by_key, &length));
+  REQUIRE(std::string(by_handle) == "here" && std::string(by_key) == "1" && length == 1);
+  char room[8];
+  REQUIRE_NCCL(ncclParamGet(text, room, sizeof room, &length));
+  REQUIRE(std::string(room) == "here" && length == 5);
+  REQUIRE(ncclParamGet(text, room, 4, &length) == ncclInvalidArgument);
+  REQUIRE_NCCL(ncclParamGetAllParameterKeys(&keys, &count));
+  for (int i = 0; i < count; ++i) REQUIRE_NCCL(ncclParamBind(&text, keys[i]));
+  ncclParamDumpAll();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -247,5 +275,6 @@ int main(int argc, char** argv) {
                        {"signals", signals},
                        {"puts-wrongly", puts_wrongly},
                        {"waits-in-vain", waits_in_vain},
-                       {"settings", collectives_with_settings}});
+                       {"settings", collectives_with_settings},
+                       {"parameters", parameters}});
 }

@@ -4,7 +4,8 @@ import pytest
 
 from nccl_test import run  # noqa: F401  (a fixture)
 
-SCENARIOS = ["grows", "grows-wrongly", "rests", "puts", "signals", "puts-wrongly", "waits-in-vain", "settings"]
+SCENARIOS = ["grows", "grows-wrongly", "rests", "puts", "signals", "puts-wrongly", "waits-in-vain", "settings",
+             "parameters"]
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])

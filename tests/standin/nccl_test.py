@@ -237,7 +237,9 @@ def exports():
 NEWER = {"ncclCommGetUniqueId", "ncclCommGrow", "ncclCommSuspend", "ncclCommResume", "ncclCommMemStats", "ncclWinGetUserPtr",
          "ncclPutSignal", "ncclSignal", "ncclWaitSignal"} | {
              f"nccl{name}Config" for name in ("AllReduce", "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AlltoAll",
-                                              "Gather", "Scatter")}
+                                              "Gather", "Scatter")} | {
+             f"ncclParam{name}" for name in ("Bind", "Get", "GetI8", "GetI16", "GetI32", "GetI64", "GetU8", "GetU16", "GetU32",
+                                             "GetU64", "GetStr", "GetParameter", "GetAllParameterKeys", "DumpAll")}
 
 
 def test_it_exports_what_nccl_2_28_9_exports_and_what_came_later():
