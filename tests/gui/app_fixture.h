@@ -1,0 +1,68 @@
+// The viewer without OpenGL, before which input is written by hand.
+#pragma once
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "tests/gui/seeded_trace.h"
+#include "viewer/app/app.h"
+#include "viewer/draw/gui_context.h"
+
+namespace ddpscope::viewer {
+
+inline constexpr float kWidth = 1600, kHeight = 900;
+
+class AppTest : public testing::Test {
+ protected:
+  App& open(const std::string& text) {
+    auto reader = tests::open_text(text, folder_);
+    if (!reader) throw std::runtime_error("no trace");
+    AppOptions options;
+    options.reduced_motion = true;
+    app_ = std::make_unique<App>(std::move(*reader), options);
+    frame();
+    return *app_;
+  }
+
+  // Draws; returns how many vertices.
+  int frame() {
+    ImGuiIO& io = ImGui::GetIO();
+    if (app_->wants_fonts()) app_->build_fonts();
+    io.DisplaySize = {kWidth, kHeight};
+    io.DeltaTime = 1 / 60.0f;
+    ImGui::NewFrame();
+    app_->frame(nullptr);
+    ImGui::Render();
+    return ImGui::GetDrawData()->TotalVtxCount;
+  }
+  void press(Key key, bool shift = false, bool ctrl = false) {
+    app_->keys().press({key, shift, ctrl});
+    frame();
+  }
+  void move(Point at) {
+    move_mouse(ImGui::GetIO(), at);
+    frame();
+  }
+  void drag(Button button, Point from, Point to) {
+    move(from);
+    hold_mouse(ImGui::GetIO(), button, true);
+    frame();
+    move(to);
+    hold_mouse(ImGui::GetIO(), button, false);
+    frame();
+  }
+  void click(Point at) { drag(Button::kLeft, at, at); }
+  Point in_plot(float part_x, float part_y) const {
+    Box plot = app_->panes().plot_of(app_->panes().lanes);
+    return {plot.left + part_x * plot.width(), plot.top + part_y * plot.height()};
+  }
+
+  GuiContext context_;
+  tests::TemporaryFolder folder_;
+  std::unique_ptr<App> app_;
+};
+
+}  // namespace ddpscope::viewer

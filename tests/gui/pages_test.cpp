@@ -1,0 +1,154 @@
+// Search, what is copied, comparing, notes and bookmarks.
+#include <algorithm>
+#include <set>
+
+#include "tests/gui/app_fixture.h"
+#include "viewer/compare/comparison.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+TEST_F(AppTest, SearchFindsCallsRanksAndFindings) {
+  App& app = open(tests::draw_skipped_barrier(4).text);
+  app.state().search.open = true;
+  auto search = [&](const char* text) {
+    app.state().search.text = text;
+    frame();
+    return app.state().search.hits;
+  };
+  auto finds = [](const std::vector<SearchHit>& hits, SearchHit::What what) {
+    return std::any_of(hits.begin(), hits.end(), [&](const SearchHit& hit) { return hit.what == what; });
+  };
+  std::uint64_t calls = 0;
+  for (const SearchHit& hit : search("cudastreamsync")) calls += hit.count;
+  EXPECT_EQ(calls, static_cast<std::uint64_t>(tests::draw_skipped_barrier(4).ranks));
+  EXPECT_EQ(search("skipped").front().what, SearchHit::What::kFinding);
+  EXPECT_TRUE(finds(search("rank 1"), SearchHit::What::kRank));
+  EXPECT_TRUE(search("no such thing").empty());
+}
+
+TEST_F(AppTest, CopiesWhatIsChosen) {
+  App& app = open(tests::draw_skipped_barrier(4).text);
+  std::string copied;
+  app.copy = [&](const std::string& text) { copied = text; };
+  press(Key::kC);
+  EXPECT_NE(copied.find("skipped-barrier"), std::string::npos);
+  press(Key::kE);
+  EXPECT_EQ(app.state().page, OverPage::kExplain);
+  press(Key::kEscape);
+  EXPECT_EQ(app.state().page, OverPage::kNone);
+}
+
+TEST_F(AppTest, WhatDiffersFromAnotherTraceIsAPage) {
+  tests::TemporaryFolder other_folder;
+  tests::SkippedBarrier faulty = tests::draw_skipped_barrier(4);
+  App& app = open(faulty.text);
+  auto other = tests::open_text(tests::kHealthy, other_folder);
+  ASSERT_TRUE(other);
+  press(Key::kX);  // with nothing
+  EXPECT_EQ(app.state().page, OverPage::kNone);
+  Comparison comparison = compare(app.reader(), *other, "healthy");
+  EXPECT_EQ(comparison.new_findings(), app.reader().outcome().findings.size());
+  EXPECT_TRUE(comparison.gone.empty());
+  int before = frame();
+  app.compare_with(comparison);
+  EXPECT_EQ(app.state().page, OverPage::kCompare);
+  EXPECT_GT(frame(), before);
+  press(Key::kX);
+  EXPECT_EQ(app.state().page, OverPage::kNone);
+  press(Key::kX);
+  press(Key::kEscape);
+  EXPECT_EQ(app.state().page, OverPage::kNone);
+
+  Comparison back = compare(*other, app.reader(), "faulty");
+  EXPECT_EQ(back.new_findings(), 0u);
+  ASSERT_EQ(back.gone.size(), app.reader().outcome().findings.size());
+  EXPECT_EQ(back.gone.front().slug, "skipped-barrier");
+}
+
+TEST_F(AppTest, DurationsAreComparedByName) {
+  // The same job, in whose second run each step's all-reduce takes three times as long to come back.
+  auto job = [](const char* wait) {
+    return "for r in 0..1 {\n"
+           "  process r$r rank=$r world=2 until=9\n"
+           "  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+           "  for s in 0..19 every 0.100 {\n"
+           "    r$r 1.000 +0.001 ncclAllReduce communicator=1 count=1000 datatype=f32 stream=0x7 "
+           "buffer=0x200\n"
+           "    r$r 1.002 +" +
+           std::string(wait) + " cudaStreamSynchronize stream=0x7\n  }\n}\n";
+  };
+  tests::TemporaryFolder other_folder;
+  App& app = open(job("0.030"));
+  auto other = tests::open_text(job("0.010"), other_folder);
+  ASSERT_TRUE(other);
+  Comparison comparison = compare(app.reader(), *other, "before");
+  auto change_of = [&](DurationChange::What what, std::string_view name) {
+    auto found = std::find_if(comparison.durations.begin(), comparison.durations.end(),
+                              [&](const DurationChange& change) {
+                                return change.what == what && change.name.find(name) != std::string::npos;
+                              });
+    return found == comparison.durations.end() ? DurationChange{} : *found;
+  };
+  DurationChange wait = change_of(DurationChange::What::kCall, "cudaStreamSynchronize");
+  EXPECT_NEAR(wait.factor(), 3, 0.01);
+  EXPECT_EQ(wait.here.count, 40u);
+  DurationChange call = change_of(DurationChange::What::kCall, "ncclAllReduce");
+  EXPECT_NEAR(call.factor(), 1, 0.01);
+  DurationChange transfer = change_of(DurationChange::What::kTransfer, "all-reduce of 1000 float32");
+  EXPECT_TRUE(transfer.slower());
+  EXPECT_GT(transfer.factor(), 2);
+  // The same trace with itself: nothing differs.
+  for (const DurationChange& change : compare(*other, *other, "itself").durations)
+    EXPECT_EQ(change.factor(), 1) << change.name;
+}
+
+TEST_F(AppTest, HitsAreWalked) {
+  App& app = open(tests::draw_skipped_barrier(4).text);
+  app.state().search.open = true;
+  app.state().search.text = "cudastreamsync";
+  frame();
+  const auto& search = app.state().search;
+  ASSERT_GE(search.hits.size(), 2u);
+  std::set<merged::EventPlace> seen;
+  for (std::size_t i = 0; i < search.hits.size(); ++i) {
+    app.walk_hits(1);
+    EXPECT_EQ(search.chosen, i);
+    seen.insert(app.state().event);
+  }
+  EXPECT_EQ(seen.size(), search.hits.size());  // each rank's own call
+  app.walk_hits(1);
+  EXPECT_EQ(search.chosen, 0u);
+  app.walk_hits(-1);
+  EXPECT_EQ(search.chosen, search.hits.size() - 1);
+  EXPECT_TRUE(app.state().search.open);
+}
+
+TEST_F(AppTest, ANoteIsTypedAtABookmarkAndKept) {
+  App& app = open(tests::kHealthy);
+  std::vector<Bookmark> kept;
+  app.bookmarks_changed = [&](const std::vector<Bookmark>& all) { kept = all; };
+  press(Key::kB);  // there was none: it is made
+  ASSERT_EQ(app.state().bookmarks.size(), 1u);
+  ASSERT_EQ(app.state().noting, 0u);
+  app.state().bookmarks[0].note = "here it stalls";
+  app.end_note();
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].note, "here it stalls");
+  frame();
+  press(Key::kB);  // the same one again
+  EXPECT_EQ(app.state().bookmarks.size(), 1u);
+  press(Key::kEscape);
+  EXPECT_FALSE(app.state().noting);
+}
+
+TEST_F(AppTest, BookmarksComeAndGo) {
+  App& app = open(tests::kHealthy);
+  press(Key::kM);
+  EXPECT_EQ(app.state().bookmarks.size(), 1u);
+  press(Key::kM);
+  EXPECT_TRUE(app.state().bookmarks.empty());
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer
