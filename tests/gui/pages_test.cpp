@@ -1,8 +1,10 @@
 // Search, what is copied, comparing, notes and bookmarks.
 #include <algorithm>
 #include <set>
+#include <thread>
 
 #include "tests/gui/app_fixture.h"
+#include "viewer/compare/call_durations.h"
 #include "viewer/compare/comparison.h"
 
 namespace ddpscope::viewer {
@@ -122,6 +124,46 @@ TEST_F(AppTest, HitsAreWalked) {
   app.walk_hits(-1);
   EXPECT_EQ(search.chosen, search.hits.size() - 1);
   EXPECT_TRUE(app.state().search.open);
+}
+
+TEST(CallDurationsTest, BucketsBeginWhereTheySay) {
+  EXPECT_EQ(duration_bucket(0), 0u);
+  EXPECT_EQ(duration_bucket(99), 0u);
+  for (std::size_t i = 1; i < kDurationBuckets; ++i) {
+    EXPECT_EQ(duration_bucket(bucket_begin_ns(i)), i);
+    EXPECT_EQ(duration_bucket(bucket_begin_ns(i) - 1), i - 1);
+  }
+  EXPECT_EQ(bucket_begin_ns(4), 1000);  // three a decade from 100 ns on
+  EXPECT_EQ(duration_bucket(INT64_MAX), kDurationBuckets - 1);
+}
+
+TEST_F(AppTest, TheChosenCallsDurationsAreCounted) {
+  // Rank 1 waits ten times as long as rank 0.
+  App& app = open(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2 until=9\n"
+      "  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n}\n"
+      "for s in 0..9 every 0.100 {\n"
+      "  r0 1.000 +0.002 cudaStreamSynchronize stream=0x7\n"
+      "  r1 1.000 +0.020 cudaStreamSynchronize stream=0x7\n}\n");
+  auto names = app.reader().find_names("cudaStreamSynchronize");
+  ASSERT_EQ(names.size(), 1u);
+  CallDurations durations = durations_of(app.reader(), names[0], app.reader().row_of_rank(1));
+  EXPECT_EQ(durations.count, 20u);
+  EXPECT_EQ(durations.looked_at, 20u);
+  EXPECT_EQ(durations.all[duration_bucket(2'000'000)], 10u);
+  EXPECT_EQ(durations.all[duration_bucket(20'000'000)], 10u);
+  EXPECT_EQ(durations.on_rank[duration_bucket(2'000'000)], 0u);
+  EXPECT_EQ(durations.on_rank[duration_bucket(20'000'000)], 10u);
+
+  app.state().search.open = true;
+  app.state().search.text = "cudastreamsync";
+  int alone = frame(), with = alone;
+  for (int i = 0; i < 200 && with < alone + 20; ++i) {  // they come by another thread
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    with = frame();
+  }
+  EXPECT_GT(with, alone + 20);
 }
 
 TEST_F(AppTest, ANoteIsTypedAtABookmarkAndKept) {

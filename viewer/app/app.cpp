@@ -16,7 +16,13 @@ constexpr std::int64_t kLeastFocusNs = 20'000;
 }  // namespace
 
 App::App(merged::Reader reader, const AppOptions& options)
-    : reader_(std::move(reader)), details_(reader_), options_(options), labels_(reader_) {
+    : reader_(std::move(reader)),
+      details_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
+      durations_([this](const std::pair<std::uint32_t, std::uint32_t>& key) -> Result<CallDurations> {
+        return durations_of(reader_, key.first, key.second);
+      }),
+      options_(options),
+      labels_(reader_) {
   state_.scale = options.scale;
   state_.reduced_motion = options.reduced_motion;
   state_.shown = limited({INT64_MIN / 4, INT64_MAX / 4}, run());

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "collector/merged/reader.h"
-#include "viewer/app/detail_loader.h"
 #include "viewer/app/input.h"
+#include "viewer/app/loader.h"
 #include "viewer/app/state.h"
+#include "viewer/compare/call_durations.h"
 #include "viewer/compare/comparison.h"
 #include "viewer/lanes/lane_frame.h"
 #include "viewer/panels/panel_frame.h"
@@ -56,6 +57,7 @@ class App {
   // Called by another thread when a part of the file that was asked for has come.
   void on_arrival(std::function<void()> wake) {
     details_.on_arrival(wake);
+    durations_.on_arrival(wake);
     reader_.on_arrival(std::move(wake));
   }
 
@@ -119,6 +121,7 @@ class App {
   void draw_text_fields(const Canvas& canvas);
   void draw_note_field(const Canvas& canvas);
   void draw_bookmark(PanelFrame& panel, std::size_t index);
+  const CallDurations* chosen_durations();
   void run_search();
   void go_to_hit(const SearchHit& hit);
   merged::EventPlace first_of(std::uint32_t name, std::uint32_t rank_row, std::int64_t from_ns) const;
@@ -127,7 +130,8 @@ class App {
   std::string cursor_text(const Mouse& mouse) const;
 
   merged::Reader reader_;
-  DetailLoader details_;
+  Loader<merged::EventPlace, merged::Detail> details_;
+  Loader<std::pair<std::uint32_t, std::uint32_t>, CallDurations> durations_;  // by name, rank row
   AppOptions options_;
   Theme theme_;
   bool wants_fonts_ = true;

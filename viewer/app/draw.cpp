@@ -149,8 +149,16 @@ void App::draw_over_lanes(Canvas& canvas, const Mouse& mouse) {
   PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_, comparison_ ? &*comparison_ : nullptr};
   for (std::size_t i = 0; i < state_.bookmarks.size(); ++i) draw_bookmark(panel, i);
   draw_page(panel);
-  if (state_.search.open) draw_search_hits(panel, search_box(canvas, panes_));
+  if (state_.search.open) draw_search_hits(panel, search_box(canvas, panes_), chosen_durations());
   if (state_.help) draw_keys_page(panel, {0, 0, panes_.top.right, panes_.status.bottom});
+}
+
+const CallDurations* App::chosen_durations() {
+  const Search& search = state_.search;
+  if (search.chosen >= search.hits.size()) return nullptr;
+  const SearchHit& hit = search.hits[search.chosen];
+  if (hit.what != SearchHit::What::kCall) return nullptr;
+  return durations_.get({hit.index, hit.rank_row}, options_.unhurried);
 }
 
 void App::draw_bookmark(PanelFrame& panel, std::size_t index) {

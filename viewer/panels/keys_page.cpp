@@ -72,44 +72,4 @@ void draw_keys_page(PanelFrame& frame, const Box& window) {
   }
 }
 
-Box search_box(const Canvas& canvas, const Panes& panes) {
-  return {panes.top.right - canvas.px(292), panes.top.top + canvas.px(8), panes.top.right - canvas.px(84),
-          panes.top.bottom - canvas.px(8)};
-}
-
-void draw_search_hits(PanelFrame& frame, const Box& box) {
-  const Palette& p = frame.colours();
-  const Search& search = frame.state.search;
-  float line = frame.px(22);
-  std::size_t shown = std::min<std::size_t>(search.hits.size(), 14);
-  Box page{box.left - frame.px(240), box.bottom + frame.px(4), box.right,
-           box.bottom + frame.px(12) + line * static_cast<float>(std::max<std::size_t>(shown, 1))};
-  frame.canvas.fill(page, p.raised, frame.px(4));
-  frame.canvas.frame(page, p.strong_line, frame.px(4));
-  float y = page.top + frame.px(4);
-  if (shown == 0)
-    frame.canvas.text_in(Face::kSmall, {page.left + frame.px(10), y, page.right, y + line}, p.text_low,
-                         search.text.empty() ? "a call, a rank, a finding" : "nothing matches; Esc closes");
-  std::uint64_t most = 1;
-  for (const SearchHit& hit : search.hits) most = std::max(most, hit.count);
-  for (std::size_t i = 0; i < shown; ++i, y += line) {
-    const SearchHit& hit = search.hits[i];
-    Box own{page.left + 1, y, page.right - 1, y + line};
-    if (i == search.chosen || frame.hovers(own)) frame.canvas.fill(own, p.selected);
-    if (hit.count > 0) {  // how often on each rank: a histogram lying on its side
-      float bar = frame.px(120) * static_cast<float>(hit.count) / static_cast<float>(most);
-      frame.canvas.fill({own.right - frame.px(60) - bar, own.top + frame.px(6), own.right - frame.px(60),
-                         own.bottom - frame.px(6)},
-                        p.backward);
-      frame.canvas.text_in_right(Face::kMonoSmall, {own.left, own.top, own.right - frame.px(8), own.bottom},
-                                 p.text_mid, count_text(hit.count));
-    }
-    frame.canvas.text_in(
-        Face::kMonoSmall,
-        {own.left + frame.px(10), own.top, own.right - frame.px(hit.count ? 190 : 10), own.bottom}, p.text,
-        hit.text);
-    frame.on_click(own, ActionKind::kChooseHit, i);
-  }
-}
-
 }  // namespace ddpscope::viewer

@@ -6,6 +6,7 @@
 #include "collector/merged/reader.h"
 #include "viewer/app/input.h"
 #include "viewer/app/state.h"
+#include "viewer/compare/call_durations.h"
 #include "viewer/compare/comparison.h"
 #include "viewer/draw/canvas.h"
 #include "viewer/draw/marks.h"
@@ -71,7 +72,8 @@ void draw_status_bar(PanelFrame& frame, const Box& box, const std::string& curso
 float draw_explain_page(PanelFrame& frame, const Box& box, std::string_view slug);
 float draw_compare_page(PanelFrame& frame, const Box& box, const Comparison& comparison);
 void draw_keys_page(PanelFrame& frame, const Box& window);
-void draw_search_hits(PanelFrame& frame, const Box& box);
+// `durations`: of the chosen hit, null where it is no call or they are not there yet.
+void draw_search_hits(PanelFrame& frame, const Box& box, const CallDurations* durations);
 Box search_box(const Canvas& canvas, const Panes& panes);
 
 // The findings that the filter lets through, in the list's order.

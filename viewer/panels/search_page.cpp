@@ -1,0 +1,93 @@
+// What a search found, and how long the chosen call takes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/panels/panel_frame.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr float kHistogramHeight = 92;  // px at scale 1
+
+// Bars of all ranks, and before them those of the hit's rank, on one logarithmic axis of durations; heights
+// are logarithms, too, so that one slow call among a million is seen.
+void draw_histogram(PanelFrame& frame, const Box& box, const CallDurations& durations) {
+  const Palette& p = frame.colours();
+  std::size_t first = kDurationBuckets, last = 0;
+  std::uint64_t most = 1;
+  for (std::size_t i = 0; i < kDurationBuckets; ++i) {
+    if (durations.all[i] == 0) continue;
+    first = std::min(first, i), last = i;
+    most = std::max(most, durations.all[i]);
+  }
+  if (first > last) return;
+  float top = box.top + frame.px(22), bottom = box.bottom - frame.px(20);
+  float width = box.width() / static_cast<float>(last - first + 1);
+  auto height = [&](std::uint64_t count) {
+    return count ? (bottom - top) * std::log2(1.0f + static_cast<float>(count)) /
+                       std::log2(1.0f + static_cast<float>(most))
+                 : 0.0f;
+  };
+  frame.canvas.text_in(Face::kSmall, {box.left, box.top + frame.px(4), box.right, top}, p.text_low,
+                       fmt::format("how long: {} of {} calls, all ranks; bright: this rank",
+                                   count_text(durations.looked_at), count_text(durations.count)));
+  for (std::size_t i = first; i <= last; ++i) {
+    float left = box.left + width * static_cast<float>(i - first), right = left + std::max(width - 1, 1.0f);
+    frame.canvas.fill({left, bottom - height(durations.all[i]), right, bottom}, p.backward);
+    float inset = width / 4;
+    frame.canvas.fill({left + inset, bottom - height(durations.on_rank[i]), right - inset, bottom}, p.link);
+  }
+  frame.canvas.text_in(Face::kMonoSmall, {box.left, bottom, box.right, box.bottom}, p.text_low,
+                       duration_text(bucket_begin_ns(first)));
+  frame.canvas.text_in_right(Face::kMonoSmall, {box.left, bottom, box.right, box.bottom}, p.text_low,
+                             duration_text(bucket_begin_ns(last + 1)));
+}
+
+}  // namespace
+
+Box search_box(const Canvas& canvas, const Panes& panes) {
+  return {panes.top.right - canvas.px(292), panes.top.top + canvas.px(8), panes.top.right - canvas.px(84),
+          panes.top.bottom - canvas.px(8)};
+}
+
+void draw_search_hits(PanelFrame& frame, const Box& box, const CallDurations* durations) {
+  const Palette& p = frame.colours();
+  const Search& search = frame.state.search;
+  float line = frame.px(22);
+  std::size_t shown = std::min<std::size_t>(search.hits.size(), 14);
+  Box page{box.left - frame.px(240), box.bottom + frame.px(4), box.right,
+           box.bottom + frame.px(12) + line * static_cast<float>(std::max<std::size_t>(shown, 1)) +
+               (durations ? frame.px(kHistogramHeight) : 0)};
+  frame.canvas.fill(page, p.raised, frame.px(4));
+  frame.canvas.frame(page, p.strong_line, frame.px(4));
+  float y = page.top + frame.px(4);
+  if (shown == 0)
+    frame.canvas.text_in(Face::kSmall, {page.left + frame.px(10), y, page.right, y + line}, p.text_low,
+                         search.text.empty() ? "a call, a rank, a finding" : "nothing matches; Esc closes");
+  std::uint64_t most = 1;
+  for (const SearchHit& hit : search.hits) most = std::max(most, hit.count);
+  for (std::size_t i = 0; i < shown; ++i, y += line) {
+    const SearchHit& hit = search.hits[i];
+    Box own{page.left + 1, y, page.right - 1, y + line};
+    if (i == search.chosen || frame.hovers(own)) frame.canvas.fill(own, p.selected);
+    if (hit.count > 0) {  // how often on each rank: a histogram lying on its side
+      float bar = frame.px(120) * static_cast<float>(hit.count) / static_cast<float>(most);
+      frame.canvas.fill({own.right - frame.px(60) - bar, own.top + frame.px(6), own.right - frame.px(60),
+                         own.bottom - frame.px(6)},
+                        p.backward);
+      frame.canvas.text_in_right(Face::kMonoSmall, {own.left, own.top, own.right - frame.px(8), own.bottom},
+                                 p.text_mid, count_text(hit.count));
+    }
+    frame.canvas.text_in(
+        Face::kMonoSmall,
+        {own.left + frame.px(10), own.top, own.right - frame.px(hit.count ? 190 : 10), own.bottom}, p.text,
+        hit.text);
+    frame.on_click(own, ActionKind::kChooseHit, i);
+  }
+  if (durations)
+    draw_histogram(frame, {page.left + frame.px(10), y, page.right - frame.px(10), page.bottom}, *durations);
+}
+
+}  // namespace ddpscope::viewer
