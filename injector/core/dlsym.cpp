@@ -39,9 +39,14 @@ const trace::CallInfo* find_vendor_call(const char* symbol) {
 
 // By which a program becomes CUPTI's client (device_times/cupti_hooks.cpp). One that is not seen to do so
 // would be handed our buffers, as if they were its own.
-constexpr const char* kCuptiClientCalls[] = {"cuptiSubscribe",      "cuptiSubscribe_v2",
-                                             "cuptiUnsubscribe",    "cuptiFinalize",
-                                             "cuptiActivityEnable", "cuptiActivityRegisterCallbacks"};
+constexpr const char* kCuptiClientCalls[] = {"cuptiSubscribe",
+                                             "cuptiSubscribe_v2",
+                                             "cuptiUnsubscribe",
+                                             "cuptiFinalize",
+                                             "cuptiActivityEnable",
+                                             "cuptiActivityDisable",
+                                             "cuptiActivityRegisterCallbacks",
+                                             "cuptiActivityRegisterTimestampCallback"};
 
 bool is_cupti_client_call(const char* symbol) {
   if (!symbol || strncmp(symbol, "cupti", 5) != 0) return false;

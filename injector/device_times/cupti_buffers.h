@@ -12,6 +12,8 @@ constexpr std::size_t kCuptiBufferBytes = 1 << 20;
 bool prepare_cupti_buffers();
 // 8-byte aligned. CUPTI before CUDA 12.9 crashes if it is given none: nullptr only if there is no memory.
 std::uint8_t* take_cupti_buffer();
-void give_cupti_buffer_back(std::uint8_t* buffer);
+// Whether it was taken here: CUPTI has one list of buffers for all that have been its client.
+bool is_cupti_buffer(const std::uint8_t* buffer);
+void give_cupti_buffer_back(std::uint8_t* buffer);  // nothing if it is not one of ours
 
 }  // namespace ddpscope::injector

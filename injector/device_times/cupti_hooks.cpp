@@ -22,8 +22,11 @@ constinit NamedFunction<CUptiResult(CUpti_SubscriberHandle*, CUpti_CallbackFunc,
 constinit NamedFunction<CUptiResult(CUpti_SubscriberHandle)> unsubscribe("cuptiUnsubscribe");
 constinit NamedFunction<CUptiResult()> finalize("cuptiFinalize");
 constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> enable("cuptiActivityEnable");
+constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> disable("cuptiActivityDisable");
 constinit NamedFunction<CUptiResult(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc)>
     register_callbacks("cuptiActivityRegisterCallbacks");
+constinit NamedFunction<CUptiResult(CUpti_TimestampCallbackFunc)> register_clock(
+    "cuptiActivityRegisterTimestampCallback");
 
 }  // namespace
 
@@ -31,7 +34,7 @@ DDPSCOPE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, C
                                            void* userdata) {
   lend_cupti();
   CUptiResult result = real_cupti(subscribe, subscriber, callback, userdata);
-  note_cupti_client(result == CUPTI_SUCCESS);
+  if (result == CUPTI_SUCCESS) note_cupti_client(true);
   return result;
 }
 
@@ -39,7 +42,7 @@ DDPSCOPE_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber
                                               void* userdata, CUpti_SubscriberParams* pParams) {
   lend_cupti();
   CUptiResult result = real_cupti(subscribe_v2, subscriber, callback, userdata, pParams);
-  note_cupti_client(result == CUPTI_SUCCESS);
+  if (result == CUPTI_SUCCESS) note_cupti_client(true);
   return result;
 }
 
@@ -52,8 +55,7 @@ DDPSCOPE_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) 
 DDPSCOPE_EXPORT CUptiResult cuptiFinalize() {
   lend_cupti();
   CUptiResult result = real_cupti(finalize);
-  note_cupti_callbacks(nullptr, nullptr);
-  note_cupti_client(false);
+  note_cupti_end();
   return result;
 }
 
@@ -62,12 +64,28 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferReques
                                CUpti_BuffersCallbackCompleteFunc funcBufferCompleted) {
   lend_cupti();
   note_cupti_callbacks(funcBufferRequested, funcBufferCompleted);
-  return real_cupti(register_callbacks, funcBufferRequested, funcBufferCompleted);
+  return real_cupti(register_callbacks, funcBufferRequested, complete_for_client(funcBufferCompleted));
+}
+
+// Before its clock is CUPTI's: what was recorded by another one is read.
+DDPSCOPE_EXPORT CUptiResult
+cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp) {
+  lend_cupti();
+  return real_cupti(register_clock, funcTimestamp);
 }
 
 // A client may register its callbacks once for several times of profiling, between which CUPTI is ours.
 DDPSCOPE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   lend_cupti();
   restore_cupti_callbacks();
-  return real_cupti(enable, kind);
+  CUptiResult result = real_cupti(enable, kind);
+  if (result == CUPTI_SUCCESS) note_cupti_kind(kind, true);
+  return result;
+}
+
+DDPSCOPE_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  if (records_cupti_kind(kind)) return CUPTI_SUCCESS;
+  CUptiResult result = real_cupti(disable, kind);
+  if (result == CUPTI_SUCCESS) note_cupti_kind(kind, false);
+  return result;
 }

@@ -1,7 +1,9 @@
 // CUPTI's numbers of calls do not change from version to version.
 #include "injector/device_times/cupti_kinds.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace ddpscope::injector {
 namespace {
@@ -96,6 +98,10 @@ bool enable_cupti_kinds(const Cupti& cupti) {
 void disable_cupti_kinds(const Cupti& cupti) {
   record_calls(cupti, 0);
   for (CUpti_ActivityKind kind : kKinds) cupti.disable(kind);
+}
+
+bool is_cupti_kind(CUpti_ActivityKind kind) {
+  return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
 }
 
 }  // namespace ddpscope::injector

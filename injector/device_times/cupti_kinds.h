@@ -7,5 +7,6 @@ namespace ddpscope::injector {
 
 bool enable_cupti_kinds(const Cupti& cupti);  // false: kernels cannot be recorded
 void disable_cupti_kinds(const Cupti& cupti);
+bool is_cupti_kind(CUpti_ActivityKind kind);  // of those above
 
 }  // namespace ddpscope::injector

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <iterator>
+
 #include "injector/core/hook.h"
 #include "injector/device_times/cupti_buffers.h"
 #include "injector/device_times/cupti_kinds.h"
@@ -33,7 +35,9 @@ struct Session {
   int lock;  // 1: taken
   CUpti_SubscriberHandle handle;
   bool client_subscribed;
-  std::uint64_t quiet_since_ns;  // when the other client went, 0: it is there
+  std::uint64_t client_kinds[4];  // bits: what it has enabled
+  bool quiet;                     // it has unsubscribed
+  int quiet_looks;                // of the flusher, since then
   CUpti_BuffersCallbackRequestFunc client_request;
   CUpti_BuffersCallbackCompleteFunc client_complete;
 };
@@ -75,7 +79,14 @@ void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint
     if (used) records.take(*file, buffer, used);
     count_dropped(*file, context, stream);
   }
-  if (buffer) give_cupti_buffer_back(buffer);
+  give_cupti_buffer_back(buffer);  // what another client has left with CUPTI stays its own
+}
+
+void CUPTIAPI complete_clients_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                                      std::size_t bytes, std::size_t used) {
+  if (is_cupti_buffer(buffer)) return complete_buffer(context, stream, buffer, bytes, used);
+  auto* complete = __atomic_load_n(&session.client_complete, __ATOMIC_ACQUIRE);
+  if (complete) complete(context, stream, buffer, bytes, used);
 }
 
 void CUPTIAPI no_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
@@ -123,8 +134,8 @@ void disarm() {
   __atomic_store_n(&links_device_work, false, __ATOMIC_RELEASE);
   trace::FileWriter* file = recorder(Weight::kFollows);
   if (file) tell_clock(*file);
+  disable_cupti_kinds(c);  // before: a thread that launches between the two would ask for another buffer
   c.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  disable_cupti_kinds(c);
   c.unsubscribe(session.handle);
   if (!file) return;
   count_dropped(*file, nullptr, 0);
@@ -133,9 +144,20 @@ void disarm() {
   records.settle(*file);
 }
 
-bool may_arm_again() {
-  return session.state == State::kLent && !session.client_subscribed && session.quiet_since_ns &&
-         trace::monotonic_ns() - session.quiet_since_ns > kFlushNs;
+bool client_is_quiet() {
+  for (std::uint64_t kinds : session.client_kinds)
+    if (kinds) return false;
+  return session.state == State::kLent && !session.client_subscribed && session.quiet;
+}
+
+// At the second look since the client has gone. At the first, the clock is read: the client may have given
+// CUPTI another one, whose rate is known at the second.
+bool may_arm_again(trace::FileWriter& file) {
+  if (!client_is_quiet()) return false;
+  if (++session.quiet_looks > 1) return true;
+  Lock one_reader(reading);
+  records.clock.read(file);
+  return false;
 }
 
 void look(trace::FileWriter& file) {
@@ -144,9 +166,9 @@ void look(trace::FileWriter& file) {
     cupti()->flush(0);
     count_dropped(file, nullptr, 0);
     tell_clock(file);
-  } else if (may_arm_again()) {
+  } else if (may_arm_again(file)) {
     if (arm(file))
-      session.quiet_since_ns = trace::monotonic_ns();
+      session.quiet_looks = 0;
     else
       change_tier(file, TimingTier::kCupti, "the other client of CUPTI has gone");
   }
@@ -196,7 +218,7 @@ const char* start_cupti(trace::FileWriter& file) {
 
 void lend_cupti() {
   Lock lock(session.lock);
-  session.quiet_since_ns = 0;
+  session.quiet = false;
   if (session.state != State::kArmed) return;
   disarm();
   session.state = State::kLent;
@@ -207,20 +229,47 @@ void lend_cupti() {
 void note_cupti_client(bool subscribed) {
   Lock lock(session.lock);
   session.client_subscribed = subscribed;
-  session.quiet_since_ns = subscribed ? 0 : trace::monotonic_ns();
+  session.quiet = !subscribed;
+  session.quiet_looks = 0;
+}
+
+void note_cupti_end() {
+  note_cupti_callbacks(nullptr, nullptr);
+  note_cupti_client(false);
+  Lock lock(session.lock);
+  for (std::uint64_t& kinds : session.client_kinds) kinds = 0;
+}
+
+void note_cupti_kind(CUpti_ActivityKind kind, bool enabled) {
+  constexpr unsigned kBits = 64;
+  auto number = static_cast<unsigned>(kind);
+  if (number / kBits >= std::size(session.client_kinds)) return;
+  Lock lock(session.lock);
+  std::uint64_t bit = std::uint64_t{1} << number % kBits;
+  std::uint64_t& kinds = session.client_kinds[number / kBits];
+  kinds = enabled ? kinds | bit : kinds & ~bit;
 }
 
 void note_cupti_callbacks(CUpti_BuffersCallbackRequestFunc request,
                           CUpti_BuffersCallbackCompleteFunc complete) {
   Lock lock(session.lock);
   session.client_request = request;
-  session.client_complete = complete;
+  __atomic_store_n(&session.client_complete, complete, __ATOMIC_RELEASE);
 }
 
 void restore_cupti_callbacks() {
   Lock lock(session.lock);
   if (session.client_request && cupti())
-    cupti()->register_callbacks(session.client_request, session.client_complete);
+    cupti()->register_callbacks(session.client_request, complete_for_client(session.client_complete));
+}
+
+CUpti_BuffersCallbackCompleteFunc complete_for_client(CUpti_BuffersCallbackCompleteFunc complete) {
+  return complete && uses_cupti() ? complete_clients_buffer : complete;
+}
+
+bool records_cupti_kind(CUpti_ActivityKind kind) {
+  Lock lock(session.lock);
+  return session.state == State::kArmed && is_cupti_kind(kind);
 }
 
 void finish_cupti() { flusher.finish(kFinishNs); }

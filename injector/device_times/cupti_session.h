@@ -15,12 +15,18 @@ const char* start_cupti(trace::FileWriter& file);
 // Another client comes (the program called CUPTI itself): what was recorded is written down, CUPTI is free,
 // and device work is timed by events until the other one has gone for a second.
 void lend_cupti();
-// The other one subscribed, and unsubscribed; it has callbacks for buffers of its own, which are set again
-// before it enables anything.
+// The other one subscribed, and unsubscribed; it has kinds of records enabled, and callbacks for buffers of
+// its own, which are set again before it enables anything.
 void note_cupti_client(bool subscribed);
+void note_cupti_end();  // it has gone with all that it had
+void note_cupti_kind(CUpti_ActivityKind kind, bool enabled);
 void note_cupti_callbacks(CUpti_BuffersCallbackRequestFunc request,
                           CUpti_BuffersCallbackCompleteFunc complete);
 void restore_cupti_callbacks();
+// Instead of the client's own callback: a buffer of ours, which CUPTI may still have, is none of its.
+CUpti_BuffersCallbackCompleteFunc complete_for_client(CUpti_BuffersCallbackCompleteFunc complete);
+// Whether the kind is recorded for us now: a client that has gone and disables it does not mean us.
+bool records_cupti_kind(CUpti_ActivityKind kind);
 
 void finish_cupti();  // the process ends; waits for a fifth of a second at most
 void forget_cupti();  // after fork

@@ -2,10 +2,12 @@
 // CUPTI: it is loaded when the program first profiles, as PyTorch's is.
 #include <cuda_runtime.h>
 #include <nccl.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "profiler_client.h"
 
@@ -34,6 +36,8 @@ struct Device {
   ncclComm_t communicator{};
 };
 
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
 void alone() { Device().work(5); }
 
 // Profiles before it uses CUDA.
@@ -57,9 +61,9 @@ void client_later() {
   device.work(4);
   std::printf("kernels %d\n", profiler.end());
   profiler.unsubscribe();
-  std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+  sleep_ms(3500);
   device.work(5);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  sleep_ms(100);
   profiler.begin();
   device.work(6);
   std::printf("kernels %d\n", profiler.end());
@@ -76,6 +80,82 @@ void client_by_handle() {
   std::printf("kernels %d\n", profiler.end());
 }
 
+// Profiles while other threads launch: each of them may ask for a buffer at any moment.
+void profile_among_threads() {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i)
+    threads.emplace_back([&] {
+      cudaStream_t stream{};
+      void* data{};
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+      check(cudaMalloc(&data, kBytes), "malloc");
+      while (!stop) {
+        for (int fill = 0; fill < 50; ++fill) check(cudaMemsetAsync(data, 0, kBytes, stream), "fill");
+        check(cudaStreamSynchronize(stream), "wait");
+      }
+    });
+  sleep_ms(20);
+  Profiler profiler;
+  check(profiler.subscribe(), "subscribe");
+  profiler.register_callbacks();
+  profiler.begin(CUPTI_ACTIVITY_KIND_MEMSET);
+  sleep_ms(1);
+  profiler.end(CUPTI_ACTIVITY_KIND_MEMSET);
+  profiler.unsubscribe();
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+// In processes of their own, as CUPTI is lent once in such a short time.
+void client_among_threads() {
+  int failed = 0;
+  for (int i = 0; i < 16; ++i) {
+    pid_t child = fork();
+    if (child == 0) profile_among_threads(), _exit(0);
+    int status = 0;
+    check(waitpid(child, &status, 0) != child, "child");
+    failed += status != 0;
+  }
+  std::printf("failed %d\n", failed);
+}
+
+// Unsubscribes, but what it has enabled goes on: CUPTI's activities do not depend on a subscriber.
+void client_keeps_its_kinds() {
+  Device device;
+  device.work(3);
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.begin();
+  device.work(4);
+  profiler.unsubscribe();
+  sleep_ms(3500);
+  device.work(5);
+  std::printf("kernels %d\n", profiler.end());
+}
+
+uint64_t CUPTIAPI triple_time() {
+  return 3 * static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// Leaves a clock of its own behind, and disables what it has long disabled.
+void client_with_a_clock() {
+  Device device;
+  device.work(3);
+  Profiler profiler;
+  profiler.register_clock(triple_time);
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.begin();
+  device.work(4);
+  std::printf("kernels %d\n", profiler.end());
+  profiler.unsubscribe();
+  for (int i = 0; i < 35; ++i) sleep_ms(100), device.work(1);
+  std::printf("kernels %d\n", profiler.end());
+  device.work(5);
+}
+
 struct Story {
   const char* name;
   void (*run)();
@@ -83,7 +163,10 @@ struct Story {
 constexpr Story kStories[] = {{"alone", alone},
                               {"client_first", client_first},
                               {"client_later", client_later},
-                              {"client_by_handle", client_by_handle}};
+                              {"client_by_handle", client_by_handle},
+                              {"client_among_threads", client_among_threads},
+                              {"client_keeps_its_kinds", client_keeps_its_kinds},
+                              {"client_with_a_clock", client_with_a_clock}};
 
 }  // namespace
 

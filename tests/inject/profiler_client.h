@@ -46,10 +46,15 @@ struct Profiler {
   }
   int subscribe() { return CUPTI(cuptiSubscribe)(&handle, callback, nullptr); }
   void register_callbacks() { check(CUPTI(cuptiActivityRegisterCallbacks)(request, complete), "callbacks"); }
-  void begin() { check(CUPTI(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "enable"); }
-  int end() {
+  void register_clock(CUpti_TimestampCallbackFunc clock) {
+    check(CUPTI(cuptiActivityRegisterTimestampCallback)(clock), "clock");
+  }
+  void begin(CUpti_ActivityKind kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+    check(CUPTI(cuptiActivityEnable)(kind), "enable");
+  }
+  int end(CUpti_ActivityKind kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
     check(CUPTI(cuptiActivityFlushAll)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
-    check(CUPTI(cuptiActivityDisable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "disable");
+    check(CUPTI(cuptiActivityDisable)(kind), "disable");
     return kernels.exchange(0);
   }
   void unsubscribe() { check(CUPTI(cuptiUnsubscribe)(handle), "unsubscribe"); }

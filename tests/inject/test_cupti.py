@@ -116,6 +116,28 @@ def test_a_client_that_looks_in_the_librarys_own_handle_is_seen(run):
     assert len(guest.kernels()) == 3
 
 
+def test_a_client_is_never_given_our_buffers(run):
+    """Threads launch while CUPTI is lent; the client frees what CUPTI hands it."""
+    assert run("client_among_threads").told() == [("failed", 0)]
+
+
+def test_a_client_that_keeps_its_kinds_keeps_cupti(run):
+    guest = run("client_keeps_its_kinds")
+    assert guest.told() == [("subscribe", 0), ("kernels", 9)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events"]
+
+
+def test_what_a_client_leaves_behind_does_no_harm(run):
+    """Its clock goes on being CUPTI's, and what it disables when it has gone is not ours."""
+    guest = run("client_with_a_clock")
+    assert guest.told() == [("subscribe", 0), ("kernels", 4), ("kernels", 0)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events", "cupti"]
+    calls = [record.begin for record in guest.records if record.call == "ncclAllReduce"]
+    timed = [(float(work["at"]), work.begin) for work in guest.kernels()]
+    assert [at for at, _ in timed[-5:]] == pytest.approx(calls[-5:], abs=1e-8) and len(timed) > 3 + 15 + 5
+    assert all(0 < begin - at < 0.05 for at, begin in timed)
+
+
 @pytest.mark.parametrize("variable", ["CUDA_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID"])
 def test_under_another_tool_it_steps_aside(run, variable):
     guest = run("alone", **{variable: "/opt/nsight/libToolsInjection64.so"})
