@@ -29,7 +29,7 @@ class Page {
     jobs(comparison);
     findings(comparison);
     heading("How long things take");
-    columns({"", "calls there", "here", "p50 there", "here", "", "p95 there", "here"}, p.text_low,
+    columns({"", "calls there", "here", "p50 there", "here", "", "p95 there", "here"}, p.text_low, p.text_low,
             Face::kSmall);
     for (std::size_t i = 0; i < std::min(comparison.durations.size(), kMostDurations); ++i)
       duration(comparison.durations[i]);
@@ -106,14 +106,16 @@ class Page {
     return own;
   }
 
-  void columns(const std::array<std::string, kColumns>& words, Colour colour, Face face) {
+  // The first column is a name, the next two say how often.
+  void columns(const std::array<std::string, kColumns>& words, Colour counts, Colour colour, Face face) {
     float line = frame_.canvas.line_height(Face::kBody) + frame_.px(5);
     if (seen(line)) {
       float column = frame_.px(82), first = right_ - column * (kColumns - 1);
       frame_.canvas.text_in(Face::kBody, {left_, y_, first - frame_.px(8), y_ + line}, colour, words[0]);
       for (std::size_t i = 1; i < words.size(); ++i) {
         float right = first + column * static_cast<float>(i);
-        frame_.canvas.text_in_right(face, {right - column, y_, right, y_ + line}, colour, words[i]);
+        frame_.canvas.text_in_right(face, {right - column, y_, right, y_ + line}, i < 3 ? counts : colour,
+                                    words[i]);
       }
     }
     y_ += line;
@@ -130,7 +132,7 @@ class Page {
     columns({name, calls(change.other), calls(change.here), duration_text(change.other.p50_ns),
              duration_text(change.here.p50_ns), alike ? "alike" : fmt::format("× {:.2f}", factor),
              duration_text(change.other.p95_ns), duration_text(change.here.p95_ns)},
-            colour, Face::kMonoSmall);
+            change.here.count == change.other.count ? p.text_low : p.text, colour, Face::kMonoSmall);
   }
 
   PanelFrame& frame_;
