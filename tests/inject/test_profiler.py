@@ -296,6 +296,12 @@ def test_nvtx_tells_of_unhooked_calls(run):
     assert all(not record.inside for record in guest.of("unhooked_collective"))
 
 
+def test_nvtx_tells_beside_a_program_that_names_much(run):
+    guest = run("past", "many_names", timing="auto")
+    assert guest.told("function", "told_by") == 5 * [(ALL_REDUCE, NVTX)]
+    assert not guest.of("nvtxRangePush", "nvtxRangePop")
+
+
 def test_the_profiler_tells_more(run):
     guest = run("past", "every_function", NCCL_NVTX_DISABLE="0")
     assert guest.tiers() == [("profiler", "-")]
