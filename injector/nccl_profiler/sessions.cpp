@@ -126,8 +126,9 @@ ncclResult_t begin_session(int version, void** context, int* mask, const Introdu
 ncclResult_t end_session(void* context) {
   Session* session = session_of(context);
   if (!session) return ncclSuccess;
-  ncclResult_t result =
-      session->other.version ? finalize_other(session->other, session->other_context) : ncclSuccess;
+  // As NCCL does it: a plugin that has made no context has nothing to end.
+  bool ends = session->other.version && session->other_context;
+  ncclResult_t result = ends ? finalize_other(session->other, session->other_context) : ncclSuccess;
   __atomic_store_n(&session->taken, false, __ATOMIC_RELEASE);
   return result;
 }

@@ -157,8 +157,8 @@ nvtxDomainHandle_t create_domain(const Text* text) {
   return handle_of<nvtxDomainHandle_t>(keep_name(name, strcmp(name.text(), kNcclDomain) == 0));
 }
 template <class Text>
-nvtxStringHandle_t register_string(nvtxDomainHandle_t, const Text* text) {
-  return handle_of<nvtxStringHandle_t>(keep_name(RangeName(text)));
+nvtxStringHandle_t register_string(nvtxDomainHandle_t domain, const Text* text) {
+  return handle_of<nvtxStringHandle_t>(keep_name(RangeName(text), is_nccl(domain)));
 }
 
 template <class Function>

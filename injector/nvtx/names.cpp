@@ -10,6 +10,7 @@ namespace ddpscope::injector {
 namespace {
 
 constexpr std::size_t kKeptBytes = 256u << 10;
+constexpr std::size_t kNcclBytes = 16u << 10;  // of these: for NCCL's names, which come after the program's
 constexpr std::uint32_t kExactNames = 4000;
 constexpr std::size_t kPlaces = 8192;  // a power of two, well above kExactNames
 
@@ -108,9 +109,10 @@ const KeptName* keep_name(const RangeName& name, bool is_nccl) {
   Names* all = names();
   if (!all) return nullptr;
   auto size = static_cast<std::uint32_t>(sizeof(KeptName) + name.bytes() + 1);
+  std::size_t room = is_nccl ? kKeptBytes : kKeptBytes - kNcclBytes;
   std::uint32_t at = __atomic_load_n(&all->kept_bytes, __ATOMIC_RELAXED);
   do {
-    if (at + sizeof(KeptName) + kLongestName >= kKeptBytes) return nullptr;
+    if (at + sizeof(KeptName) + kLongestName >= room) return nullptr;
   } while (!__atomic_compare_exchange_n(&all->kept_bytes, &at, at + size, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
   auto* kept = reinterpret_cast<KeptName*>(all->kept + at);

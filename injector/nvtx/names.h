@@ -31,7 +31,7 @@ class RangeName {
 // What a handle of a domain or of a registered string points at: lasts as long as the process, because
 // programs let go of the text once it is registered.
 struct KeptName {
-  bool is_nccl;  // NCCL's own domain
+  bool is_nccl;  // NCCL's own domain, or a name in it
   std::uint8_t bytes;
   char text[];
 };

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 #include <errno.h>
 #include <nccl.h>
+#include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "child.h"
@@ -144,6 +146,14 @@ void five() {
   for (int i = 0; i < 5; ++i) rank.reduce(1000), rank.wait();
 }
 
+// The program names more than there is room for, before NCCL comes.
+void many_names() {
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("program");
+  for (int i = 0; i < 3000; ++i)
+    nvtxDomainRegisterStringA(domain, (std::string(200, 'n') + std::to_string(i)).c_str());
+  five();
+}
+
 void killed() {
   five();
   std::fflush(stdout);
@@ -183,6 +193,7 @@ constexpr Story kStories[] = {{"peers", peers},
                               {"communicators", communicators},
                               {"every_function", every_function},
                               {"five", five},
+                              {"many_names", many_names},
                               {"killed", killed},
                               {"ended", ended},
                               {"fork_before", fork_before},

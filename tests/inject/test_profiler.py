@@ -244,6 +244,11 @@ def test_another_plugin_that_fails(tmp_path):
     assert len(records.device_work(tmp_path / "trace")) == 7
 
 
+def test_another_plugin_without_a_context_is_not_ended(tmp_path):
+    alone, behind, _ = both_logs(tmp_path, 5, 5, mask=0, PROFILER_NO_CONTEXT="1")
+    assert alone == behind and len(alone) == 1 and alone[0].startswith("init")
+
+
 def test_another_plugin_alone_is_left_alone(tmp_path):
     """It was named by the user, and other times were asked for."""
     log, _ = log_of(tmp_path, "log", [DDPSCOPE, "run", "--cpu", "-o", tmp_path / "trace", "--", GUEST, "bound", "five"],
@@ -289,6 +294,12 @@ def test_nvtx_tells_of_unhooked_calls(run):
     [communicator] = guest.of("unhooked_communicator")
     assert (communicator["rank"], communicator["size"]) == (0, 1) and int(str(communicator["id"]), 0)
     assert all(not record.inside for record in guest.of("unhooked_collective"))
+
+
+def test_nvtx_tells_beside_a_program_that_names_much(run):
+    guest = run("past", "many_names", timing="auto")
+    assert guest.told("function", "told_by") == 5 * [(ALL_REDUCE, NVTX)]
+    assert not guest.of("nvtxRangePush", "nvtxRangePop")
 
 
 def test_the_profiler_tells_more(run):
