@@ -5,6 +5,7 @@ thread while it holds the GIL (as it does where it ends a process group), and ab
 exception") if the interpreter ends meanwhile. So the jobs keep the tensors of their last collectives until their process
 group is destroyed, which needs the models that use it to be gone: `kept = main()` before it.
 """
+import json
 import dataclasses
 import pathlib
 import re
@@ -87,7 +88,7 @@ NOT_SEEN_ON_GLOO = ("no NCCL communicator was recorded", "no call of CUDA's runt
 def expect_nothing_found(trace, ranks, unjudged=()):
     """Nothing is found, and of what the job's own doings leave unjudged nothing but the slugs of `unjudged`."""
     report = ddpscope.report(trace)
-    assert report["findings"] == []
+    assert report["findings"] == [], json.dumps(report["findings"], indent=1)[:4000]
     assert report["job"]["ranks"] == ranks
     assert report["job"]["dropped"] == 0
     left = {slug for row in report["coverage"] for slug in row["unjudged"]
