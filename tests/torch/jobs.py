@@ -5,8 +5,8 @@ thread while it holds the GIL (as it does where it ends a process group), and ab
 exception") if the interpreter ends meanwhile. So the jobs keep the tensors of their last collectives until their process
 group is destroyed, which needs the models that use it to be gone: `kept = main()` before it.
 """
-import json
 import dataclasses
+import json
 import pathlib
 import re
 import sys
