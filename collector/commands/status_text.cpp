@@ -120,8 +120,10 @@ std::string status_text(const Look& look) {
 std::string gist(const Look& look) {
   std::string text = fmt::format("{} {}", live::name_of(look.condition), static_cast<int>(look.judged));
   for (const live::Stall& stall : look.stalls) text += fmt::format("\n{} {}", stall.stuck, stall.finding.key);
-  for (const live::RankNow& rank : look.ranks)
-    text += fmt::format("\n{} {}", rank.rank, live::name_of(rank.condition));
+  for (const live::RankNow& rank : look.ranks) {
+    bool ended = rank.condition == live::Condition::kEnded;  // `run` may tell later what ended it
+    text += fmt::format("\n{} {}", rank.rank, ended ? rank.doing : live::name_of(rank.condition));
+  }
   return text;
 }
 

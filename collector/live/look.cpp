@@ -55,10 +55,11 @@ class Looker {
     look_.world_size = job.world_size;
   }
 
+  // False if a rank ended between the reading and the question: how, the trace tells that is read anew.
+  bool ask_machine();
   Look take();
 
  private:
-  void ask_machine();
   void extend_lives();
   void find_signs(const matching::Collectives& collectives);
   void look_inside_threads();
@@ -93,11 +94,14 @@ class Looker {
   Look look_;
 };
 
-void Looker::ask_machine() {
+bool Looker::ask_machine() {
   for (Process& process : job_.processes) {
     process.life = see(process.header(), here_);
+    if (process.role == model::Role::kRank && process.life == Life::kGone && process.file.ended_since())
+      return false;
     activities_.push_back(can_be_asked(process) ? activity_of(process.header().pid) : Activity{});
   }
+  return true;
 }
 
 // A process that lives is in its open calls until now; now is before any file was read.
@@ -328,7 +332,6 @@ Condition Looker::condition() const {
 }
 
 Look Looker::take() {
-  ask_machine();
   extend_lives();
   matching::Collectives collectives = matching::find_collectives(job_);
   matching::Divergences divergences = matching::find_divergences(collectives);
@@ -371,14 +374,18 @@ const char* name_of(Condition condition) {
 }
 
 Result<Look> look_at(const std::filesystem::path& trace, const trace::Identity& here, const Look* earlier) {
-  std::int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC), realtime_ns = clock_ns(CLOCK_REALTIME);
-  reading::Silent silent;
-  auto reading = reading::read_trace(trace, silent, -1, trace::Extent::kLatest);
-  if (!reading) return reading.error();
-  alignment::align(reading->job);
-  Look look = Looker(reading->job, here, earlier, monotonic_ns, realtime_ns).take();
-  look.errors = std::move(reading->errors);
-  return look;
+  for (;;) {
+    std::int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC), realtime_ns = clock_ns(CLOCK_REALTIME);
+    reading::Silent silent;
+    auto reading = reading::read_trace(trace, silent, -1, trace::Extent::kLatest);
+    if (!reading) return reading.error();
+    alignment::align(reading->job);
+    Looker looker(reading->job, here, earlier, monotonic_ns, realtime_ns);
+    if (!looker.ask_machine()) continue;
+    Look look = looker.take();
+    look.errors = std::move(reading->errors);
+    return look;
+  }
 }
 
 Result<Look> look_twice(const std::filesystem::path& trace, const trace::Identity& here) {

@@ -66,8 +66,8 @@ struct Look {
 // same job at least a tenth of a second before, tells who has moved since. Errors as reading::read_trace.
 Result<Look> look_at(const std::filesystem::path& trace, const trace::Identity& here, const Look* earlier);
 
-// Whether the job may run on: a rank lives on this machine, or no rank has ended, and one of another host has
-// recorded something in the last ten seconds.
+// Whether the job may run on, as it was read: a rank lives on this machine, or has ended since then, or no
+// rank has ended, and one of another host has recorded something in the last ten seconds.
 bool may_run_on(const model::Job& job, const trace::Identity& here);
 
 // Two looks if the first one finds what may be stuck.

@@ -18,7 +18,8 @@ bool may_run_on(const model::Job& job, const trace::Identity& here) {
     if (process.role != model::Role::kRank) continue;
     model::Life life = see(process.header(), here);
     ended = ended || process.has_ended();
-    lives = lives || life == model::Life::kRuns || life == model::Life::kStopped;
+    lives =
+        lives || life == model::Life::kRuns || life == model::Life::kStopped || process.file.ended_since();
     recent = recent || (life == model::Life::kNotAsked && process.last_ns > now_ns - kRecent);
   }
   return lives || (recent && !ended);

@@ -1,4 +1,5 @@
 """`ddpscope status` on jobs that run: the rank that is missing is named, and slow jobs are never called stuck."""
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -288,6 +289,27 @@ def test_follow_from_before_the_first_trace_and_over_a_restart(tmp_path, seed):
         text = read_to_its_end(reader)
         assert watch.wait(timeout=60) == 0, watch.stderr.read()
     assert text.count("ended: 2 ranks, all ended with exit code 0") == 2, text
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_ranks_that_end_during_a_look_have_an_exit_code(tmp_path, seed):
+    """Looks without a pause: of those in 20 endings, some fall between the reading of a trace and the question to /proc."""
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        draw = trainer.Draw(seed, f"status-ending-{number}", 4)
+        draw.epochs, texts = 1, []
+        with running(draw, folder) as job, concurrent.futures.ThreadPoolExecutor(6) as pool:
+
+            def look():
+                while job.poll() is None:
+                    texts.append(status(folder).stdout)
+
+            for done in [pool.submit(look) for _ in range(6)]:
+                done.result()
+        texts.append(status(folder).stdout)
+        assert texts[-1].startswith("ended: 4 ranks, all ended with exit code 0"), texts[-1]
+        assert not any("is gone" in text for text in texts), texts
 
 
 def read_to_its_end(descriptor):

@@ -137,6 +137,15 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent exte
   return parse(std::move(bytes), path.string());
 }
 
+bool TraceFile::ended_since() const {
+  if (header_.ended) return false;
+  int fd = ::open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool complete = is_complete(fd);
+  ::close(fd);
+  return complete;
+}
+
 Result<TraceFile> TraceFile::parse(std::vector<unsigned char> bytes, std::string name) {
   TraceFile file;
   file.copied_ = std::move(bytes);

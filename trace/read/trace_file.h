@@ -91,6 +91,10 @@ class TraceFile {
   // Whether bytes that were there when it was opened could not be read later: zeros were taken for them.
   bool lost() const { return mapped_.lost(); }
 
+  // Whether its process has ended since the file was read: there is more in it by now. Of one that was
+  // opened.
+  bool ended_since() const;
+
   // Sentences on what could not be read: cut off, overwritten with something else, inconsistent.
   const std::vector<std::string>& damage() const { return damage_; }
 

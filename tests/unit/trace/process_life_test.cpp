@@ -39,6 +39,15 @@ TEST(Kill, OpenRecordIsProofOfWhereTheProcessWas) {
   EXPECT_EQ(trace.header().ended, 0u);
 }
 
+TEST(Ending, AfterTheReadingIsToldByTheFile) {
+  Recording recording;
+  TraceFile trace = recording.read();
+  EXPECT_FALSE(trace.ended_since());
+  recording.file().header().ended = 1;
+  EXPECT_TRUE(trace.ended_since());
+  EXPECT_FALSE(recording.read().ended_since());
+}
+
 // Records i, its path "path i" and an item.
 void write_much(Recording& recording, int ready) {
   for (std::uint64_t i = 0; i < 20'000; ++i) {
