@@ -36,16 +36,36 @@ int fail(const Error& error) {
   return kCannotRun;
 }
 
-Result<merged::Reader> open_trace(const std::string& trace, reading::Progress& progress) {
+Result<merged::Reader> open_trace(const std::string& trace, reading::Progress& progress,
+                                  const merged::TakePreview& take = {}) {
   trace::Identity here = trace::read_identity();
-  auto made = merged::merged_file_of(trace, progress, &here);
+  auto made = merged::merged_file_of(trace, progress, &here, -1, take);
   if (!made) return made.error();
   for (const Error& error : made->errors) print(error, "warning");
   return merged::Reader::open(made->file);
 }
 
-viewer::Opened open_app(const Options& options, reading::Progress& progress) {
-  auto reader = open_trace(options.trace, progress);
+// Of a trace, or a preview of it.
+viewer::Opened app_of(merged::Reader reader, const Options& options) {
+  bool picture = !options.screenshot.empty();
+  auto app = std::make_unique<App>(
+      std::move(reader), viewer::AppOptions{options.theme, options.scale, options.reduced_motion, picture});
+  if (!options.go_to.empty() && !app->go_to(options.go_to))
+    return {nullptr,
+            {"there is no finding '" + options.go_to + "' in this trace", options.trace,
+             "`ddpscope report TRACE` lists ids and slugs"}};
+  if (options.whole_run) app->show_whole_run();
+  auto notes = viewer::notes_path(options.trace);
+  app->state().bookmarks = viewer::read_bookmarks(notes);
+  app->bookmarks_changed = [notes](const std::vector<viewer::Bookmark>& all) {
+    if (auto written = viewer::write_bookmarks(notes, all); !written) print(written.error(), "warning");
+  };
+  return {std::move(app)};
+}
+
+viewer::Opened open_app(const Options& options, reading::Progress& progress,
+                        const merged::TakePreview& take = {}) {
+  auto reader = open_trace(options.trace, progress, take);
   if (!reader) return {nullptr, reader.error()};
   std::optional<viewer::Comparison> comparison;
   if (!options.other.empty()) {
@@ -53,21 +73,9 @@ viewer::Opened open_app(const Options& options, reading::Progress& progress) {
     if (!other) return {nullptr, other.error()};
     comparison = viewer::compare(*reader, *other, options.other);
   }
-  bool picture = !options.screenshot.empty();
-  auto app = std::make_unique<App>(
-      std::move(*reader), viewer::AppOptions{options.theme, options.scale, options.reduced_motion, picture});
-  if (!options.go_to.empty() && !app->go_to(options.go_to))
-    return {nullptr,
-            {"there is no finding '" + options.go_to + "' in this trace", options.trace,
-             "`ddpscope report TRACE` lists ids and slugs"}};
-  if (options.whole_run) app->show_whole_run();
-  if (comparison) app->compare_with(std::move(*comparison));
-  auto notes = viewer::notes_path(options.trace);
-  app->state().bookmarks = viewer::read_bookmarks(notes);
-  app->bookmarks_changed = [notes](const std::vector<viewer::Bookmark>& all) {
-    if (auto written = viewer::write_bookmarks(notes, all); !written) print(written.error(), "warning");
-  };
-  return {std::move(app)};
+  viewer::Opened opened = app_of(std::move(*reader), options);
+  if (opened.app && comparison) opened.app->compare_with(std::move(*comparison));
+  return opened;
 }
 
 int make_picture(App& app, const Options& options) {
@@ -86,7 +94,10 @@ int print_bench(App& app, const Options& options, double open_ms) {
 
 int open_window(const Options& options) {
   viewer::Loading loading;
-  auto start = [&] { return std::async(std::launch::async, [&] { return open_app(options, loading); }); };
+  auto show = [&](merged::Reader preview) { loading.show(app_of(std::move(preview), options).app); };
+  auto start = [&] {
+    return std::async(std::launch::async, [&] { return open_app(options, loading, show); });
+  };
   auto shown = viewer::show_window("ddpscope: " + options.trace,
                                    {options.theme, options.scale, options.reduced_motion}, loading, start);
   return shown ? kDone : fail(shown.error());

@@ -103,7 +103,7 @@ std::string stem_of(const fs::path& trace, std::int32_t attempt) {
 }  // namespace
 
 Result<Made> merged_file_of(const fs::path& trace, reading::Progress& progress, const trace::Identity* here,
-                            std::int32_t attempt) {
+                            std::int32_t attempt, const TakePreview& take) {
   if (is_merged_file(trace)) return Made{trace, {}, {}, false};
   std::error_code error;
   if (!fs::exists(trace, error)) {
@@ -119,7 +119,7 @@ Result<Made> merged_file_of(const fs::path& trace, reading::Progress& progress, 
     if (auto known = Reader::open(file); known && !known->job().runs_on)
       return Made{file, known->problems(), {}, true};
   }
-  auto made = write_merged(trace, file, progress, here, attempt);
+  auto made = write_merged(trace, file, progress, here, attempt, take);
   if (made) remove_others(*folder, stem, file);
   return made;
 }

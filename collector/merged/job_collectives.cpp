@@ -21,6 +21,7 @@ class CommunicatorWalk {
         index_(index),
         severities_(severities) {}
 
+  CommunicatorRow row() const;
   void write() {
     making_.writer.begin_communicator(row());
     std::size_t most = 0;
@@ -29,7 +30,6 @@ class CommunicatorWalk {
   }
 
  private:
-  CommunicatorRow row() const;
   std::string name() const;
   Collective at(std::size_t ordinal) const;
   Arrival arrival_of(std::uint32_t call) const;
@@ -134,6 +134,14 @@ CommunicatorOrder::CommunicatorOrder(const matching::Collectives& collectives)
     return collectives.communicators[a].size > collectives.communicators[b].size;
   });
   for (std::uint32_t row = 0; row < communicators.size(); ++row) rows[communicators[row]] = row;
+}
+
+std::vector<CommunicatorRow> communicator_rows(Making& making, const CommunicatorOrder& order) {
+  const std::map<EventPlace, std::uint8_t> none;
+  std::vector<CommunicatorRow> rows;
+  for (std::uint32_t communicator : order.communicators)
+    rows.push_back(CommunicatorWalk(making, communicator, none).row());
+  return rows;
 }
 
 void write_collectives(Making& making, const CommunicatorOrder& order, const std::vector<Mark>& marks) {

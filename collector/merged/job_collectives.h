@@ -13,6 +13,8 @@ struct CommunicatorOrder {
   std::vector<std::uint32_t> rows;           // the other way round
 };
 
+std::vector<CommunicatorRow> communicator_rows(Making& making, const CommunicatorOrder& order);
+
 // After the tracks are settled. Arrivals carry the severity of evidence by `severity_of(place)`.
 void write_collectives(Making& making, const CommunicatorOrder& order, const std::vector<Mark>& marks);
 

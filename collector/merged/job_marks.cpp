@@ -64,13 +64,12 @@ void JobMarks::note_access(std::string_view path, std::int64_t begin_ns, EventPl
   if (accesses.size() < kMostAccesses) accesses.emplace_back(begin_ns, place);
 }
 
-Accesses JobMarks::take_accesses() {
+Accesses JobMarks::accesses() const {
   Accesses sorted;
-  for (auto& [path, accesses] : accesses_) {
+  for (auto [path, accesses] : accesses_) {
     std::stable_sort(accesses.begin(), accesses.end());
     for (const auto& [begin_ns, place] : accesses) sorted[path].push_back(place);
   }
-  accesses_.clear();
   return sorted;
 }
 

@@ -27,8 +27,8 @@ class JobMarks {
   bool is_watched(std::string_view path) const { return watched_.contains(path); }
   void note_access(std::string_view path, std::int64_t begin_ns, EventPlace place);
 
-  std::vector<Mark> take_marks() { return std::move(marks_); }
-  Accesses take_accesses();  // each by time
+  const std::vector<Mark>& marks() const { return marks_; }
+  Accesses accesses() const;  // each by time
 
  private:
   struct Named {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "collector/analysis/analyze.h"
@@ -15,10 +16,27 @@
 namespace ddpscope::merged {
 namespace {
 
+// When the next preview is due: seldom enough that all of them take an eighth of the time.
+class PreviewPace {
+ public:
+  template <class Show>
+  void show_if_due(Show&& show) {
+    auto begin = Clock::now();
+    if (begin < due_) return;
+    show();
+    auto end = Clock::now();
+    due_ = end + std::max<Clock::duration>(8 * (end - begin), std::chrono::milliseconds(400));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point due_{};
+};
+
 class JobFile {
  public:
   JobFile(const detectors::Facts& facts, const analysis::Analysis& analysis, Writer& writer, JobRows& rows,
-          reading::Progress& progress)
+          reading::Progress& progress, const TakePreview& take)
       : facts_(facts),
         rows_(rows),
         writer_(writer),
@@ -26,26 +44,25 @@ class JobFile {
         making_{writer, facts, rows, marks_},
         order_(facts.collectives),
         progress_(progress),
-        analysis_(analysis) {}
+        analysis_(analysis),
+        take_(take) {}
 
   std::optional<Error> write() {
     list_communicators();
     for (std::uint32_t row = 0; row < rows_.processes_of_row.size() && !writer_.failed(); ++row) {
       progress_.at("writing time lines", row, rows_.processes_of_row.size());
+      if (take_) pace_.show_if_due([this] { show(); });
       write_row(row);
     }
     writer_.settle();
-    std::vector<Mark> marks = marks_.take_marks();
     progress_.at("writing collectives", 0, 1);
-    write_collectives(making_, order_, marks);
-    rows_.facts.job.events_left_out = making_.left_out;
-    std::vector<Error> problems = analysis_.errors;
-    if (problems.empty() && analysis_.nothing_judged) problems.push_back(*analysis_.nothing_judged);
-    return writer_.finish(
-        {rows_.facts, {analysis_.outcome, std::move(marks), marks_.take_accesses(), std::move(problems)}});
+    write_collectives(making_, order_, marks_.marks());
+    return writer_.finish(contents());
   }
 
  private:
+  Contents contents();
+  void show();
   void write_row(std::uint32_t row);
   void write_process(std::uint32_t process, std::uint32_t row);
   void list_communicators();
@@ -58,9 +75,27 @@ class JobFile {
   CommunicatorOrder order_;
   reading::Progress& progress_;
   const analysis::Analysis& analysis_;
+  const TakePreview& take_;
+  PreviewPace pace_;
   // By process: its own number of each communicator, with row and member of the file.
   std::vector<std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>> communicators_;
 };
+
+// As far as it is written.
+Contents JobFile::contents() {
+  rows_.facts.job.events_left_out = making_.left_out;
+  std::vector<Error> problems = analysis_.errors;
+  if (problems.empty() && analysis_.nothing_judged) problems.push_back(*analysis_.nothing_judged);
+  return {rows_.facts, {analysis_.outcome, marks_.marks(), marks_.accesses(), std::move(problems)}};
+}
+
+// What goes wrong here goes wrong with the file itself, which tells.
+void JobFile::show() {
+  auto sections = Output::create(writer_.target() += ".preview");
+  if (!sections) return;
+  auto preview = writer_.preview(contents(), communicator_rows(making_, order_), std::move(*sections));
+  if (preview) take_(std::move(*preview));
+}
 
 void JobFile::write_row(std::uint32_t row) {
   RankRow& rank = rows_.facts.ranks[row];
@@ -98,7 +133,8 @@ void JobFile::write_process(std::uint32_t process, std::uint32_t row) {
 }  // namespace
 
 Result<Made> write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
-                          reading::Progress& progress, const trace::Identity* here, std::int32_t attempt) {
+                          reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
+                          const TakePreview& take) {
   // Before minutes of analysis: whether there will be a file.
   auto file = Output::create(output);
   if (!file) return file.error();
@@ -110,7 +146,7 @@ Result<Made> write_merged(const std::filesystem::path& trace, const std::filesys
     rows.facts.job.runs_on = here && attempt < 0 && live::may_run_on(facts.job, *here);
     Writer writer(std::move(*file),
                   {rows.facts.job.duration_ns, rows.facts.job.calls, rows.facts.ranks.size()});
-    failure = JobFile(facts, analysis, writer, rows, progress).write();
+    failure = JobFile(facts, analysis, writer, rows, progress, take).write();
   };
   auto analysis = analysis::analyze(trace, {}, progress, here, attempt, write);
   if (!analysis) return analysis.error();

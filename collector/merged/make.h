@@ -2,10 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "collector/merged/reader.h"
 #include "collector/reading/progress.h"
 #include "trace/result.h"
 #include "trace/write/identity.h"
@@ -19,18 +21,24 @@ struct Made {
   bool from_cache = false;
 };
 
+// Takes what there is of a file that is being made: first all rows and findings, then ever more ranks with
+// their events; collectives come last, with the file itself. Called by the thread that makes it, which it
+// keeps from going on for an eighth of its time at most.
+using TakePreview = std::function<void(Reader)>;
+
 // Analyses TRACE and writes its merged file to `output`, by way of a temporary file beside it: there is a
 // whole one or none. Byte-identical for the same trace files and version. `here`: as analysis::analyze.
 // Errors: as analysis::analyze; the output cannot be written; the disk is full.
 Result<Made> write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
                           reading::Progress& progress, const trace::Identity* here = nullptr,
-                          std::int32_t attempt = -1);
+                          std::int32_t attempt = -1, const TakePreview& take = {});
 
 // The merged file of what `trace` names: itself if it is one; else from the cache, if the trace's files are
 // still those that it was made of; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot be
 // written, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still runs the files change: every call
 // merges them again.
 Result<Made> merged_file_of(const std::filesystem::path& trace, reading::Progress& progress,
-                            const trace::Identity* here = nullptr, std::int32_t attempt = -1);
+                            const trace::Identity* here = nullptr, std::int32_t attempt = -1,
+                            const TakePreview& take = {});
 
 }  // namespace ddpscope::merged

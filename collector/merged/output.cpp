@@ -70,6 +70,11 @@ void Output::flush() {
   buffer_.clear();
 }
 
+int Output::flushed() {
+  flush();
+  return file_.fd();
+}
+
 bool Output::write_all(std::uint64_t offset, std::span<const unsigned char> bytes) {
   if (!error_) fail(write_at_once(file_.fd(), offset, bytes));
   return !error_;

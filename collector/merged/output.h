@@ -27,9 +27,12 @@ class Output {
   void write_at(std::uint64_t offset, std::span<const unsigned char> bytes);
 
   bool failed() const { return error_ != 0; }
-  void fail(int error);           // an errno of somebody who writes for this file
+  void fail(int error);  // an errno of somebody who writes for this file
+  // Its descriptor, once the file holds all that was appended. Until finish().
+  int flushed();
   std::optional<Error> finish();  // under its name from now on
   std::filesystem::path folder() const { return file_.folder(); }
+  const std::filesystem::path& target() const { return file_.target(); }
 
  private:
   explicit Output(output::NewFile file);

@@ -26,6 +26,16 @@ Error cannot_read(const std::filesystem::path& path, int error) {
           "name a file that `ddpscope export --format merged` wrote"};
 }
 
+std::optional<Error> map(int fd, const std::filesystem::path& path, trace::MappedFile& mapped) {
+  struct stat status {};
+  if (fd < 0 || ::fstat(fd, &status) != 0) return cannot_read(path, errno);
+  if (S_ISDIR(status.st_mode)) return cannot_read(path, EISDIR);
+  if (!S_ISREG(status.st_mode)) return cannot_read(path, EINVAL);
+  mapped = trace::MappedFile::of(fd, static_cast<std::size_t>(status.st_size));
+  if (status.st_size > 0 && mapped.bytes().empty()) return cannot_read(path, ENOMEM);
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_merged_file(const std::filesystem::path& path) {
@@ -42,31 +52,41 @@ Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
+std::optional<Error> Reader::State::read() {
+  auto table = SectionTable::read(mapped.bytes(), path, data_bytes());
+  if (!table) return table.error();
+  sections = std::move(*table);
+  if (!read_facts()) return damaged("facts of the job");
+  if (!read_tracks()) return damaged("tracks");
+  if (!read_findings()) return damaged("findings");
+  if (!read_communicators()) return damaged("communicators");
+  if (!read_cells()) return damaged("summary");
+  residency = std::make_unique<Residency>(data_bytes());
+  bring_in_overview();
+  return std::nullopt;
+}
+
 Result<Reader> Reader::open(const std::filesystem::path& path) {
   File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat status {};
-  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) return cannot_read(path, errno);
-  if (S_ISDIR(status.st_mode)) return cannot_read(path, EISDIR);
-  if (!S_ISREG(status.st_mode)) return cannot_read(path, EINVAL);
   auto state = std::make_unique<State>();
   state->path = path;
-  state->mapped = trace::MappedFile::of(file.fd, static_cast<std::size_t>(status.st_size));
-  if (status.st_size > 0 && state->mapped.bytes().empty()) return cannot_read(path, ENOMEM);
-  auto sections = SectionTable::read(state->mapped.bytes(), path);
-  if (!sections) return sections.error();
-  state->sections = std::move(*sections);
-  if (!state->read_facts()) return state->damaged("facts of the job");
-  if (!state->read_tracks()) return state->damaged("tracks");
-  if (!state->read_findings()) return state->damaged("findings");
-  if (!state->read_communicators()) return state->damaged("communicators");
-  if (!state->read_cells()) return state->damaged("summary");
-  state->residency = std::make_unique<Residency>(state->mapped.bytes());
-  state->bring_in_overview();
+  if (auto error = map(file.fd, path, state->mapped)) return *error;
+  if (auto error = state->read()) return *error;
+  return Reader(std::move(state));
+}
+
+Result<Reader> Reader::open_preview(int sections, int data, const std::filesystem::path& path) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  if (auto error = map(sections, path, state->mapped)) return *error;
+  if (auto error = map(data, path, state->data)) return *error;
+  if (auto error = state->read()) return *error;
   return Reader(std::move(state));
 }
 
 const std::filesystem::path& Reader::path() const { return state_->path; }
-std::uint64_t Reader::bytes() const { return state_->mapped.bytes().size(); }
+std::uint64_t Reader::bytes() const { return state_->mapped.bytes().size() + state_->data.bytes().size(); }
+bool Reader::is_preview() const { return !state_->data.bytes().empty(); }
 const JobFacts& Reader::job() const { return state_->facts.job; }
 const findings::Outcome& Reader::outcome() const { return state_->found.outcome; }
 const std::vector<Error>& Reader::problems() const { return state_->found.problems; }
@@ -129,6 +149,6 @@ std::uint64_t Reader::arrivals() const { return state_->residency->arrivals(); }
 bool Reader::idle() const { return state_->residency->idle(); }
 void Reader::on_arrival(std::function<void()> wake) { state_->residency->on_arrival(std::move(wake)); }
 void Reader::forget_wishes() const { state_->residency->forget_wishes(); }
-bool Reader::lost() const { return state_->mapped.lost(); }
+bool Reader::lost() const { return state_->mapped.lost() || state_->data.lost(); }
 
 }  // namespace ddpscope::merged

@@ -65,6 +65,7 @@ struct Extents {
 struct Reader::State {
   std::filesystem::path path;
   trace::MappedFile mapped;
+  trace::MappedFile data;  // of a preview: what is mapped holds only its sections
   std::optional<SectionTable> sections;
   Facts facts;
   std::vector<Name> names;
@@ -90,7 +91,12 @@ struct Reader::State {
   std::mutex details_mutex;
   std::unordered_map<std::uint32_t, ProcessDetails> details;  // by process
 
-  // Of open(), in this order: false if what the section says cannot be.
+  std::span<const unsigned char> data_bytes() const {
+    return data.bytes().empty() ? mapped.bytes() : data.bytes();
+  }
+
+  std::optional<Error> read();  // all that is read at once
+  // In this order: false if what the section says cannot be.
   bool read_facts();
   bool read_tracks();
   bool lay_out_tracks(const std::vector<std::uint32_t>& order);

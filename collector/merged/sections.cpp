@@ -102,7 +102,8 @@ void SectionWriter::finish() {
 }
 
 Result<SectionTable> SectionTable::read(std::span<const unsigned char> file,
-                                        const std::filesystem::path& path) {
+                                        const std::filesystem::path& path,
+                                        std::span<const unsigned char> data) {
   const std::string where = path.string();
   auto header = read_header(file, where);
   if (!header) return header.error();
@@ -113,13 +114,15 @@ Result<SectionTable> SectionTable::read(std::span<const unsigned char> file,
     return damaged;
   SectionTable table;
   table.file_ = file.first(static_cast<std::size_t>(header->file_bytes));
+  table.data_ = data.empty() ? table.file_ : data;
   auto entries =
       table.file_.subspan(static_cast<std::size_t>(header->table_offset), static_cast<std::size_t>(bytes));
   if (checksum(entries) != header->table_checksum) return damaged;
   table.entries_.resize(header->table_entries);
   if (!entries.empty()) std::memcpy(table.entries_.data(), entries.data(), entries.size());
   for (const SectionEntry& entry : table.entries_) {
-    if (!lies_within(entry, header->file_bytes)) return damaged;
+    bool of_data = entry.id == SectionId::kData;
+    if (!lies_within(entry, of_data ? table.data_.size() : header->file_bytes)) return damaged;
     if (entry.checked && checksum(table.bytes(entry.id)) != entry.checksum)
       return Error{fmt::format("the merged file is damaged: {}", name_of(entry.id)), where, kAgain};
   }
@@ -138,7 +141,7 @@ std::span<const unsigned char> SectionTable::data(std::uint64_t offset, std::uin
     if (entry.id != SectionId::kData) continue;
     if (offset < entry.offset || offset - entry.offset > entry.bytes) return {};
     if (bytes > entry.bytes - (offset - entry.offset)) return {};
-    return file_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));
+    return data_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));
   }
   return {};
 }

@@ -38,17 +38,18 @@ class SectionWriter {
 // What is mapped, and what the table says of it.
 class SectionTable {
  public:
-  // Errors: no merged file; written by a newer version; cut off; damaged. `where`: for errors.
-  static Result<SectionTable> read(std::span<const unsigned char> file, const std::filesystem::path& where);
+  // Errors: no merged file; written by a newer version; cut off; damaged. `where`: for errors. `data`: what
+  // kData lies in, where that is not the file itself.
+  static Result<SectionTable> read(std::span<const unsigned char> file, const std::filesystem::path& where,
+                                   std::span<const unsigned char> data = {});
 
   // Empty if there is none.
   std::span<const unsigned char> bytes(SectionId id) const;
-  std::span<const unsigned char> file() const { return file_; }
   // Somewhere in the file; empty if it does not lie within kData.
   std::span<const unsigned char> data(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
-  std::span<const unsigned char> file_;
+  std::span<const unsigned char> file_, data_;
   std::vector<SectionEntry> entries_;
 };
 

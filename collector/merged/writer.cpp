@@ -91,10 +91,10 @@ void Writer::fill_in(Contents& contents) {
   }
 }
 
-std::optional<Error> Writer::finish(Contents contents) {
+// All but the data, which is written as it comes.
+void Writer::put(Contents& contents, CollectiveWriter& collectives, SectionWriter& sections) {
   fill_in(contents);
-  SectionWriter sections(*output_);
-  collectives_->end();
+  collectives.end();
   sections.list(SectionId::kData, kPage, output_->offset() - kPage);
   ByteWriter facts, found;
   put_facts(contents.facts, facts);
@@ -104,9 +104,25 @@ std::optional<Error> Writer::finish(Contents contents) {
   tracks_->put(sections, names_);
   sections.put_table(SectionId::kProcessIndex, process_blocks_);
   summary_->put(sections, contents.facts.hosts);
-  collectives_->put(sections);
+  collectives.put(sections);
   sections.finish();
+}
+
+std::optional<Error> Writer::finish(Contents contents) {
+  SectionWriter sections(*output_);
+  put(contents, *collectives_, sections);
   return output_->finish();
+}
+
+Result<Reader> Writer::preview(Contents contents, const std::vector<CommunicatorRow>& communicators,
+                               Output output) {
+  settle();
+  output.append(std::vector<unsigned char>(kPage));
+  SectionWriter sections(output);
+  CollectiveWriter none(output, *packer_);
+  for (const CommunicatorRow& row : communicators) none.begin(row);
+  put(contents, none, sections);
+  return Reader::open_preview(output.flushed(), output_->flushed(), output_->target());
 }
 
 }  // namespace ddpscope::merged

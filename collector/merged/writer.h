@@ -16,6 +16,7 @@
 #include "collector/merged/event.h"
 #include "collector/merged/facts_code.h"
 #include "collector/merged/outcome_code.h"
+#include "collector/merged/reader.h"
 #include "collector/merged/summary.h"
 #include "collector/merged/track_store.h"
 #include "trace/result.h"
@@ -63,12 +64,19 @@ class Writer {
   void add_collective(const Collective& collective);
 
   bool failed() const { return output_->failed(); }  // nothing more will be written
+  std::filesystem::path target() const { return output_->target(); }
+  // What there is by now, to be looked at while the rest is written: between two ranks, before the
+  // communicators begin, of which `communicators` names those to come. Places count as settled until the next
+  // track is closed. Errors: `sections`, of which it is made, cannot be written.
+  Result<Reader> preview(Contents contents, const std::vector<CommunicatorRow>& communicators,
+                         Output sections);
   // Errors: whatever went wrong since it was created.
   std::optional<Error> finish(Contents contents);
 
  private:
   std::int64_t cut(std::int64_t ns) const;
   void fill_in(Contents& contents);
+  void put(Contents& contents, CollectiveWriter& collectives, SectionWriter& sections);
 
   std::unique_ptr<Output> output_;
   std::unique_ptr<Packer> packer_;

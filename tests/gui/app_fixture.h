@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <imgui.h>
 
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "tests/gui/seeded_trace.h"
 #include "viewer/app/app.h"
@@ -37,6 +39,12 @@ class AppTest : public testing::Test {
     app_->frame(nullptr);
     ImGui::Render();
     return ImGui::GetDrawData()->TotalVtxCount;
+  }
+  // Until what was chosen has been read.
+  void settle() {
+    for (int i = 0; i < 5000 && (frame(), app_->reads()); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(app_->reads());
   }
   void press(Key key, bool shift = false, bool ctrl = false) {
     app_->keys().press({key, shift, ctrl});

@@ -115,6 +115,7 @@ TEST_F(AppTest, HitsAreWalked) {
   std::set<merged::EventPlace> seen;
   for (std::size_t i = 0; i < search.hits.size(); ++i) {
     app.walk_hits(1);
+    settle();
     EXPECT_EQ(search.chosen, i);
     seen.insert(app.state().event);
   }

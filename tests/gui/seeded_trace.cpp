@@ -21,14 +21,18 @@ TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-std::optional<merged::Reader> open_text(const std::string& text, const TemporaryFolder& folder) {
+std::optional<merged::Reader> open_text(const std::string& text, const TemporaryFolder& folder,
+                                        std::vector<merged::Reader>* previews) {
   auto compiled = compile_text_trace(text, folder.path() / "trace");
   if (!compiled) {
     ADD_FAILURE() << compiled.error().where << ": " << compiled.error().what;
     return std::nullopt;
   }
   reading::Silent silent;
-  auto made = merged::write_merged(folder.path() / "trace", folder.path() / "merged.ddpm", silent);
+  merged::TakePreview take;
+  if (previews) take = [previews](merged::Reader preview) { previews->push_back(std::move(preview)); };
+  auto made =
+      merged::write_merged(folder.path() / "trace", folder.path() / "merged.ddpm", silent, nullptr, -1, take);
   if (!made) {
     ADD_FAILURE() << made.error().what;
     return std::nullopt;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "collector/merged/reader.h"
 
@@ -22,8 +23,9 @@ class TemporaryFolder {
 };
 
 // Compiles the text of a trace, analyses it and opens the merged file. Fails the test where that does not
-// work.
-std::optional<merged::Reader> open_text(const std::string& text, const TemporaryFolder& folder);
+// work. `previews`: what could be looked at before.
+std::optional<merged::Reader> open_text(const std::string& text, const TemporaryFolder& folder,
+                                        std::vector<merged::Reader>* previews = nullptr);
 
 struct SkippedBarrier {
   std::string text;

@@ -139,8 +139,9 @@ def test_a_file_cut_off_is_refused(trace, tmp_path):
         assert result.returncode == 2 and "error: " in result.stderr
 
 
-@pytest.mark.skipif(not shutil.which("Xvfb") or not shutil.which("xdotool"), reason="Xvfb or xdotool is missing")
-def test_a_window_obeys_keys_and_closes(trace, tmp_path):
+@contextlib.contextmanager
+def window(trace):
+    """The viewer on a screen of its own: (its process, what calls xdotool)."""
     with display() as name:
         env = {**without_display(), "DISPLAY": name}
         viewer = subprocess.Popen([VIEWER, trace], env=env, stderr=subprocess.PIPE, text=True)
@@ -148,20 +149,55 @@ def test_a_window_obeys_keys_and_closes(trace, tmp_path):
         def xdotool(*words):
             return subprocess.run(["xdotool", *words], env=env, capture_output=True, text=True, timeout=30).stdout
 
-        deadline = time.monotonic() + 30
-        while not xdotool("search", "--name", "ddpscope:").strip() and viewer.poll() is None:
-            assert time.monotonic() < deadline, "no window"
-            time.sleep(0.1)
-        window = xdotool("search", "--name", "ddpscope:").split()[0]
+        try:
+            wait_for(lambda: xdotool("search", "--name", "ddpscope:").strip() or viewer.poll() is not None, "no window")
+            yield viewer, xdotool
+            assert viewer.poll() is None, viewer.stderr.read()
+            found = xdotool("search", "--name", "ddpscope:").split()[0]
+            xdotool("windowclose", found)
+            xdotool("windowquit", found)
+        finally:
+            viewer.terminate()
+            viewer.wait(timeout=60)
+
+
+def wait_for(true, otherwise, between=0.1):
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(between)
+
+
+needs_a_screen = pytest.mark.skipif(not shutil.which("Xvfb") or not shutil.which("xdotool"), reason="Xvfb or xdotool is missing")
+
+
+@needs_a_screen
+def test_a_window_obeys_keys_and_closes(trace):
+    notes = trace / "ddpscope.notes"
+    with window(trace) as (_, xdotool):
         time.sleep(0.5)
         xdotool("mousemove", "800", "400", "click", "1")
         xdotool("key", "m")  # pressed and released between two frames: not lost
-        notes = trace / "ddpscope.notes"
-        deadline = time.monotonic() + 10
-        while not notes.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert notes.exists() and notes.read_text().count("\n") == 1
-        xdotool("windowclose", window)
-        xdotool("windowquit", window)
-        viewer.terminate()
-        viewer.wait(timeout=10)
+        wait_for(notes.exists, "no bookmark was kept")
+        assert notes.read_text().count("\n") == 1
+
+
+@needs_a_screen
+def test_what_is_merged_is_shown_meanwhile(tmp_path):
+    trace, merged = tmp_path / "trace", tmp_path / "trace" / ".ddpscope-cache"
+    subprocess.run([BUILD / "bin" / "tracegen", "--out", trace, "--ranks", "16", "--buckets", "10", "--epochs", "2", "--seed",
+                    "3", "--steps", "3000"], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    notes = trace / "ddpscope.notes"
+    with window(trace) as (viewer, xdotool):
+        xdotool("mousemove", "800", "400")
+
+        def kept():
+            xdotool("key", "m")
+            return notes.exists()
+
+        wait_for(kept, "no key was obeyed", between=0.02)
+        assert not list(merged.glob("*.merged")), "only when all was merged"
+        wait_for(lambda: list(merged.glob("*.merged")) or viewer.poll() is not None, "never merged")
+        for key in ["n", "w", "w", "d", "question", "Escape"] * 5:
+            xdotool("key", key)
+        time.sleep(1)  # what came last is shown

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <tuple>
 
 namespace ddpscope::viewer {
 namespace {
@@ -13,13 +14,47 @@ namespace {
 constexpr double kFlightSeconds = 0.2;
 constexpr std::int64_t kLeastFocusNs = 20'000;
 
+// From then on or, if there is none, of all.
+merged::EventPlace first_of(const merged::Reader& reader, const NamedOnRank& sought) {
+  std::vector<bool> names(reader.names().size(), false);
+  names[sought.name] = true;
+  const merged::RankRow& rank = reader.ranks()[sought.rank_row];
+  merged::EventPlace earliest = merged::kNoEvent, found = merged::kNoEvent;
+  for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
+    reader.for_each_named(track, names, [&](std::uint64_t index, const merged::Event& event) {
+      if (earliest == merged::kNoEvent) earliest = {track, index};
+      if (event.begin_ns >= sought.from_ns) found = {track, index};
+      return event.begin_ns < sought.from_ns;
+    });
+    if (found != merged::kNoEvent) return found;
+  }
+  return earliest;
+}
+
+// Tracks have other numbers there.
+merged::EventPlace place_of_same(const merged::Reader& from, merged::EventPlace place,
+                                 const merged::Reader& in) {
+  if (place == merged::kNoEvent) return place;
+  const merged::Track& track = from.tracks()[place.track];
+  auto key = [](const merged::Track& t) {
+    return std::tuple(t.rank_row, t.kind, t.process, t.lane, t.depth);
+  };
+  for (std::uint32_t i = 0; i < in.tracks().size(); ++i)
+    if (key(in.tracks()[i]) == key(track)) return {i, place.index};
+  return merged::kNoEvent;
+}
+
 }  // namespace
 
 App::App(merged::Reader reader, const AppOptions& options)
     : reader_(std::move(reader)),
+      stories_([this](std::uint32_t finding) -> Result<Story> { return tell(reader_, finding); }),
       details_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
       durations_([this](const std::pair<std::uint32_t, std::uint32_t>& key) -> Result<CallDurations> {
         return durations_of(reader_, key.first, key.second);
+      }),
+      firsts_([this](const NamedOnRank& sought) -> Result<merged::EventPlace> {
+        return first_of(reader_, sought);
       }),
       options_(options),
       labels_(reader_) {
@@ -122,15 +157,54 @@ void App::choose_finding(std::uint32_t finding) {
   state_.finding = finding;
   state_.evidence = kNoneChosen;
   state_.event = merged::kNoEvent;
-  story_ = tell(reader_, finding);
+  begin_story();
   bool grouped = reader_.ranks().size() > kMostRankRows;
   if (grouped && !story_.fault_rows.empty() && story_.fault_rows.size() <= 64) {
     for (std::uint32_t row : story_.fault_rows)
       if (reader_.ranks()[row].host != merged::kNone)
         state_.rows.turned_hosts.insert(reader_.ranks()[row].host);
   }
+  frame_story();
+}
+
+// What has to be read of it comes later, but before the first frame there is time.
+void App::begin_story() {
+  story_ = sketch(reader_, state_.finding);
+  told_ = false;
+  take_story();
+}
+
+void App::take_story() {
+  if (told_) return;
+  const Story* whole = stories_.get(state_.finding, options_.unhurried || first_frame_);
+  if (!whole) return;
+  bool framed = state_.flight_to == framed_;  // nobody has moved meanwhile
+  story_ = *whole;
+  told_ = true;
+  framed ? frame_story() : rebuild_rows();
+}
+
+void App::frame_story() {
   rebuild_rows();
-  fly_to(fitted(story_.focus, 0.6, kLeastFocusNs, run()), scroll_to_story());
+  framed_ = fitted(story_.focus, 0.6, kLeastFocusNs, run());
+  fly_to(framed_, scroll_to_story());
+}
+
+void App::take_over(const App& earlier) {
+  merged::EventPlace event = place_of_same(earlier.reader_, earlier.state_.event, reader_);
+  TimeSpan first = state_.shown;
+  state_ = earlier.state_;
+  theme_ = earlier.theme_;
+  panes_ = earlier.panes_;
+  wants_fonts_ = earlier.wants_fonts_, first_frame_ = earlier.first_frame_, touched_ = earlier.touched_;
+  now_ = earlier.now_, framed_ = earlier.framed_;
+  state_.event = event;
+  state_.search.searched.clear();  // there is more to be found
+  if (state_.finding != story_.finding) begin_story();
+  rebuild_rows();
+  if (touched_) return;
+  state_.shown = state_.flight_to = first, state_.flight_done = 1;
+  state_.scroll = scroll_to_story();
 }
 
 bool App::go_to(const std::string& name) {

@@ -27,6 +27,13 @@ struct AppOptions {
   bool unhurried = false;  // pictures: a frame takes the time that it needs and waits for the disk
 };
 
+// The events of a name on a rank, from a time on.
+struct NamedOnRank {
+  std::uint32_t name = 0, rank_row = 0;
+  std::int64_t from_ns = 0;
+  bool operator==(const NamedOnRank&) const = default;
+};
+
 class App {
  public:
   App(merged::Reader reader, const AppOptions& options);
@@ -39,6 +46,8 @@ class App {
   void frame(Surface* surface);
   // Another frame is needed though nothing was touched: it flies, or parts of the file are still coming.
   bool moves() const;
+  // What was chosen is still being read by another thread.
+  bool reads() const { return !told_ || sought_; }
 
   KeyQueue& keys() { return keys_; }
   const State& state() const { return state_; }
@@ -54,8 +63,16 @@ class App {
   // Of each disc of the story, in the last frame.
   const std::vector<Point>& disc_points() const { return disc_points_; }
 
+  // What the user chose, and where he stands, in an earlier preview of this trace
+  // (merged::Reader::is_preview). Who has touched nothing yet is shown what is to be seen first.
+  void take_over(const App& earlier);
+  // What is still to come of the trace, "" if nothing is.
+  void set_coming(std::string text) { state_.coming = std::move(text); }
+
   // Called by another thread when a part of the file that was asked for has come.
   void on_arrival(std::function<void()> wake) {
+    stories_.on_arrival(wake);
+    firsts_.on_arrival(wake);
     details_.on_arrival(wake);
     durations_.on_arrival(wake);
     reader_.on_arrival(std::move(wake));
@@ -82,6 +99,9 @@ class App {
 
  private:
   TimeSpan run() const { return {0, std::max<std::int64_t>(reader_.job().duration_ns, 1)}; }
+  void begin_story();
+  void take_story();
+  void frame_story();
   void next_finding(int step);
   void next_event(int step);
   void turn_row_under_mouse(bool pin);
@@ -124,21 +144,27 @@ class App {
   const CallDurations* chosen_durations();
   void run_search();
   void go_to_hit(const SearchHit& hit);
-  merged::EventPlace first_of(std::uint32_t name, std::uint32_t rank_row, std::int64_t from_ns) const;
+  void take_sought();
   void draw_page(PanelFrame& panel);
   Box page_box() const;
   std::string cursor_text(const Mouse& mouse) const;
 
   merged::Reader reader_;
+  Loader<std::uint32_t, Story> stories_;  // by finding
   Loader<merged::EventPlace, merged::Detail> details_;
   Loader<std::pair<std::uint32_t, std::uint32_t>, CallDurations> durations_;  // by name, rank row
+  Loader<NamedOnRank, merged::EventPlace> firsts_;
   AppOptions options_;
   Theme theme_;
   bool wants_fonts_ = true;
   bool first_frame_ = true;
-  bool complete_ = false;  // the last frame left nothing out
+  bool complete_ = false;              // the last frame left nothing out
+  bool told_ = true;                   // story_ is all that there is of it, not a sketch
+  bool touched_ = false;               // by a key or the mouse
+  std::optional<NamedOnRank> sought_;  // its first event is gone to when it is found
   State state_;
   Story story_;
+  TimeSpan framed_;  // what was flown to when it was chosen
   std::optional<Comparison> comparison_;
   std::vector<Row> rows_;
   RowLayout layout_;

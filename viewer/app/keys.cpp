@@ -148,27 +148,18 @@ void App::go_to_hit(const SearchHit& hit) {
     fly_to(state_.shown, scrolled_to(state_.scroll, layout_.box(row).top, layout_.box(row).bottom(),
                                      rows_height(), layout_.height()));
   if (hit.what != SearchHit::What::kCall) return;
-  merged::EventPlace place = first_of(hit.index, hit.rank_row, state_.shown.from_ns);
-  if (place == merged::kNoEvent) place = first_of(hit.index, hit.rank_row, INT64_MIN);
-  if (place == merged::kNoEvent) return;
-  state_.event = place;
-  frame_chosen();
+  sought_ = {hit.index, hit.rank_row, state_.shown.from_ns};
+  take_sought();
 }
 
-// The rank's first event of this name that does not begin before.
-merged::EventPlace App::first_of(std::uint32_t name, std::uint32_t rank_row, std::int64_t from_ns) const {
-  std::vector<bool> names(reader_.names().size(), false);
-  names[name] = true;
-  merged::EventPlace found = merged::kNoEvent;
-  const merged::RankRow& rank = reader_.ranks()[rank_row];
-  for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
-    reader_.for_each_named(track, names, [&](std::uint64_t index, const merged::Event& event) {
-      if (event.begin_ns >= from_ns) found = {track, index};
-      return event.begin_ns < from_ns;
-    });
-    if (found != merged::kNoEvent) break;
-  }
-  return found;
+void App::take_sought() {
+  if (!sought_) return;
+  const merged::EventPlace* found = firsts_.get(*sought_, options_.unhurried);
+  if (!found) return;
+  sought_.reset();
+  if (*found == merged::kNoEvent) return;
+  state_.event = *found;
+  frame_chosen();
 }
 
 void App::turn_page(OverPage page) {

@@ -16,6 +16,7 @@ constexpr float kReachPx = 3;      // beside an event that is still meant
 }  // namespace
 
 void App::take_input(const Mouse& mouse) {
+  touched_ = touched_ || !keys_.empty() || mouse.wheel != 0 || mouse.holds(Button::kLeft);
   while (!keys_.empty()) press(keys_.take());
   take_mouse(mouse);
   last_mouse_ = mouse.at;

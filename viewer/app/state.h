@@ -64,6 +64,7 @@ struct State {
   std::vector<Bookmark> bookmarks;
   std::optional<std::size_t> noting;  // the bookmark whose note is typed
   bool note_takes_focus = false;
+  std::string coming;  // "writing time lines, 12 of 64"
 
   float scale = 1;
   ThemeName theme = ThemeName::kDark;

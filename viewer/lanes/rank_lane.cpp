@@ -73,6 +73,11 @@ void draw_rank_row(LaneFrame& frame, const Row& row, const Box& box, bool even) 
               {{Face::kStrong, p.text, name}, {Face::kMonoSmall, p.text_low, second_line(frame, rank)}});
   if (faulty) draw_fault(frame, box, frame.canvas.text_width(Face::kStrong, name));
   if (rank.missing) return draw_missing(frame, rank, box);
+  if (frame.reader.is_preview() && rank.tracks == 0) {
+    frame.canvas.text_in(Face::kBody, {frame.plot.left + frame.px(12), box.top, frame.plot.right, box.bottom},
+                         p.text_low, "not merged yet");
+    return;
+  }
   for (const RowPart& part : row.parts) {
     Box own{frame.plot.left, box.top + frame.px(part.top), frame.plot.right,
             box.top + frame.px(part.top + part.height)};

@@ -62,6 +62,9 @@ void draw_top_bar(PanelFrame& frame, const Box& box) {
   if (frame.reader.job().runs_on)
     x = draw_chip(frame.canvas, {x + frame.px(8), box.top + frame.px(11)}, frame.px(18), p.warning,
                   p.warning_ground, "still runs");
+  if (!frame.state.coming.empty())
+    x = draw_chip(frame.canvas, {x + frame.px(8), box.top + frame.px(11)}, frame.px(18), p.link, p.raised,
+                  frame.state.coming);
   float buttons = box.right - frame.px(300);
   x = std::max(x + frame.px(24), facts);
   for (const Fact& fact : facts_of(frame.reader)) {

@@ -25,10 +25,13 @@ class Teller {
     story_.finding = finding;
   }
 
+  Story sketch() {
+    begin();
+    return end();
+  }
+
   Story tell() {
-    place_discs();
-    name_ranks();
-    story_.focus = evidence_span();
+    begin();
     const std::string& slug = finding_.slug;
     if (slug == "redundant-accumulation-sync")
       tell_syncs();
@@ -41,12 +44,22 @@ class Teller {
     else if (slug == "skipped-barrier" || slug == "mismatched-collective" || slug == "hung-collective")
       tell_collective();
     if (!finding_.order.empty()) link_unordered();
+    return end();
+  }
+
+ private:
+  void begin() {
+    place_discs();
+    name_ranks();
+    story_.focus = evidence_span();
+  }
+
+  Story end() {
     if (story_.focus.length() <= 0)
       story_.focus = {finding_.first_ns, std::max(finding_.last_ns, finding_.first_ns)};
     return std::move(story_);
   }
 
- private:
   bool has_file() const {
     return std::any_of(finding_.evidence.begin(), finding_.evidence.end(),
                        [](const Evidence& evidence) { return !evidence.file.empty(); });
@@ -292,6 +305,11 @@ bool Story::concerns(std::uint32_t row) const {
 }
 bool Story::at_fault(std::uint32_t row) const {
   return std::binary_search(fault_rows.begin(), fault_rows.end(), row);
+}
+
+Story sketch(const Reader& reader, std::uint32_t finding) {
+  if (finding >= reader.outcome().findings.size()) return {};
+  return Teller(reader, finding).sketch();
 }
 
 Story tell(const Reader& reader, std::uint32_t finding) {

@@ -84,6 +84,9 @@ struct Story {
   bool at_fault(std::uint32_t rank_row) const;
 };
 
+// As far as nothing has to be read for it: discs, ranks, and a stretch of time that holds the evidence.
+Story sketch(const merged::Reader& reader, std::uint32_t finding);
+// Reads events: may wait for the disk.
 Story tell(const merged::Reader& reader, std::uint32_t finding);
 // Of the lane, px at scale 1, and the middle of a line of its file.
 float lane_height(const Story& story);

@@ -3,6 +3,7 @@
 
 #include <GLFW/glfw3.h>
 #include <backends/imgui_impl_glfw.h>
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -72,39 +73,21 @@ class Window {
     if (started_) glfwTerminate();
   }
 
-  // False: the user closed it before the trace was open; that goes on, so that the next start finds it.
-  bool wait_for(Opening& opening, const Loading& loading) {
+  // What is opened goes on when the user closes the window, so that the next start finds it.
+  Result<bool> run(Opening opening, Loading& loading) {
     Theme theme{options_.theme, options_.scale, palette_of(options_.theme), {}};
     theme.fonts = renderer_->load_fonts(theme.scale);
-    while (opening.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready) {
-      if (glfwWindowShouldClose(window_)) {
-        glfwHideWindow(window_);
-        opening.wait();
-        return false;
-      }
-      glfwWaitEventsTimeout(0.1);
-      frame([&] { draw_loading(theme, loading); });
+    while (!glfwWindowShouldClose(window_)) {
+      if (opening.valid())
+        if (auto error = take(opening, loading)) return *error;
+      wait_for_event(opening.valid());
+      frame([&] { shown_.app ? shown_.app->frame(&renderer_->surface()) : draw_loading(theme, loading); });
+    }
+    if (opening.valid()) {
+      glfwHideWindow(window_);
+      opening.wait();
     }
     return true;
-  }
-
-  void run(std::unique_ptr<App> app) {
-    shown_.app = std::move(app);
-    App& own = *shown_.app;
-    own.scale_by(scale_of_screen_);
-    own.copy = [this](const std::string& text) { glfwSetClipboardString(window_, text.c_str()); };
-    own.on_arrival([] { glfwPostEmptyEvent(); });
-    int frames = kFramesAfterEvent;
-    while (!glfwWindowShouldClose(window_)) {
-      if (frames > 0 || own.moves())
-        glfwPollEvents();
-      else
-        glfwWaitEvents(), frames = kFramesAfterEvent;
-      if (frames > 0) --frames;
-      if (touched()) frames = kFramesAfterEvent;
-      if (own.wants_fonts()) renderer_->load_fonts(own);
-      frame([&] { own.frame(&renderer_->surface()); });
-    }
   }
 
  private:
@@ -119,6 +102,42 @@ class Window {
     glfwSwapBuffers(window_);
   }
 
+  std::optional<Error> take(Opening& opening, Loading& loading) {
+    if (opening.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+      Opened opened = opening.get();
+      if (!opened.app) return opened.error;
+      show(std::move(opened.app));
+    } else if (auto preview = loading.take_preview()) {
+      show(std::move(preview));
+    }
+    if (shown_.app) shown_.app->set_coming(opening.valid() ? loading.text() : "");
+    return std::nullopt;
+  }
+
+  void show(std::unique_ptr<App> app) {
+    if (shown_.app)
+      app->take_over(*shown_.app);
+    else
+      app->scale_by(scale_of_screen_);
+    app->copy = [this](const std::string& text) { glfwSetClipboardString(window_, text.c_str()); };
+    app->on_arrival([] { glfwPostEmptyEvent(); });
+    shown_.app = std::move(app);
+    frames_ = kFramesAfterEvent;
+  }
+
+  // `coming`: how far that is is looked at ten times a second.
+  void wait_for_event(bool coming) {
+    if (frames_ > 0 || (shown_.app && shown_.app->moves())) {
+      glfwPollEvents();
+    } else {
+      coming ? glfwWaitEventsTimeout(0.1) : glfwWaitEvents();
+      frames_ = kFramesAfterEvent;
+    }
+    if (frames_ > 0) --frames_;
+    if (touched()) frames_ = kFramesAfterEvent;
+    if (shown_.app && shown_.app->wants_fonts()) renderer_->load_fonts(*shown_.app);
+  }
+
   static void draw_loading(const Theme& theme, const Loading& loading) {
     Canvas canvas(*ImGui::GetBackgroundDrawList(), theme);
     ImVec2 size = ImGui::GetIO().DisplaySize;
@@ -126,7 +145,7 @@ class Window {
     float middle = size.y / 2, half = canvas.px(160);
     Box bar{size.x / 2 - half, middle, size.x / 2 + half, middle + canvas.px(4)};
     canvas.text_centred(Face::kBody, {bar.left, middle - canvas.px(34), bar.right, middle - canvas.px(10)},
-                        theme.colours.text_mid, loading.stage());
+                        theme.colours.text_mid, loading.text());
     canvas.fill(bar, theme.colours.raised, canvas.px(2));
     float part = loading.all() ? static_cast<float>(loading.done()) / static_cast<float>(loading.all()) : 0;
     canvas.fill({bar.left, bar.top, bar.left + bar.width() * std::min(part, 1.0f), bar.bottom},
@@ -144,22 +163,21 @@ class Window {
   std::unique_ptr<Renderer> renderer_;
   AppOptions options_;
   float scale_of_screen_ = 1;
+  int frames_ = kFramesAfterEvent;  // to be drawn though nothing happens
   Shown shown_;
 };
 
 }  // namespace
 
-Result<bool> show_window(const std::string& title, const AppOptions& options, const Loading& loading,
+std::string Loading::text() const {
+  return all_ > 1 ? fmt::format("{}, {} of {}", stage_.load(), done_.load(), all_.load()) : stage_.load();
+}
+
+Result<bool> show_window(const std::string& title, const AppOptions& options, Loading& loading,
                          const std::function<Opening()>& start) {
   Window window;
   auto opened = window.open(title, options);
-  if (!opened) return opened;
-  Opening opening = start();
-  if (!window.wait_for(opening, loading)) return true;
-  Opened trace = opening.get();
-  if (!trace.app) return trace.error;
-  window.run(std::move(trace.app));
-  return true;
+  return opened ? window.run(start(), loading) : opened;
 }
 
 }  // namespace ddpscope::viewer

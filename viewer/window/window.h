@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "collector/reading/progress.h"
@@ -12,7 +13,7 @@
 
 namespace ddpscope::viewer {
 
-// How far another thread has come with the trace.
+// How far another thread has come with the trace, and what of it can be looked at already.
 class Loading : public reading::Progress {
  public:
   void at(const char* stage, std::uint64_t done, std::uint64_t all) override {
@@ -21,10 +22,24 @@ class Loading : public reading::Progress {
   const char* stage() const { return stage_; }
   std::uint64_t done() const { return done_; }
   std::uint64_t all() const { return all_; }
+  std::string text() const;  // "writing time lines, 12 of 64"
+
+  // By the other thread; what was there and not taken is gone.
+  void show(std::unique_ptr<App> preview) {
+    std::lock_guard lock(mutex_);
+    preview_ = std::move(preview);
+  }
+  // Null: none has come since.
+  std::unique_ptr<App> take_preview() {
+    std::lock_guard lock(mutex_);
+    return std::move(preview_);
+  }
 
  private:
   std::atomic<const char*> stage_{"opening"};
   std::atomic<std::uint64_t> done_{0}, all_{0};
+  std::mutex mutex_;
+  std::unique_ptr<App> preview_;
 };
 
 struct Opened {
@@ -33,9 +48,9 @@ struct Opened {
 };
 using Opening = std::future<Opened>;
 
-// Until the user closes it; shows how far `opening` has come until that is done. `start`: begins it, once
-// there is a window. Errors: no display; OpenGL older than 3.3; what the opening says.
-Result<bool> show_window(const std::string& title, const AppOptions& options, const Loading& loading,
+// Until the user closes it; shows previews, and how far `opening` has come, until that is done. `start`:
+// begins it, once there is a window. Errors: no display; OpenGL older than 3.3; what the opening says.
+Result<bool> show_window(const std::string& title, const AppOptions& options, Loading& loading,
                          const std::function<Opening()>& start);
 
 }  // namespace ddpscope::viewer

@@ -13,13 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTwoRanks = R"(
-process r0 rank=0 world=2 until=3
-process r1 rank=1 world=2 until=3
-r0 1.000 +0.001 stat path=data/train.csv
-r1 1.000 +0.001 stat path=data/train.csv
-)";
-
 class MergedCache : public testing::Test {
  protected:
   Made ask(const fs::path& trace) {
@@ -32,7 +25,7 @@ class MergedCache : public testing::Test {
     auto files = fs::directory_iterator(trace_.folder() / ".ddpscope-cache");
     return static_cast<std::size_t>(std::distance(files, fs::directory_iterator()));
   }
-  tests::Recorded trace_{kTwoRanks};
+  tests::Recorded trace_{tests::kTwoRanks};
 };
 
 TEST_F(MergedCache, IsMadeOnceWhileTheTraceStaysTheSame) {

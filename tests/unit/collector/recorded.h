@@ -23,4 +23,12 @@ class Recorded {
   std::filesystem::path folder_;
 };
 
+// Two ranks that look at one file.
+inline constexpr const char* kTwoRanks = R"(
+process r0 rank=0 world=2 until=3
+process r1 rank=1 world=2 until=3
+r0 1.000 +0.001 stat path=data/train.csv
+r1 1.000 +0.001 stat path=data/train.csv
+)";
+
 }  // namespace ddpscope::tests

@@ -1,0 +1,140 @@
+// The viewer while its trace is being merged: rows and findings are there first, then what ranks did.
+#include <future>
+
+#include "tests/gui/app_fixture.h"
+#include "tests/tools/generated_merged.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+class PreviewTest : public AppTest {
+ protected:
+  // Shows the first preview; the whole trace is kept.
+  App& open_preview(const std::string& text) {
+    std::vector<merged::Reader> previews;
+    whole_ = tests::open_text(text, folder_, &previews);
+    if (!whole_ || previews.empty()) throw std::runtime_error("no preview");
+    app_ = std::make_unique<App>(std::move(previews.front()), options());
+    frame();
+    return *app_;
+  }
+
+  App& show_whole() {
+    auto next = std::make_unique<App>(std::move(*whole_), options());
+    next->take_over(*app_);
+    app_ = std::move(next);
+    frame();
+    return *app_;
+  }
+
+  static AppOptions options() {
+    AppOptions options;
+    options.reduced_motion = true;
+    return options;
+  }
+  std::optional<merged::Reader> whole_;
+};
+
+TEST_F(PreviewTest, NamesRanksAndFindingsBeforeAnyEvent) {
+  auto job = tests::draw_skipped_barrier(1);
+  App& app = open_preview(job.text);
+  EXPECT_TRUE(app.reader().tracks().empty());
+  EXPECT_EQ(app.reader().ranks().size(), static_cast<std::size_t>(job.ranks));
+  ASSERT_FALSE(app.reader().outcome().findings.empty());
+  EXPECT_EQ(app.state().finding, 0u);
+  EXPECT_TRUE(app.story().at_fault(app.reader().row_of_rank(job.faulty)));
+  EXPECT_TRUE(app.state().shown.contains(job.early_ns));
+  move(in_plot(0.5f, 0.5f));
+  click(in_plot(0.5f, 0.5f));
+  press(Key::kN);
+  settle();
+}
+
+TEST_F(PreviewTest, WhoHasTouchedNothingIsShownTheStory) {
+  auto job = tests::draw_skipped_barrier(2);
+  TimeSpan sketched = open_preview(job.text).story().focus;
+  EXPECT_EQ(app_->story().communicator, merged::kNone);
+  App& app = show_whole();
+  EXPECT_FALSE(app.reader().tracks().empty());
+  EXPECT_TRUE(app.state().shown.contains(sketched.from_ns));
+  EXPECT_TRUE(app.state().shown.contains(job.early_ns));
+  EXPECT_NE(app.story().communicator, merged::kNone);
+  EXPECT_FALSE(app.wants_fonts());
+}
+
+TEST_F(PreviewTest, WhoHasMovedStaysThere) {
+  App& app = open_preview(tests::draw_skipped_barrier(3).text);
+  press(Key::kS);
+  press(Key::kD);
+  app.state().filter = "barrier";
+  TimeSpan stands = app.state().shown;
+  float scale = app.state().scale;
+  App& next = show_whole();
+  EXPECT_EQ(next.state().shown, stands);
+  EXPECT_EQ(next.state().filter, "barrier");
+  EXPECT_EQ(next.state().scale, scale);
+}
+
+TEST_F(PreviewTest, WhatWasChosenStaysChosen) {
+  auto job = tests::draw_skipped_barrier(4);
+  auto reader = tests::open_text(job.text, folder_);
+  ASSERT_TRUE(reader);
+  app_ = std::make_unique<App>(std::move(*reader), options());
+  frame();
+  press(Key::k1);
+  merged::EventPlace chosen = app_->state().event;
+  ASSERT_NE(chosen, merged::kNoEvent);
+  auto again = merged::Reader::open(folder_.path() / "merged.ddpm");
+  ASSERT_TRUE(again);
+  whole_ = std::move(*again);
+  App& app = show_whole();
+  EXPECT_EQ(app.state().event, chosen);
+  EXPECT_EQ(app.state().evidence, 0u);
+}
+
+TEST_F(PreviewTest, WhatIsToComeIsSaid) {
+  App& app = open_preview(tests::kHealthy);
+  int plain = frame();
+  app.set_coming("writing time lines, 3 of 8");
+  EXPECT_GT(frame(), plain);
+  app.set_coming("");
+  EXPECT_EQ(frame(), plain);
+}
+
+TEST_F(AppTest, AnotherFindingsStoryIsToldInTheEnd) {
+  tests::MergedShape shape;
+  shape.events = 20'000, shape.rows = 8, shape.findings = 3;
+  auto made = tests::generate_merged(shape, folder_.path() / "made.ddpm");
+  ASSERT_TRUE(made);
+  auto reader = merged::Reader::open(folder_.path() / "made.ddpm");
+  ASSERT_TRUE(reader);
+  app_ = std::make_unique<App>(std::move(*reader), AppOptions{});
+  EXPECT_FALSE(app_->reads());  // before there is a window there is time
+  frame();
+  for (std::uint32_t finding : {1u, 2u}) {
+    app_->choose_finding(finding);
+    EXPECT_EQ(app_->story().finding, finding);
+    EXPECT_FALSE(app_->story().discs.empty());
+    settle();
+    EXPECT_EQ(app_->story().finding, finding);
+  }
+}
+
+TEST(LoaderTest, WhoAsksDoesNotWait) {
+  std::promise<void> go_on;
+  std::shared_future<void> gone_on = go_on.get_future().share();
+  Loader<int, int> loader([&](const int& key) -> Result<int> {
+    gone_on.wait();
+    return 2 * key;
+  });
+  EXPECT_EQ(loader.get(21, false), nullptr);
+  EXPECT_EQ(loader.get(21, false), nullptr);
+  go_on.set_value();
+  const int* value = loader.get(21, true);
+  ASSERT_NE(value, nullptr);
+  EXPECT_EQ(*value, 42);
+  EXPECT_EQ(*loader.get(5, true), 10);
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer
