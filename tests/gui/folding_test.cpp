@@ -32,7 +32,7 @@ TEST(FoldingTest, NarrowOnesBecomeARunOfTheKindThatTookMost) {
   EXPECT_TRUE(bars[0].folded);
   EXPECT_EQ(bars[0].count, 3u);
   EXPECT_EQ(bars[0].kind, Kind::kFileWrite);
-  EXPECT_NEAR(bars[0].filled, 1.2f / 1.5f, 0.01);
+  EXPECT_NEAR(bars[0].filled(), 1.2f / 1.5f, 0.01);
 }
 
 TEST(FoldingTest, AGapOfAPixelEndsTheRun) {

@@ -73,6 +73,7 @@ class App {
   void on_arrival(std::function<void()> wake) {
     stories_.on_arrival(wake);
     firsts_.on_arrival(wake);
+    labels_.on_arrival(wake);
     details_.on_arrival(wake);
     durations_.on_arrival(wake);
     reader_.on_arrival(std::move(wake));

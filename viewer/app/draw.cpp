@@ -9,7 +9,7 @@
 namespace ddpscope::viewer {
 namespace {
 
-constexpr auto kFrameBudget = std::chrono::microseconds(4000);
+constexpr auto kFrameBudget = std::chrono::microseconds(3000);
 
 }  // namespace
 
@@ -67,7 +67,6 @@ void App::draw_lanes(LaneFrame& lanes) {
   lanes.canvas.fill(panes_.lanes, p.lane_odd);
   lanes.canvas.push_clip(panes_.lanes);
   RowLayout::Range seen = layout_.in_view(state_.scroll, state_.scroll + rows_height());
-  lanes.rows_in_view = std::max<std::size_t>(seen.last - seen.first, 1);
   RowPlacing placed = placing();
   for (std::size_t row = seen.first; row < seen.last; ++row)
     draw_row(lanes, row,

@@ -23,13 +23,31 @@ void Canvas::push_clip(const Box& box) {
 void Canvas::pop_clip() { list_.PopClipRect(); }
 
 void Canvas::fill(const Box& box, Colour colour, float radius) {
-  bool opaque = colour >> 24 == 0xff && radius == 0;
-  if (surface_ && opaque && box.width() * box.height() >= kWorthClearing)
-    return surface_->clear(list_, box, colour);
-  list_.AddRectFilled({box.left, box.top}, {box.right, box.bottom}, colour, radius);
+  // Between the round ends.
+  Box middle = radius == 0
+                   ? box
+                   : Box{std::ceil(box.left + radius), box.top, std::floor(box.right - radius), box.bottom};
+  bool opaque = colour >> 24 == 0xff;
+  if (!surface_ || !opaque || middle.width() * middle.height() < kWorthClearing)
+    return list_.AddRectFilled({box.left, box.top}, {box.right, box.bottom}, colour, radius);
+  surface_->clear(list_, middle, colour);
+  if (radius == 0) return;
+  list_.AddRectFilled({box.left, box.top}, {middle.left, box.bottom}, colour, radius,
+                      ImDrawFlags_RoundCornersLeft);
+  list_.AddRectFilled({middle.right, box.top}, {box.right, box.bottom}, colour, radius,
+                      ImDrawFlags_RoundCornersRight);
 }
 
 void Canvas::frame(const Box& box, Colour colour, float radius, float thickness) {
+  if (radius == 0 && thickness == 1) {
+    Box b{std::floor(box.left), std::floor(box.top), std::floor(box.right), std::floor(box.bottom)};
+    for (const Box& side :
+         {Box{b.left, b.top, b.right, b.top + 1}, Box{b.left, b.bottom - 1, b.right, b.bottom},
+          Box{b.left, b.top + 1, b.left + 1, b.bottom - 1},
+          Box{b.right - 1, b.top + 1, b.right, b.bottom - 1}})
+      fill(side, colour);
+    return;
+  }
   float half = thickness / 2;
   list_.AddRect({std::floor(box.left) + half, std::floor(box.top) + half},
                 {std::floor(box.right) - half, std::floor(box.bottom) - half}, colour, radius, 0, thickness);
@@ -51,6 +69,13 @@ void Canvas::dashed_frame(const Box& box, Colour colour, float thickness) {
 }
 
 void Canvas::line(Point from, Point to, Colour colour, float thickness) {
+  // A row or column of pixels: a rectangle has no soft edges to blend.
+  if (thickness == 1 && from.x == to.x)
+    return fill({std::floor(from.x), std::min(from.y, to.y), std::floor(from.x) + 1, std::max(from.y, to.y)},
+                colour);
+  if (thickness == 1 && from.y == to.y)
+    return fill({std::min(from.x, to.x), std::floor(from.y), std::max(from.x, to.x), std::floor(from.y) + 1},
+                colour);
   if (from.x == to.x) from.x = to.x = crisp(from.x);
   if (from.y == to.y) from.y = to.y = crisp(from.y);
   list_.AddLine(vec(from), vec(to), colour, thickness);
@@ -74,7 +99,7 @@ void Canvas::triangle(Point a, Point b, Point c, Colour colour) {
 }
 
 void Canvas::hatch(const Box& box, Colour line, Colour ground, float pitch) {
-  if (box.width() < px(12)) return fill(box, mixed(ground, line, 0.35f));
+  if (!hatches(box)) return fill(box, mixed(ground, line, 0.35f));
   fill(box, ground);
   ImVec2 low = list_.GetClipRectMin(), high = list_.GetClipRectMax();
   Box seen{std::max(box.left, low.x), std::max(box.top, low.y), std::min(box.right, high.x),

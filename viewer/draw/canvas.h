@@ -50,8 +50,9 @@ class Canvas {
   void polyline(const std::vector<Point>& points, Colour colour, float thickness);
   void dashed_line(Point from, Point to, Colour colour, float thickness, float dash, float gap);
   void triangle(Point a, Point b, Point c, Colour colour);
-  // 45 degree lines that stand still on the screen as the box moves; a flat mix where it is narrower than 12
-  // px.
+  // 45 degree lines that stand still on the screen as the box moves; a flat mix where it is too narrow for
+  // them.
+  bool hatches(const Box& box) const { return box.width() >= px(12); }
   void hatch(const Box& box, Colour line, Colour ground, float pitch);
 
   float text_width(Face face, std::string_view text) const;

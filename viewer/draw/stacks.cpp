@@ -36,10 +36,13 @@ void draw_stacks(Canvas& canvas, const Box& box, float step,
   for (std::size_t i = 0; i < stacks.size(); ++i)
     stack_at(box.left + static_cast<float>(i) * step, stacks[i]);
   if (!canvas.surface()) return draw_rectangles(canvas, box, step, stacks);
-  float right = box.left + static_cast<float>(stacks.size()) * step;
-  for (float y = std::floor(box.top); y < box.bottom; ++y) {
-    Colour* row = canvas.surface()->add_row(canvas.list(), stacks.size(), {box.left, y, right, y + 1});
-    for (std::size_t i = 0; i < stacks.size(); ++i) row[i] = colour_at(stacks[i], box.bottom - y - 0.5f);
+  float right = box.left + static_cast<float>(stacks.size()) * step, top = std::floor(box.top);
+  auto rows = static_cast<std::size_t>(std::max(std::ceil(box.bottom) - top, 0.0f));
+  Pixels pixels = canvas.surface()->add_pixels(canvas.list(), stacks.size(), rows,
+                                               {box.left, top, right, top + static_cast<float>(rows)});
+  for (std::size_t r = 0; r < rows; ++r) {
+    float above = box.bottom - top - static_cast<float>(r) - 0.5f;
+    for (std::size_t i = 0; i < stacks.size(); ++i) pixels.row(r)[i] = colour_at(stacks[i], above);
   }
 }
 

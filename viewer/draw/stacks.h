@@ -13,7 +13,7 @@ struct StackPart {
 };
 
 // Columns of `step` px from the box's left edge on; `stack_at(x, stack)` fills the one from x on, from the
-// bottom up. On a surface a row of pixels is one rectangle, however many columns there are.
+// bottom up. On a surface all are one rectangle.
 void draw_stacks(Canvas& canvas, const Box& box, float step,
                  const std::function<void(float x, std::vector<StackPart>& stack)>& stack_at);
 

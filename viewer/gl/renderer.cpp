@@ -34,20 +34,20 @@ GlSurface::GlSurface() : pixels_(static_cast<std::size_t>(kWidth) * kRows) {
 
 GlSurface::~GlSurface() { glDeleteTextures(1, &texture_); }
 
-Colour* GlSurface::add_row(ImDrawList& list, std::size_t width, const Box& box) {
+Pixels GlSurface::add_pixels(ImDrawList& list, std::size_t width, std::size_t rows, const Box& box) {
   width = std::min<std::size_t>(width, kWidth);
-  if (rows_ >= kRows) {
-    spill_.assign(kWidth, 0);
-    return spill_.data();
+  if (rows_ + rows > kRows) {
+    spill_.resize(kWidth);
+    return {spill_.data(), 0};
   }
-  Colour* row = pixels_.data() + static_cast<std::size_t>(rows_) * kWidth;
-  std::fill(row, row + width, 0u);
-  float v = (static_cast<float>(rows_) + 0.5f) / kRows;
-  list.AddImage(id_of(texture_), {box.left, box.top}, {box.right, box.bottom}, {0, v},
-                {static_cast<float>(width) / kWidth, v});
-  ++rows_;
+  Pixels pixels{pixels_.data() + rows_ * kWidth, kWidth};
+  for (std::size_t i = 0; i < rows; ++i) std::fill_n(pixels.row(i), width, 0u);
+  auto v = [](std::size_t row) { return static_cast<float>(row) / kRows; };
+  list.AddImage(id_of(texture_), {box.left, box.top}, {box.right, box.bottom}, {0, v(rows_)},
+                {static_cast<float>(width) / kWidth, v(rows_ + rows)});
+  rows_ += rows;
   widest_ = std::max(widest_, static_cast<int>(width));
-  return row;
+  return pixels;
 }
 
 void GlSurface::clear(ImDrawList& list, const Box& box, Colour colour) {
@@ -87,10 +87,11 @@ void GlSurface::upload() {
   if (rows_ > 0) {
     glBindTexture(GL_TEXTURE_2D, texture_);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, kWidth);
-    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, widest_, rows_, GL_RGBA, GL_UNSIGNED_BYTE, pixels_.data());
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, widest_, static_cast<int>(rows_), GL_RGBA, GL_UNSIGNED_BYTE,
+                    pixels_.data());
     glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
   }
-  rows_ = widest_ = 0;
+  rows_ = 0, widest_ = 0;
 }
 
 Result<std::unique_ptr<Renderer>> Renderer::open() {

@@ -16,13 +16,14 @@ class GlSurface : public Surface {
  public:
   GlSurface();
   ~GlSurface() override;
-  Colour* add_row(ImDrawList& list, std::size_t width, const Box& box) override;
+  std::size_t room() const override { return kRows - rows_; }
+  Pixels add_pixels(ImDrawList& list, std::size_t width, std::size_t rows, const Box& box) override;
   void clear(ImDrawList& list, const Box& box, Colour colour) override;
   void begin();   // of a frame
   void upload();  // what was added since then
 
  private:
-  static constexpr int kWidth = 4096, kRows = 1024;
+  static constexpr std::size_t kWidth = 4096, kRows = 1024;
 
   struct Cleared {
     Box box;
@@ -31,7 +32,8 @@ class GlSurface : public Surface {
   static void clear_now(const ImDrawList*, const ImDrawCmd* command);
 
   unsigned texture_ = 0;
-  int rows_ = 0, widest_ = 0;
+  std::size_t rows_ = 0;
+  int widest_ = 0;
   std::vector<Colour> pixels_;
   std::vector<Colour> spill_;    // of rows that find no room: seen by nobody
   std::deque<Cleared> cleared_;  // of this frame: the list points to them

@@ -7,9 +7,45 @@
 namespace ddpscope::viewer {
 namespace {
 
-// Up to as many bars all rows together draw as rectangles; of more, the fuller rows become pixels.
-constexpr std::size_t kMostRectangles = 6000;
+// Of more bars than these one row of pixels costs less than a rectangle each.
+constexpr std::size_t kFewBars = 24;
 constexpr float kLeastText = 26;
+
+// Flat colours side by side, as high as the box. Without room on the surface each is a rectangle.
+class BarRow {
+ public:
+  BarRow(LaneFrame& frame, const Box& box, std::size_t bars) : canvas_(frame.canvas), box_(box) {
+    Surface* surface = canvas_.surface();
+    if (!surface || bars <= kFewBars || surface->room() == 0) return;
+    left_ = std::floor(frame.plot.left);
+    width_ = static_cast<std::size_t>(std::max(std::ceil(frame.plot.right) - left_, 0.0f));
+    Box plot{left_, box.top, left_ + static_cast<float>(width_), box.bottom};
+    pixels_ = surface->add_pixels(canvas_.list(), width_, 1, plot).row(0);
+  }
+
+  void fill(float left, float right, Colour colour) {
+    if (!pixels_) return canvas_.fill({left, box_.top, right, box_.bottom}, colour);
+    // Those whose middle a rectangle would cover.
+    auto pixel = [&](float x) {
+      float at = std::ceil(x - left_ - 0.5f);
+      return static_cast<std::size_t>(std::clamp(at, 0.0f, static_cast<float>(width_)));
+    };
+    for (std::size_t x = pixel(left), end = pixel(right); x < end; ++x) pixels_[x] = over(pixels_[x], colour);
+  }
+
+ private:
+  // As blending would have it, where what lies below is opaque or nothing at all.
+  static Colour over(Colour below, Colour colour) {
+    float alpha = static_cast<float>(colour >> 24) / 255;
+    return below >> 24 == 0xff && alpha < 1 ? mixed(below, colour | 0xff000000u, alpha) : colour;
+  }
+
+  Canvas& canvas_;
+  Box box_;
+  Colour* pixels_ = nullptr;
+  float left_ = 0;
+  std::size_t width_ = 0;
+};
 
 bool is_collective(Kind kind) { return kind == Kind::kCollective || kind == Kind::kBarrier; }
 
@@ -21,21 +57,20 @@ void draw_severity_frame(LaneFrame& frame, const Bar& bar, const Box& box) {
   frame.canvas.frame(box, colour_of(frame.colours(), severity), 0, std::max(1.0f, frame.px(1.5f)));
 }
 
-void draw_bar(LaneFrame& frame, const Bar& bar, const Box& box, const BarStyle& style) {
-  Canvas& canvas = frame.canvas;
+void draw_bar(LaneFrame& frame, const Bar& bar, const Box& box, const BarStyle& style, BarRow& row) {
+  const Palette& p = frame.colours();
   if (bar.kind == Kind::kTick && !bar.folded) {  // a moment; if it took long, that is seen, too
-    canvas.fill(box, with_alpha(frame.colours().text_low, 0.35f));
-    canvas.fill({box.left, box.top, std::min(box.left + frame.px(2.5f), std::max(box.right, box.left + 1)),
-                 box.bottom},
-                style.fill);
+    row.fill(box.left, box.right, with_alpha(p.text_low, 0.35f));
+    row.fill(box.left, std::min(box.left + frame.px(2.5f), std::max(box.right, box.left + 1)), style.fill);
     return;
   }
-  if (style.hatched)
-    canvas.hatch(box, frame.colours().wait_line, frame.colours().wait_ground, frame.px(6));
+  if (style.hatched && frame.canvas.hatches(box))
+    frame.canvas.hatch(box, p.wait_line, p.wait_ground, frame.px(6));
   else
-    canvas.fill(box, bar.folded ? with_alpha(style.fill, 0.35f + 0.65f * bar.filled) : style.fill);
-  if (style.edge && box.width() > frame.px(3))
-    canvas.fill({box.left, box.top, box.left + frame.px(2), box.bottom}, style.edge);
+    row.fill(box.left, box.right,
+             bar.folded ? with_alpha(style.fill, 0.35f + 0.65f * bar.filled()) : style.fill);
+  if (style.edge && box.width() > frame.px(3)) row.fill(box.left, box.left + frame.px(2), style.edge);
+  if (bar.open && is_collective(bar.kind)) row.fill(box.left, box.left + frame.px(2), p.error);
 }
 
 void draw_bar_text(LaneFrame& frame, std::uint32_t track, const Bar& bar, const Box& box,
@@ -44,7 +79,7 @@ void draw_bar_text(LaneFrame& frame, std::uint32_t track, const Bar& bar, const 
   float left = std::max(box.left, frame.plot.left), right = std::min(box.right, frame.plot.right);
   float pad = frame.px(style.edge ? 6 : 5);
   if (bar.folded || right - left < frame.px(kLeastText) || box.height() < frame.px(12)) return;
-  const std::string& label = frame.labels.of({track, bar.index}, bar.event, frame.budget);
+  std::string label = frame.labels.of({track, bar.index}, frame.budget);
   Box room{left + pad, box.top, right - pad / 2, box.bottom};
   std::string shown = cut_to(frame.canvas, Face::kSmall, label, room.width());
   if (shown.empty()) return;
@@ -61,22 +96,6 @@ Box box_of(const LaneFrame& frame, const Bar& bar, const Box& box, const BarStyl
   right = std::max(right, left + std::max(style.least_px * frame.canvas.theme().scale, 1.0f));
   if (right - left > 4) right -= 1;  // a gap to the next
   return {left, box.top, right, box.bottom};
-}
-
-// Into pixels, each mixed by how much of it is covered.
-void draw_pixels(LaneFrame& frame, const std::vector<Bar>& bars, const Box& box, bool on_device) {
-  auto width = static_cast<std::size_t>(frame.plot.width());
-  Colour* pixels = frame.canvas.surface()->add_row(
-      frame.canvas.list(), width, {frame.plot.left, box.top, frame.plot.left + width, box.bottom});
-  for (const Bar& bar : bars) {
-    BarStyle style = style_of(frame.colours(), bar.kind, on_device);
-    Colour colour =
-        style.hatched ? mixed(frame.colours().wait_ground, frame.colours().wait_line, 0.35f) : style.fill;
-    float left = std::max(bar.left - frame.plot.left, 0.0f);
-    float right = std::min(std::max(bar.right, bar.left + 1) - frame.plot.left, static_cast<float>(width));
-    for (auto x = static_cast<std::size_t>(left); x < width && static_cast<float>(x) < right; ++x)
-      pixels[x] = with_alpha(colour, 0.35f + 0.65f * bar.filled);
-  }
 }
 
 }  // namespace
@@ -120,24 +139,21 @@ BarStyle style_of(const Palette& p, Kind kind, bool on_device) {
 
 void draw_bars(LaneFrame& frame, const std::vector<std::uint32_t>& tracks, const Box& box, bool on_device,
                bool with_text) {
-  for (std::uint32_t track : tracks) {
-    std::vector<Bar> bars;
-    walk_track(frame.reader, track, frame.view, frame.budget, bars);
-    bool many = bars.size() * frame.rows_in_view > kMostRectangles;
-    if (many && frame.canvas.surface()) {
-      draw_pixels(frame, bars, box, on_device);
-      continue;
-    }
-    for (const Bar& bar : bars) {
+  std::vector<std::vector<Bar>> bars(tracks.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    walk_track(frame.reader, tracks[i], frame.view, frame.budget, bars[i]);
+    count += bars[i].size();
+  }
+  BarRow row(frame, box, count);
+  for (std::size_t i = 0; i < tracks.size(); ++i)
+    for (const Bar& bar : bars[i]) {
       BarStyle style = style_of(frame.colours(), bar.kind, on_device);
       Box own = box_of(frame, bar, box, style);
-      draw_bar(frame, bar, own, style);
-      if (with_text) draw_bar_text(frame, track, bar, own, style);
+      draw_bar(frame, bar, own, style, row);
+      if (with_text) draw_bar_text(frame, tracks[i], bar, own, style);
       draw_severity_frame(frame, bar, own);
-      if (bar.open && is_collective(bar.kind))
-        frame.canvas.fill({own.left, own.top, own.left + frame.px(2), own.bottom}, frame.colours().error);
     }
-  }
 }
 
 }  // namespace ddpscope::viewer

@@ -10,10 +10,6 @@
 namespace ddpscope::viewer {
 namespace {
 
-// Of the columns of the whole run those under a pixel.
-struct Columns {
-  std::uint32_t first, last;  // last: one after
-};
 Columns columns_at(const LaneFrame& frame, float left, float right) {
   std::uint32_t count = frame.reader.columns();
   double run = static_cast<double>(std::max<std::int64_t>(frame.reader.job().duration_ns, 1));
@@ -45,13 +41,23 @@ float lateness_scale_us(LaneFrame& frame) {
   return frame.lateness_scale_us;
 }
 
+constexpr float kCellPx = 2;
+
+// The same for all rows of a frame.
+const std::vector<Columns>& columns_of(LaneFrame& frame) {
+  if (frame.columns.empty())
+    for (float x = frame.plot.left; x + kCellPx <= frame.plot.right; x += kCellPx)
+      frame.columns.push_back(columns_at(frame, x, x + kCellPx));
+  return frame.columns;
+}
+
 void draw_cells(LaneFrame& frame, std::span<const merged::Cell> cells, const Box& box) {
   if (cells.empty()) return;
-  float scale = lateness_scale_us(frame), step = 2;
-  auto width = static_cast<std::size_t>(frame.plot.width() / step);
+  float scale = lateness_scale_us(frame), step = kCellPx;
+  const std::vector<Columns>& all = columns_of(frame);
+  std::size_t width = all.size();
   auto colour_at = [&](std::size_t i) -> Colour {
-    float x = frame.plot.left + static_cast<float>(i) * step;
-    Columns columns = columns_at(frame, x, x + step);
+    Columns columns = all[i];
     std::uint32_t worst = 0;
     bool any = false;
     for (std::uint32_t c = columns.first; c < std::min<std::size_t>(columns.last, cells.size()); ++c)
@@ -59,10 +65,10 @@ void draw_cells(LaneFrame& frame, std::span<const merged::Cell> cells, const Box
     return any ? ramp_colour(frame.colours(), static_cast<float>(worst) / scale) : frame.colours().lane_odd;
   };
   if (frame.canvas.surface()) {
-    Colour* pixels = frame.canvas.surface()->add_row(
-        frame.canvas.list(), width,
+    Pixels pixels = frame.canvas.surface()->add_pixels(
+        frame.canvas.list(), width, 1,
         {frame.plot.left, box.top, frame.plot.left + static_cast<float>(width) * step, box.bottom});
-    for (std::size_t i = 0; i < width; ++i) pixels[i] = colour_at(i);
+    for (std::size_t i = 0; i < width; ++i) pixels.row(0)[i] = colour_at(i);
     return;
   }
   for (std::size_t i = 0; i < width;) {
@@ -145,10 +151,9 @@ void draw_summary_row(LaneFrame& frame, const Box& box) {
        {merged::Activity::kCopy, p.copy},
        {merged::Activity::kFileRead, p.file_read},
        {merged::Activity::kFileWrite, p.file_write}}};
-  constexpr float kStep = 2;
   Box area{frame.plot.left, box.top + frame.px(7), frame.plot.right, box.bottom - frame.px(3)};
-  draw_stacks(frame.canvas, area, kStep, [&](float x, std::vector<StackPart>& parts) {
-    Columns columns = columns_at(frame, x, x + kStep);
+  draw_stacks(frame.canvas, area, kCellPx, [&](float x, std::vector<StackPart>& parts) {
+    Columns columns = columns_at(frame, x, x + kCellPx);
     if (columns.last <= columns.first) return;
     for (auto [activity, colour] : stack) {
       auto values = frame.reader.ranks_in(activity);

@@ -16,6 +16,11 @@ struct LitCollective {
   std::uint64_t sequence = 0;
 };
 
+// Of the columns of the whole run those under a pixel.
+struct Columns {
+  std::uint32_t first, last;  // last: one after
+};
+
 struct LaneFrame {
   Canvas& canvas;
   const merged::Reader& reader;
@@ -26,8 +31,8 @@ struct LaneFrame {
   Labels& labels;
   const Story& story;
   LitCollective lit{};
-  std::size_t rows_in_view = 1;
-  float lateness_scale_us = 0;  // 0: not asked for yet
+  std::vector<Columns> columns{};  // below each cell of heat; empty: not asked for yet
+  float lateness_scale_us = 0;     // 0: not asked for yet
 
   const Palette& colours() const { return canvas.colours(); }
   float px(float at_scale_one) const { return canvas.px(at_scale_one); }

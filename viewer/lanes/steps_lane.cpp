@@ -20,7 +20,8 @@ void draw_steps(LaneFrame& frame, std::uint32_t track, const Box& box, bool micr
     frame.canvas.fill(own, bar.folded ? p.raised : bar.index % 2 ? p.raised : p.selected);
     if (bar.folded || right - left < frame.px(26)) continue;
     std::string text = micro_batches ? "micro-batch" : fmt::format("step {}", bar.index);
-    std::string longer = text + "   " + duration_text(bar.event.end_ns - bar.event.begin_ns);
+    merged::Event event = frame.reader.event({track, bar.index});
+    std::string longer = text + "   " + duration_text(event.end_ns - event.begin_ns);
     bool fits = frame.canvas.text_width(Face::kSmall, longer) < right - left - frame.px(12);
     if (fits) text = longer;
     if (!micro_batches && frame.canvas.text_width(Face::kSmall, text) > right - left - 4)

@@ -73,7 +73,7 @@ std::string line_of(const char* name, double part, Times times) {
 
 // Moves a little every frame, as a user who pans does.
 Times measure(App& app, Stage& stage, double part) {
-  constexpr int kFrames = 100;
+  constexpr int kFrames = 400;  // so that a hundredth of them is more than one
   Times times;
   std::int64_t run = std::max<std::int64_t>(app.reader().job().duration_ns, 1);
   auto length = static_cast<std::int64_t>(static_cast<double>(run) * part);

@@ -68,18 +68,56 @@ std::string label_of(const merged::Detail& detail, std::string_view name) {
   }
 }
 
-const std::string& Labels::of(merged::EventPlace place, const merged::Event& event, WalkBudget& budget) {
-  if (auto found = made_.find(place); found != made_.end()) return found->second;
-  auto names = std::string_view();
-  if (event.name < reader_->names().size()) names = reader_->names()[event.name].text;
-  bool now = !budget.spent();
-  auto detail = now ? reader_->detail(place) : Result<merged::Detail>(Error{});
-  if (!detail) {
-    if (!now) budget.leave_out();
-    return plain_ = plain_label(event, names);
+Labels::~Labels() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
   }
-  if (made_.size() >= kMostKept) made_.clear();
-  return made_[place] = label_of(*detail, names);
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::string Labels::plain(merged::EventPlace place) const {
+  merged::Event event = reader_.event(place);
+  return plain_label(event, event.name < reader_.names().size() ? reader_.names()[event.name].text : "");
+}
+
+std::string Labels::made(merged::EventPlace place) const {
+  auto detail = reader_.detail(place);
+  if (!detail) return plain(place);
+  std::uint32_t name = detail->event.name;
+  return label_of(*detail, name < reader_.names().size() ? reader_.names()[name].text : "");
+}
+
+std::string Labels::of(merged::EventPlace place, WalkBudget& budget) {
+  std::unique_lock lock(mutex_);
+  if (auto found = made_.find(place); found != made_.end()) return found->second;
+  if (!budget.limited()) return made_[place] = made(place);
+  budget.leave_out();
+  if (std::find(wanted_.begin(), wanted_.end(), place) == wanted_.end()) {
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    wanted_.push_back(place);
+    if (wanted_.size() > kMostWanted) wanted_.pop_front();
+    changed_.notify_one();
+  }
+  lock.unlock();
+  return plain(place);
+}
+
+void Labels::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !wanted_.empty(); });
+    if (stopping_) return;
+    merged::EventPlace place = wanted_.back();
+    lock.unlock();
+    std::string label = made(place);
+    lock.lock();
+    std::erase(wanted_, place);
+    if (made_.size() >= kMostKept) made_.clear();
+    made_[place] = std::move(label);
+    if (wanted_.empty() && wake_) wake_();
+  }
 }
 
 }  // namespace ddpscope::viewer

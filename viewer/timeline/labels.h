@@ -1,7 +1,12 @@
 // What stands on a bar, made from all that is known of its event: a few words, kept once made.
 #pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "collector/merged/reader.h"
 #include "viewer/timeline/track_walk.h"
@@ -15,18 +20,33 @@ std::string label_of(const merged::Detail& detail, std::string_view name);
 std::string plain_label(const merged::Event& event, std::string_view name);
 std::string_view base_name(std::string_view path);
 
+// Details may have to be read: a thread of its own does it, and makes those that were asked for last first.
 class Labels {
  public:
-  explicit Labels(const merged::Reader& reader) : reader_(&reader) {}
-  // The plain one as long as no details could be read in this frame's time.
-  const std::string& of(merged::EventPlace place, const merged::Event& event, WalkBudget& budget);
+  explicit Labels(const merged::Reader& reader) : reader_(reader) {}
+  ~Labels();
+  Labels(const Labels&) = delete;
+
+  // The plain one as long as no other has been made. An unlimited budget waits for it.
+  std::string of(merged::EventPlace place, WalkBudget& budget);
+  // Called by the other thread when some have been made. Set it before the first of().
+  void on_arrival(std::function<void()> wake) { wake_ = std::move(wake); }
 
  private:
-  static constexpr std::size_t kMostKept = 20'000;
+  static constexpr std::size_t kMostKept = 20'000, kMostWanted = 512;
 
-  const merged::Reader* reader_;
+  std::string plain(merged::EventPlace place) const;
+  std::string made(merged::EventPlace place) const;
+  void run();
+
+  const merged::Reader& reader_;
+  std::function<void()> wake_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
   std::map<merged::EventPlace, std::string> made_;
-  std::string plain_;
+  std::deque<merged::EventPlace> wanted_;
+  bool stopping_ = false;
+  std::thread thread_;
 };
 
 }  // namespace ddpscope::viewer

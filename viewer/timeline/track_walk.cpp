@@ -11,7 +11,7 @@ class Walk {
  public:
   Walk(const merged::Reader& reader, std::uint32_t track, const TimeView& view, WalkBudget& budget,
        std::vector<Bar>& bars)
-      : reader_(reader), track_(track), view_(view), budget_(budget), folder_(bars) {}
+      : reader_(reader), track_(track), view_(view), x_of_(view), budget_(budget), folder_(bars) {}
 
   void run() {
     const merged::Track& track = reader_.tracks()[track_];
@@ -42,7 +42,7 @@ class Walk {
   }
 
   void visit(unsigned level, std::uint64_t i, const merged::Node& node) {
-    float width = static_cast<float>((node.last_end_ns - node.first_ns) / view_.ns_per_px());
+    float width = static_cast<float>((node.last_end_ns - node.first_ns) * x_of_.px_per_ns());
     bool fine = node.count > 1 && is_fine_enough(width);
     if (!fine && budget_.spent()) {
       budget_.leave_out();
@@ -64,13 +64,12 @@ class Walk {
     for (std::size_t k = 0; k < count; ++k) {
       const merged::Event& event = events[k];
       if (event.end_ns < view_.shown.from_ns || event.begin_ns > view_.shown.to_ns) continue;
-      folder_.add({.left = view_.x_of(event.begin_ns),
-                   .right = view_.x_of(event.end_ns),
+      folder_.add({.left = x_of_(event.begin_ns),
+                   .right = x_of_(event.end_ns),
                    .kind = event.kind,
                    .open = event.open,
                    .severity = event.severity,
-                   .index = i * merged::kLeafEvents + k,
-                   .event = event});
+                   .index = i * merged::kLeafEvents + k});
     }
     return true;
   }
@@ -78,20 +77,20 @@ class Walk {
   void add(unsigned level, std::uint64_t i, const merged::Node& node) {
     std::uint64_t events = merged::kLeafEvents;
     for (unsigned k = 0; k < level; ++k) events *= merged::kFanOut;
-    auto length = static_cast<float>(std::max<std::int64_t>(node.last_end_ns - node.first_ns, 1));
-    folder_.add({.left = view_.x_of(node.first_ns),
-                 .right = view_.x_of(node.last_end_ns),
+    folder_.add({.left = x_of_(node.first_ns),
+                 .right = x_of_(node.last_end_ns),
                  .kind = static_cast<Kind>(node.dominant_kind),
                  .folded = true,
                  .severity = node.max_severity,
+                 .covered = static_cast<float>(static_cast<double>(node.busy_ns) * x_of_.px_per_ns()),
                  .count = node.count,
-                 .filled = std::clamp(static_cast<float>(node.busy_ns) / length, 0.0f, 1.0f),
                  .index = i * events});
   }
 
   const merged::Reader& reader_;
   std::uint32_t track_;
   const TimeView& view_;
+  PixelOf x_of_;
   WalkBudget& budget_;
   Folder folder_;
 };

@@ -1,6 +1,7 @@
 // What is drawn of a line of events when there are more of them than pixels: bars, and runs of those that are
 // too narrow, each coloured by what took most of its time. Pure arithmetic.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -14,13 +15,16 @@ struct Bar {
   float left = 0, right = 0;  // px
   Kind kind = Kind::kOther;
   bool open = false;          // its last event never returned
-  bool folded = false;        // a run: `event` is that of its first
+  bool folded = false;        // a run
   std::uint8_t severity = 0;  // of the worst finding whose evidence is in it, 1 + findings::Severity
+  float covered = 0;          // px of a run's width that events cover
   std::uint64_t count = 1;    // events
-  float filled = 1;           // part of its width that events cover
   std::uint64_t index = 0;    // of its first event in the track
-  merged::Event event{};      // only where it is not folded
+
+  float width() const { return right - left; }
+  float filled() const { return folded && width() > 0 ? std::min(covered / width(), 1.0f) : 1; }
 };
+static_assert(sizeof(Bar) == 32);  // a frame makes hundreds of thousands
 
 // Narrower ones are folded together where they are less than a pixel apart.
 constexpr float kLeastBarPx = 1.5f;
@@ -31,7 +35,7 @@ constexpr float kLeastOpenPx = 3;
 class Folder {
  public:
   explicit Folder(std::vector<Bar>& bars) : bars_(bars), first_(bars.size()) {}
-  void add(const Bar& bar);
+  void add(Bar bar);
 
  private:
   bool joins_last(const Bar& bar) const;

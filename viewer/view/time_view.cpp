@@ -7,8 +7,6 @@
 namespace ddpscope::viewer {
 namespace {
 
-constexpr double kFarPx = 100'000;
-
 // With room beside the run's ends, so that what happens there does not stick to the frame.
 TimeSpan widest(TimeSpan run) {
   std::int64_t margin = std::max<std::int64_t>(run.length() / 20, kShortestShownNs);
@@ -23,10 +21,10 @@ TimeSpan around(double middle_ns, double length_ns) {
 
 }  // namespace
 
-float TimeView::x_of(std::int64_t t_ns) const {
-  double px = static_cast<double>(t_ns - shown.from_ns) / ns_per_px();
-  return left + static_cast<float>(std::clamp(px, -kFarPx, kFarPx));
-}
+PixelOf::PixelOf(const TimeView& view)
+    : from_ns_(view.shown.from_ns), left_(view.left), px_per_ns_(1 / view.ns_per_px()) {}
+
+float TimeView::x_of(std::int64_t t_ns) const { return PixelOf(*this)(t_ns); }
 
 std::int64_t TimeView::t_of(float x) const {
   return shown.from_ns + static_cast<std::int64_t>(std::llround((x - left) * ns_per_px()));

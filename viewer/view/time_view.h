@@ -32,6 +32,23 @@ struct TimeView {
   float right() const { return left + width; }
 };
 
+// x_of for many times of one view: divides once.
+class PixelOf {
+ public:
+  explicit PixelOf(const TimeView& view);
+  float operator()(std::int64_t t_ns) const {
+    double px = static_cast<double>(t_ns - from_ns_) * px_per_ns_;
+    return left_ + static_cast<float>(px < -kFarPx ? -kFarPx : px > kFarPx ? kFarPx : px);
+  }
+  double px_per_ns() const { return px_per_ns_; }
+
+ private:
+  static constexpr double kFarPx = 100'000;
+  std::int64_t from_ns_;
+  float left_;
+  double px_per_ns_;
+};
+
 // `factor` below 1 zooms in; the time at pixel x stays there unless the run's ends prevent it. `run`: what
 // can be shown at most, with a margin of a twentieth on both sides.
 TimeSpan zoomed(const TimeView& view, double factor, float x, TimeSpan run);
