@@ -54,6 +54,15 @@ TEST_F(AppTest, TheWheelZoomsAtTheCursorAndKeysInTheMiddle) {
   EXPECT_NEAR(static_cast<double>(app.time_view().t_of(at.x) - before), 0, scale);
   press(Key::kS);
   EXPECT_NEAR(app.time_view().ns_per_px() / scale, 1, 0.01);
+  for (auto [key, factor] :
+       {std::pair(&ImGuiIO::KeyCtrl, std::sqrt(0.8)), std::pair(&ImGuiIO::KeyShift, 0.512)}) {
+    scale = app.time_view().ns_per_px();
+    ImGui::GetIO().*key = true;
+    turn_wheel(ImGui::GetIO(), 1);
+    frame();
+    ImGui::GetIO().*key = false;
+    EXPECT_NEAR(app.time_view().ns_per_px() / scale, factor, 0.01);
+  }
 }
 
 TEST_F(AppTest, DraggingMeasuresPansAndZooms) {

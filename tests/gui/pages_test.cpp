@@ -149,13 +149,20 @@ TEST_F(AppTest, TheChosenCallsDurationsAreCounted) {
       "  r1 1.000 +0.020 cudaStreamSynchronize stream=0x7\n}\n");
   auto names = app.reader().find_names("cudaStreamSynchronize");
   ASSERT_EQ(names.size(), 1u);
-  CallDurations durations = durations_of(app.reader(), names[0], app.reader().row_of_rank(1));
+  CallDurations durations = durations_of(app.reader(), {names[0], app.reader().row_of_rank(1)});
   EXPECT_EQ(durations.count, 20u);
   EXPECT_EQ(durations.looked_at, 20u);
   EXPECT_EQ(durations.all[duration_bucket(2'000'000)], 10u);
   EXPECT_EQ(durations.all[duration_bucket(20'000'000)], 10u);
   EXPECT_EQ(durations.on_rank[duration_bucket(2'000'000)], 0u);
   EXPECT_EQ(durations.on_rank[duration_bucket(20'000'000)], 10u);
+  EXPECT_FALSE(durations.within);
+  // Begun in the stretch, not before it and not behind it: three steps of either rank.
+  CallDurations some =
+      durations_of(app.reader(), {names[0], app.reader().row_of_rank(1), {1'050'000'000, 1'350'000'000}});
+  EXPECT_TRUE(some.within);
+  EXPECT_EQ(some.count, 6u);
+  EXPECT_EQ(some.on_rank[duration_bucket(20'000'000)], 3u);
 
   app.state().search.open = true;
   app.state().search.text = "cudastreamsync";
@@ -165,6 +172,76 @@ TEST_F(AppTest, TheChosenCallsDurationsAreCounted) {
     with = frame();
   }
   EXPECT_GT(with, alone + 20);
+}
+
+// Of ranks whose rows are shown.
+std::vector<std::int32_t> ranks_shown(const App& app) {
+  std::vector<std::int32_t> ranks;
+  for (const Row& row : app.rows())
+    if (row.kind == RowKind::kRank) ranks.push_back(app.reader().ranks()[row.index].rank);
+  return ranks;
+}
+
+TEST_F(AppTest, OnlyRanksThatATextAsksForAreShown) {
+  App& app = open(tests::healthy_ranks(12));
+  ASSERT_EQ(ranks_shown(app).size(), 12u);
+  auto type = [&](const char* text) {
+    app.state().row_filter.text = text;
+    frame();
+    return ranks_shown(app);
+  };
+  EXPECT_EQ(type("3"), (std::vector<std::int32_t>{3}));
+  EXPECT_EQ(type("10-11, 0 ,"), (std::vector<std::int32_t>{0, 10, 11}));
+  EXPECT_EQ(type("2-4,3,99"), (std::vector<std::int32_t>{2, 3, 4}));
+  for (const char* vain : {"99", "4-2", "no such host", "3-", "-1", "3x"}) {
+    EXPECT_EQ(type(vain).size(), 12u) << vain;
+    EXPECT_TRUE(app.state().row_filter.in_vain) << vain;
+  }
+  std::string process = app.reader().ranks()[5].process;
+  EXPECT_EQ(type(process.c_str()), (std::vector<std::int32_t>{5}));
+  std::string host = process.substr(0, process.find(':'));
+  for (char& letter : host) letter = static_cast<char>(std::toupper(letter));
+  EXPECT_EQ(type(host.c_str()).size(), 12u);
+  EXPECT_FALSE(app.state().row_filter.in_vain);
+  type("3");
+  press(Key::kEscape);
+  EXPECT_EQ(ranks_shown(app).size(), 12u);
+  press(Key::kL);
+  EXPECT_TRUE(app.state().row_filter.open);
+  press(Key::kEscape);
+  EXPECT_FALSE(app.state().row_filter.open);
+}
+
+TEST_F(AppTest, NothingThatIsTypedIsLost) {
+  App& app = open(tests::healthy_ranks(12));
+  app.keys().press({Key::kL, false, false});
+  ImGui::GetIO().AddInputCharacter('l');  // the key is a character, too
+  frame();
+  for (char letter : std::string("10-11")) {
+    app.keys().press({static_cast<Key>(letter), false, false});
+    ImGui::GetIO().AddInputCharacter(static_cast<unsigned>(letter));
+    frame();
+  }
+  for (int i = 0; i < 4; ++i) frame();
+  EXPECT_EQ(app.state().row_filter.text, "10-11");
+  EXPECT_EQ(ranks_shown(app), (std::vector<std::int32_t>{10, 11}));
+  EXPECT_EQ(app.state().evidence, kNoneChosen);
+}
+
+TEST_F(AppTest, AFilterKeepsToTheFindingsRanksWhereOnlyThoseAreShown) {
+  auto job = tests::draw_skipped_barrier(5);
+  App& app = open(job.text);
+  press(Key::kR);
+  std::vector<std::int32_t> concerned = ranks_shown(app);
+  app.state().row_filter.text = std::to_string(job.faulty);
+  frame();
+  EXPECT_EQ(ranks_shown(app), (std::vector<std::int32_t>{job.faulty}));
+  press(Key::kR);
+  EXPECT_EQ(ranks_shown(app), (std::vector<std::int32_t>{job.faulty}));
+  press(Key::kR);
+  app.state().row_filter.text.clear();
+  frame();
+  EXPECT_EQ(ranks_shown(app), concerned);
 }
 
 TEST_F(AppTest, ANoteIsTypedAtABookmarkAndKept) {

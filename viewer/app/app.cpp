@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "viewer/lanes/row_filter.h"
+
 namespace ddpscope::viewer {
 namespace {
 
@@ -50,9 +52,8 @@ App::App(merged::Reader reader, const AppOptions& options)
     : reader_(std::move(reader)),
       stories_([this](std::uint32_t finding) -> Result<Story> { return tell(reader_, finding); }),
       details_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
-      durations_([this](const std::pair<std::uint32_t, std::uint32_t>& key) -> Result<CallDurations> {
-        return durations_of(reader_, key.first, key.second);
-      }),
+      durations_(
+          [this](const DurationsKey& key) -> Result<CallDurations> { return durations_of(reader_, key); }),
       firsts_([this](const NamedOnRank& sought) -> Result<merged::EventPlace> {
         return first_of(reader_, sought);
       }),
@@ -103,11 +104,23 @@ void App::rebuild_rows() {
   state_.rows.story_height = lane_height(story_);
   state_.rows.only.clear();
   if (state_.only_concerned) state_.rows.only.insert(story_.rank_rows.begin(), story_.rank_rows.end());
+  filter_rows();
   rows_ = make_rows(reader_, state_.rows);
   std::vector<float> heights;
   for (const Row& row : rows_) heights.push_back(row.height);
   layout_ = RowLayout(heights);
   state_.scroll = std::clamp(state_.scroll, 0.0f, std::max(0.0f, layout_.height() - rows_height()));
+}
+
+// Those of the finding that match, if only they are shown.
+void App::filter_rows() {
+  RowFilter& filter = state_.row_filter;
+  filter.applied = filter.text;
+  std::set<std::uint32_t> wanted = matching_rows(reader_, filter.text);
+  if (state_.only_concerned)
+    std::erase_if(wanted, [&](std::uint32_t row) { return !state_.rows.only.contains(row); });
+  filter.in_vain = !filter.text.empty() && wanted.empty();
+  if (!wanted.empty()) state_.rows.only = std::move(wanted);
 }
 
 // So that the rows that the story is about are seen: all of them, or as many as fit.
@@ -288,8 +301,13 @@ void App::clear() {
     state_.search.open = false;
   } else if (state_.measured) {
     state_.measured.reset();
+  } else if (state_.row_filter.open) {
+    state_.row_filter.open = false;
   } else if (!state_.filter.empty()) {
     state_.filter.clear();
+  } else if (!state_.row_filter.text.empty()) {
+    state_.row_filter.text.clear();
+    rebuild_rows();
   } else if (state_.only_concerned) {
     toggle_only_concerned();
   } else {

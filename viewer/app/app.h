@@ -113,6 +113,7 @@ class App {
   void set_scale(float scale);
   void set_theme(ThemeName theme);
   void rebuild_rows();
+  void filter_rows();
   float scroll_to_story() const;
   float rows_height() const;  // px at scale 1, of the lanes pane
   void add_bookmark();
@@ -139,8 +140,9 @@ class App {
   void draw_measure(Canvas& canvas);
   void draw_over_lanes(Canvas& canvas, const Mouse& mouse);
   void draw_tooltip(Canvas& canvas, const Mouse& mouse);
-  void draw_text_fields(const Canvas& canvas);
-  void draw_note_field(const Canvas& canvas);
+  void draw_text_fields(Canvas& canvas);
+  void draw_note_field(Canvas& canvas);
+  void draw_row_filter(Canvas& canvas);
   void draw_bookmark(PanelFrame& panel, std::size_t index);
   const CallDurations* chosen_durations();
   void run_search();
@@ -153,7 +155,7 @@ class App {
   merged::Reader reader_;
   Loader<std::uint32_t, Story> stories_;  // by finding
   Loader<merged::EventPlace, merged::Detail> details_;
-  Loader<std::pair<std::uint32_t, std::uint32_t>, CallDurations> durations_;  // by name, rank row
+  Loader<DurationsKey, CallDurations> durations_;
   Loader<NamedOnRank, merged::EventPlace> firsts_;
   AppOptions options_;
   Theme theme_;

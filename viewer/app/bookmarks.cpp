@@ -89,7 +89,7 @@ void App::note_nearest() {
 
 void App::begin_note(std::size_t bookmark) {
   state_.noting = bookmark;
-  state_.note_takes_focus = true;
+  state_.note_focus.ask();
 }
 
 void App::end_note() {

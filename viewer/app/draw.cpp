@@ -159,7 +159,7 @@ const CallDurations* App::chosen_durations() {
   if (search.chosen >= search.hits.size()) return nullptr;
   const SearchHit& hit = search.hits[search.chosen];
   if (hit.what != SearchHit::What::kCall) return nullptr;
-  return durations_.get({hit.index, hit.rank_row}, options_.unhurried);
+  return durations_.get({hit.index, hit.rank_row, state_.measured.value_or(kWholeRun)}, options_.unhurried);
 }
 
 void App::draw_bookmark(PanelFrame& panel, std::size_t index) {

@@ -26,13 +26,14 @@ void App::press(KeyPress press) {
   if (last_mouse_.x < view.left || last_mouse_.x > view.right()) at = view.left + view.width / 2;
   auto look = [&](TimeSpan span) { state_.flight_done = 1, state_.shown = span; };
   if (press.ctrl) {
-    if (press.key == Key::kF) state_.search.open = state_.search.take_focus = true;
+    if (press.key == Key::kF || press.key == Key::kP) act({ActionKind::kOpenSearch, 0});
     if (press.key == Key::kC && copy) copy(chosen_as_text());
     if (press.key == Key::kPlus) set_scale(state_.scale * 1.1f);
     if (press.key == Key::kMinus) set_scale(state_.scale / 1.1f);
     if (press.key == Key::k0) set_scale(1);
     return;
   }
+  if (state_.awaits_text() && press.key != Key::kEscape) return;
   if (press.key >= Key::k1 && press.key <= Key::k9)
     return choose_evidence(static_cast<std::size_t>(press.key) - '1');
   switch (press.key) {
@@ -60,6 +61,8 @@ void App::press(KeyPress press) {
       return next_event(-1);
     case Key::kR:
       return toggle_only_concerned();
+    case Key::kL:
+      return act({ActionKind::kFilterRows, 0});
     case Key::kP:
       return turn_row_under_mouse(true);
     case Key::kEnter:
@@ -118,7 +121,12 @@ void App::act(Action action) {
       state_.help = !state_.help;
       return;
     case ActionKind::kOpenSearch:
-      state_.search.open = state_.search.take_focus = true;
+      state_.search.open = true;
+      state_.search.focus.ask();
+      return;
+    case ActionKind::kFilterRows:
+      state_.row_filter.open = true;
+      state_.row_filter.focus.ask();
       return;
     case ActionKind::kExplain:
       if (state_.finding < reader_.outcome().findings.size()) turn_page(OverPage::kExplain);

@@ -66,12 +66,12 @@ void App::lanes_mouse(const Mouse& mouse) {
   Box gutter{panes_.lanes.left, panes_.lanes.top, panes_.plot_left, panes_.lanes.bottom};
   bool over_time = time_axis.contains(mouse.at), over_map = panes_.plot_of(panes_.minimap).contains(mouse.at);
   auto look = [&](TimeSpan span) { state_.flight_done = 1, state_.shown = span; };
-  if (mouse.wheel != 0 && (gutter.contains(mouse.at) || (over_time && mouse.shift))) {
+  if (mouse.wheel != 0 && gutter.contains(mouse.at)) {
     state_.flight_done = 1;
     state_.scroll -= mouse.wheel * kScrollStep;
     state_.scroll = std::clamp(state_.scroll, 0.0f, std::max(0.0f, layout_.height() - rows_height()));
   } else if (mouse.wheel != 0 && over_time) {
-    double step = mouse.ctrl ? std::sqrt(kWheelStep) : kWheelStep;
+    double step = mouse.ctrl ? std::sqrt(kWheelStep) : mouse.shift ? std::pow(kWheelStep, 3) : kWheelStep;
     look(zoomed(view, std::pow(step, mouse.wheel), mouse.at.x, run()));
   }
   bool from_time = time_axis.contains(mouse.press_at[1]);

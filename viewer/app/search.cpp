@@ -12,8 +12,28 @@ namespace {
 
 constexpr std::size_t kMostHits = 200, kMostNames = 40;
 
+// Before the field is drawn, which throws away what is typed in the frame in which it gets the keyboard. The
+// key that asks for it is a character, too: that one is not for it.
+void keep_what_is_typed(TextFocus& focus) {
+  using Stage = TextFocus::Stage;
+  ImGuiIO& io = ImGui::GetIO();
+  if (focus.stage == Stage::kComing || focus.stage == Stage::kHas)
+    focus.typed.insert(focus.typed.end(), io.InputQueueCharacters.begin(), io.InputQueueCharacters.end());
+  if (focus.stage != Stage::kHas) return;
+  io.ClearInputCharacters();
+  for (std::uint32_t character : focus.typed) io.AddInputCharacter(character);
+  focus = {};
+}
+
+// After it was drawn.
+void follow(TextFocus& focus, bool active) {
+  using Stage = TextFocus::Stage;
+  if (focus.stage == Stage::kAsked) focus.stage = Stage::kComing;
+  if (focus.waits() && active) focus.stage = Stage::kHas;
+}
+
 // A field of text at a fixed place, in the theme's colours. True when Enter ends what is typed.
-bool text_field(const Canvas& canvas, const char* id, const Box& box, std::string& text, bool take_focus) {
+bool text_field(const Canvas& canvas, const char* id, const Box& box, std::string& text, TextFocus* focus) {
   const Palette& p = canvas.colours();
   ImGui::SetNextWindowPos({box.left, box.top});
   ImGui::SetNextWindowSize({box.width(), box.height()});
@@ -26,10 +46,12 @@ bool text_field(const Canvas& canvas, const char* id, const Box& box, std::strin
   ImGui::Begin(id, nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
                    ImGuiWindowFlags_NoSavedSettings);
-  if (take_focus) ImGui::SetKeyboardFocusHere();
+  if (focus) keep_what_is_typed(*focus);
+  if (focus && focus->waits()) ImGui::SetKeyboardFocusHere();
   ImGui::SetCursorPosY((box.height() - ImGui::GetFrameHeight()) / 2);
   ImGui::SetNextItemWidth(box.width() - canvas.px(16));
   bool entered = ImGui::InputText("##text", &text, ImGuiInputTextFlags_EnterReturnsTrue);
+  if (focus) follow(*focus, ImGui::IsItemActive());
   ImGui::End();
   ImGui::PopFont();
   ImGui::PopStyleColor(2);
@@ -39,31 +61,46 @@ bool text_field(const Canvas& canvas, const char* id, const Box& box, std::strin
 
 }  // namespace
 
-void App::draw_text_fields(const Canvas& canvas) {
+void App::draw_text_fields(Canvas& canvas) {
   Box filter{panes_.list.left + canvas.px(14), panes_.list.top + canvas.px(40),
              panes_.list.right - canvas.px(14), panes_.list.top + canvas.px(64)};
-  text_field(canvas, "filter", filter, state_.filter, false);
+  text_field(canvas, "filter", filter, state_.filter, nullptr);
   draw_note_field(canvas);
+  draw_row_filter(canvas);
   Search& search = state_.search;
   if (!search.open) return;
-  bool entered = text_field(canvas, "search", search_box(canvas, panes_), search.text, search.take_focus);
-  search.take_focus = entered;  // Enter walks on from hit to hit
+  bool entered = text_field(canvas, "search", search_box(canvas, panes_), search.text, &search.focus);
+  if (entered) search.focus.ask();  // Enter walks on from hit to hit
   if (search.text != search.searched) run_search();
   if (entered) walk_hits(ImGui::GetIO().KeyShift ? -1 : 1);
 }
 
-void App::draw_note_field(const Canvas& canvas) {
+void App::draw_note_field(Canvas& canvas) {
   if (!state_.noting) return;
   if (*state_.noting >= state_.bookmarks.size()) return state_.noting.reset();
   Bookmark& mark = state_.bookmarks[*state_.noting];
   float x = std::clamp(time_view().x_of(mark.t_ns), panes_.plot_left, panes_.plot_right - canvas.px(260));
   Box box{x, panes_.lanes.top + canvas.px(4), x + canvas.px(260), panes_.lanes.top + canvas.px(28)};
-  Canvas over(*ImGui::GetForegroundDrawList(), theme_);
-  over.fill(box, theme_.colours.raised, canvas.px(4));
-  over.frame(box, theme_.colours.link, canvas.px(4));
-  bool entered = text_field(canvas, "note", box, mark.note, state_.note_takes_focus);
-  state_.note_takes_focus = false;
+  canvas.fill(box, theme_.colours.raised, canvas.px(4));
+  canvas.frame(box, theme_.colours.link, canvas.px(4));
+  bool entered = text_field(canvas, "note", box, mark.note, &state_.note_focus);
   if (entered) end_note();
+}
+
+void App::draw_row_filter(Canvas& canvas) {
+  RowFilter& filter = state_.row_filter;
+  if (filter.open) {
+    Box box{panes_.lanes.left + canvas.px(8), panes_.lanes.top + canvas.px(4),
+            panes_.lanes.left + canvas.px(328), panes_.lanes.top + canvas.px(28)};
+    canvas.fill(box, theme_.colours.raised, canvas.px(4));
+    canvas.frame(box, theme_.colours.link, canvas.px(4));
+    if (filter.text.empty() || filter.in_vain)
+      canvas.text_in_right(Face::kSmall, {box.left, box.top, box.right - canvas.px(8), box.bottom},
+                           filter.in_vain ? theme_.colours.error : theme_.colours.text_low,
+                           filter.in_vain ? "no rank matches" : "0-3, 7, a host, a process");
+    if (text_field(canvas, "rows", box, filter.text, &filter.focus)) filter.open = false;
+  }
+  if (filter.text != filter.applied) rebuild_rows();
 }
 
 void App::walk_hits(int step) {

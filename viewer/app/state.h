@@ -23,14 +23,32 @@ struct SearchHit {
   std::string text;
 };
 
+// A field of text gets the keyboard a frame or two after it was asked for: what is typed meanwhile is kept.
+struct TextFocus {
+  enum class Stage : std::uint8_t { kNone, kAsked, kComing, kHas } stage = Stage::kNone;
+  std::vector<std::uint32_t> typed;  // characters, for the field in the frame after it has the keyboard
+
+  void ask() { stage = Stage::kAsked; }
+  bool waits() const { return stage != Stage::kNone; }
+};
+
 struct Search {
   bool open = false;
-  bool take_focus = false;
+  TextFocus focus;
   std::string text;
   std::string searched;  // for which `hits` are
   std::vector<SearchHit> hits;
   std::size_t chosen = 0;
   bool walked = false;  // the chosen one has been gone to
+};
+
+// Rows of the ranks that a text asks for (row_filter.h), and no others.
+struct RowFilter {
+  bool open = false;
+  TextFocus focus;
+  std::string text;
+  std::string applied;   // of which the rows are
+  bool in_vain = false;  // no rank matches: all are shown
 };
 
 struct Bookmark {
@@ -53,6 +71,7 @@ struct State {
 
   RowChoice rows;
   bool only_concerned = false;
+  RowFilter row_filter;
   PaneSizes sizes;
   float list_scroll = 0;  // px
   std::string filter;
@@ -63,13 +82,14 @@ struct State {
   Search search;
   std::vector<Bookmark> bookmarks;
   std::optional<std::size_t> noting;  // the bookmark whose note is typed
-  bool note_takes_focus = false;
+  TextFocus note_focus;
   std::string coming;  // "writing time lines, 12 of 64"
 
   float scale = 1;
   ThemeName theme = ThemeName::kDark;
   bool reduced_motion = false;
 
+  bool awaits_text() const { return search.focus.waits() || row_filter.focus.waits() || note_focus.waits(); }
   bool flies() const { return flight_done < 1; }
 };
 

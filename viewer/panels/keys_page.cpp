@@ -10,10 +10,11 @@ namespace {
 struct Line {
   const char *keys, *words;
 };
-constexpr std::array<Line, 17> kKeys = {{{"N  Shift+N", "next, previous finding"},
+constexpr std::array<Line, 18> kKeys = {{{"N  Shift+N", "next, previous finding"},
                                          {"1 … 9", "go to that evidence"},
                                          {"F  F", "centre what is chosen; again: fit it"},
                                          {"R", "only the ranks of this finding"},
+                                         {"L", "only the ranks that a text asks for"},
                                          {"W S  A D", "zoom, pan; arrows too"},
                                          {"Home", "the whole run"},
                                          {".  ,", "next, previous event of the chosen row"},
@@ -24,16 +25,19 @@ constexpr std::array<Line, 17> kKeys = {{{"N  Shift+N", "next, previous finding"
                                          {"C", "copy what is chosen as text"},
                                          {"E", "the page that explains the finding"},
                                          {"X", "what differs from the other trace"},
-                                         {"Ctrl+F", "find a call, rank or finding"},
+                                         {"Ctrl+F  Ctrl+P", "find a call, rank or finding"},
                                          {"Ctrl + -  T", "scale; theme"},
                                          {"Esc", "clear selection, filter, measure"}}};
-constexpr std::array<Line, 7> kMouse = {{{"wheel", "zoom at the cursor; over the gutter: scroll"},
-                                         {"Shift+wheel", "scroll rows"},
+constexpr std::array<Line, 8> kMouse = {{{"wheel", "zoom at the cursor"},
+                                         {"  with Ctrl", "finer; with Shift faster"},
+                                         {"  over names", "scrolls rows; PageUp PageDown"},
                                          {"drag", "measure a stretch of time"},
                                          {"right drag", "pan"},
                                          {"middle drag", "zoom to the stretch"},
                                          {"click", "choose an event, finding, card"},
                                          {"name of a row", "fold, unfold"}}};
+
+constexpr float kLine = 24;  // px at scale 1
 
 template <std::size_t N>
 float draw_lines(PanelFrame& frame, const std::array<Line, N>& lines, float x, float y, float width) {
@@ -42,7 +46,7 @@ float draw_lines(PanelFrame& frame, const std::array<Line, N>& lines, float x, f
     frame.canvas.text_in(Face::kMono, {x, y, x + frame.px(110), y + frame.px(20)}, p.text, line.keys);
     frame.canvas.text_in(Face::kBody, {x + frame.px(118), y, x + width, y + frame.px(20)}, p.text_mid,
                          line.words);
-    y += frame.px(24);
+    y += frame.px(kLine);
   }
   return y;
 }
@@ -52,7 +56,7 @@ float draw_lines(PanelFrame& frame, const std::array<Line, N>& lines, float x, f
 void draw_keys_page(PanelFrame& frame, const Box& window) {
   const Palette& p = frame.colours();
   frame.canvas.fill(window, with_alpha(p.window, 0.7f));
-  float width = frame.px(860), height = frame.px(480);
+  float width = frame.px(860), height = frame.px(56 + kLine * kKeys.size() + 20);
   Box page{window.middle_x() - width / 2, window.middle_y() - height / 2, window.middle_x() + width / 2,
            window.middle_y() + height / 2};
   frame.canvas.fill(page, p.raised, frame.px(6));

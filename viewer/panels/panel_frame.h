@@ -23,6 +23,7 @@ enum class ActionKind : std::uint8_t {
   kTurnCommunicator,
   kShowKeys,
   kOpenSearch,
+  kFilterRows,
   kChooseHit,
   kNote,
   kSeek,

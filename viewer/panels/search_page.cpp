@@ -30,9 +30,10 @@ void draw_histogram(PanelFrame& frame, const Box& box, const CallDurations& dura
                        std::log2(1.0f + static_cast<float>(most))
                  : 0.0f;
   };
-  frame.canvas.text_in(Face::kSmall, {box.left, box.top + frame.px(4), box.right, top}, p.text_low,
-                       fmt::format("how long: {} of {} calls, all ranks; bright: this rank",
-                                   count_text(durations.looked_at), count_text(durations.count)));
+  frame.canvas.text_in(
+      Face::kSmall, {box.left, box.top + frame.px(4), box.right, top}, p.text_low,
+      fmt::format("how long: {} of {} calls{}, all ranks; bright: this rank", count_text(durations.looked_at),
+                  count_text(durations.count), durations.within ? " in the measured time" : ""));
   for (std::size_t i = first; i <= last; ++i) {
     float left = box.left + width * static_cast<float>(i - first), right = left + std::max(width - 1, 1.0f);
     frame.canvas.fill({left, bottom - height(durations.all[i]), right, bottom}, p.backward);

@@ -160,7 +160,10 @@ void draw_flags(PanelFrame& frame, const Box& box, const TimeView& view) {
 
 void draw_legend(PanelFrame& frame, const Box& box, const Box& plot) {
   const Palette& p = frame.colours();
-  draw_head(frame, box, plot, Face::kSmall, "Legend");
+  const RowFilter& filter = frame.state.row_filter;
+  bool filtered = !filter.text.empty() && !filter.in_vain;
+  draw_head(frame, box, plot, Face::kSmall, filtered ? "only " + filter.text : "Legend");
+  frame.on_click({box.left, box.top, plot.left, box.bottom}, ActionKind::kFilterRows);
   frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);
   float x = plot.left, height = frame.px(9);
   auto next = [&](const char* words) {
