@@ -1,23 +1,10 @@
 """A merged file of a real job: it holds every event that the trace has, and reports say the same of both."""
-import collections
 import re
-import subprocess
 
 import ddpscope
 import pytest
 import trainer
-
-DUMP_FIELDS = re.compile(r"(?P<time>\S+ \S+ \S+) (?:rank \d+ )?(?P<rest>thread .*)")
-# Records that are no events: what a process is, and what the analysis derives other things from.
-NO_EVENTS = {"environment", "argument", "mount", "thread", "digest", "value_read", "device", "waiting_site", "released",
-             "store_key", "device_timing", "device_clock", "thread_seen", "processor_wait", "job_watched", "process_outlived",
-             "folder_listing"}
-
-
-def command(*words, code=0, cwd=None):
-    done = subprocess.run([str(word) for word in (ddpscope.DDPSCOPE, *words)], capture_output=True, text=True, cwd=cwd)
-    assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout[-500:]}\n{done.stderr[-2000:]}"
-    return done
+from merged import assert_every_call_is_there, command
 
 
 @pytest.fixture(scope="module")
@@ -30,28 +17,8 @@ def job(tmp_path_factory):
     return trace, merged
 
 
-# Tracks that show something else than calls.
-NO_CALLS = re.compile(r"rank -?\d+ (steps|stream|sightings) ")
-
-
-def events_of(text):
-    """Lines as `dump` prints them, without rank, stack and what stands before the time in a merged file."""
-    events = collections.Counter()
-    for line in text.splitlines():
-        if NO_CALLS.match(line):
-            continue
-        line = re.sub(r'^rank -?\d+ [a-z ]+ "[^"]*" depth \d+: ', "", line).split(" @ ")[0]
-        if (match := DUMP_FIELDS.match(line)) and match["rest"].split()[2] not in NO_EVENTS:
-            events[f"{match['time']} {match['rest']}"] += 1
-    return events
-
-
 def test_it_holds_every_call(job):
-    trace, merged = job
-    of_trace = events_of(command("dump", trace).stdout)
-    of_merged = events_of(command("dump", merged).stdout)
-    assert len(of_trace) > 1000
-    assert not of_trace - of_merged and not of_merged - of_trace
+    assert_every_call_is_there(*job, least=1000)
 
 
 def test_steps_and_device_work_have_tracks(job):

@@ -13,7 +13,7 @@ import ddpscope
 import live_jobs
 import pytest
 import trainer
-from live_jobs import pid_of_rank, status
+from live_jobs import pid_of_rank, status, wait_for
 from ports import free_port
 
 # tests/long.sh asks for 100 of each.
@@ -149,16 +149,6 @@ def test_what_is_no_trace_cannot_be_read(tmp_path):
     (tmp_path / "trace").mkdir()
     done = status(tmp_path)
     assert done.code == 2 and "error:" in done.stderr
-
-
-def wait_for(condition, job, seconds=60):
-    """What it tells as soon as that is anything."""
-    for _ in range(seconds * 4):
-        assert job.poll() is None
-        if told := condition():
-            return told
-        time.sleep(0.25)
-    raise AssertionError("waited in vain")
 
 
 def lines_of(path):

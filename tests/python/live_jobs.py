@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import ddpscope
 
@@ -44,3 +45,13 @@ def pids(folder):
 def pid_of_rank(folder, rank):
     """None before it records."""
     return next((pid for pid, what in processes(folder) if what.startswith(f"rank {rank} ")), None)
+
+
+def wait_for(condition, job, seconds=60):
+    """What it tells as soon as that is anything."""
+    for _ in range(seconds * 4):
+        assert job.poll() is None
+        if told := condition():
+            return told
+        time.sleep(0.25)
+    raise AssertionError("waited in vain")
