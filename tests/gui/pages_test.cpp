@@ -244,6 +244,25 @@ TEST_F(AppTest, AFilterKeepsToTheFindingsRanksWhereOnlyThoseAreShown) {
   EXPECT_EQ(ranks_shown(app), concerned);
 }
 
+TEST_F(AppTest, AFindingThatIsPickedShowsItsRanksAlone) {
+  // Of six ranks two write one file at once.
+  App& app = open(
+      "for r in 0..5 {\n"
+      "  process r$r rank=$r world=6 pid=${100+r} until=9\n"
+      "  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=6 device=$r\n}\n"
+      "for r in 2..3 {\n"
+      "  r$r ${2+r*0.004} +0.001 open path=\"/run/a.bin\" flags=wronly|creat|trunc file=1 stack=\"save.py:12 "
+      "save\"\n"
+      "  r$r ${2.002+r*0.004} +0.030 write file=1 offset=0 bytes=512K next=512K\n"
+      "  r$r ${2.034+r*0.004} +0.001 close file=1\n}\n");
+  if (app.reader().outcome().findings.empty()) GTEST_FAIL() << "nothing is found";
+  EXPECT_EQ(ranks_shown(app).size(), 6u);  // when it opens all are there
+  press(Key::kN);
+  EXPECT_EQ(ranks_shown(app), (std::vector<std::int32_t>{2, 3}));
+  press(Key::kR);
+  EXPECT_EQ(ranks_shown(app).size(), 6u);
+}
+
 TEST_F(AppTest, ANoteIsTypedAtABookmarkAndKept) {
   App& app = open(tests::kHealthy);
   std::vector<Bookmark> kept;

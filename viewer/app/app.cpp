@@ -52,6 +52,7 @@ App::App(merged::Reader reader, const AppOptions& options)
     : reader_(std::move(reader)),
       stories_([this](std::uint32_t finding) -> Result<Story> { return tell(reader_, finding); }),
       details_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
+      chosen_details_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
       durations_(
           [this](const DurationsKey& key) -> Result<CallDurations> { return durations_of(reader_, key); }),
       firsts_([this](const NamedOnRank& sought) -> Result<merged::EventPlace> {
@@ -246,6 +247,14 @@ void App::choose_evidence(std::size_t evidence) {
 
 void App::show_whole_run() { fly_to(limited({INT64_MIN / 4, INT64_MAX / 4}, run()), state_.scroll); }
 
+// By hand: then only the ranks that matter are shown, where that leaves some out.
+void App::pick_finding(std::uint32_t finding) {
+  state_.only_concerned = false;
+  choose_finding(finding);
+  std::size_t concerned = story_.rank_rows.size();
+  if (concerned > 0 && concerned < reader_.ranks().size()) toggle_only_concerned();
+}
+
 void App::next_finding(int step) {
   auto shown = listed_findings(reader_, state_.filter);
   if (shown.empty()) return;
@@ -253,7 +262,7 @@ void App::next_finding(int step) {
   auto count = static_cast<std::ptrdiff_t>(shown.size());
   std::ptrdiff_t next =
       at == shown.end() ? (step > 0 ? 0 : count - 1) : (at - shown.begin() + step + count) % count;
-  choose_finding(shown[static_cast<std::size_t>(next)]);
+  pick_finding(shown[static_cast<std::size_t>(next)]);
 }
 
 void App::next_event(int step) {

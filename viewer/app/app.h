@@ -47,7 +47,7 @@ class App {
   // Another frame is needed though nothing was touched: it flies, or parts of the file are still coming.
   bool moves() const;
   // What was chosen is still being read by another thread.
-  bool reads() const { return !told_ || sought_; }
+  bool reads() const { return !told_ || sought_ || copied_; }
 
   KeyQueue& keys() { return keys_; }
   const State& state() const { return state_; }
@@ -75,6 +75,7 @@ class App {
     firsts_.on_arrival(wake);
     labels_.on_arrival(wake);
     details_.on_arrival(wake);
+    chosen_details_.on_arrival(wake);
     durations_.on_arrival(wake);
     reader_.on_arrival(std::move(wake));
   }
@@ -94,7 +95,6 @@ class App {
   void fly_to(TimeSpan span, float scroll);
   void show_whole_run();
   void scale_by(float factor) { set_scale(state_.scale * factor); }
-  std::string chosen_as_text() const;                                   // for the clipboard
   std::function<void(const std::string&)> copy;                         // puts a text there; may be empty
   std::function<void(const std::vector<Bookmark>&)> bookmarks_changed;  // keeps them; may be empty
 
@@ -103,6 +103,7 @@ class App {
   void begin_story();
   void take_story();
   void frame_story();
+  void pick_finding(std::uint32_t finding);
   void next_finding(int step);
   void next_event(int step);
   void turn_row_under_mouse(bool pin);
@@ -148,23 +149,27 @@ class App {
   void run_search();
   void go_to_hit(const SearchHit& hit);
   void take_sought();
+  void begin_copy();
+  void take_copied();
+  std::string finding_as_text() const;
   void draw_page(PanelFrame& panel);
   Box page_box() const;
   std::string cursor_text(const Mouse& mouse) const;
 
   merged::Reader reader_;
   Loader<std::uint32_t, Story> stories_;  // by finding
-  Loader<merged::EventPlace, merged::Detail> details_;
+  Loader<merged::EventPlace, merged::Detail> details_, chosen_details_;
   Loader<DurationsKey, CallDurations> durations_;
   Loader<NamedOnRank, merged::EventPlace> firsts_;
   AppOptions options_;
   Theme theme_;
   bool wants_fonts_ = true;
   bool first_frame_ = true;
-  bool complete_ = false;              // the last frame left nothing out
-  bool told_ = true;                   // story_ is all that there is of it, not a sketch
-  bool touched_ = false;               // by a key or the mouse
-  std::optional<NamedOnRank> sought_;  // its first event is gone to when it is found
+  bool complete_ = false;                     // the last frame left nothing out
+  bool told_ = true;                          // story_ is all that there is of it, not a sketch
+  bool touched_ = false;                      // by a key or the mouse
+  std::optional<NamedOnRank> sought_;         // its first event is gone to when it is found
+  std::optional<merged::EventPlace> copied_;  // as text, when it is read
   State state_;
   Story story_;
   TimeSpan framed_;  // what was flown to when it was chosen

@@ -25,6 +25,7 @@ void App::frame(Surface* surface) {
   first_frame_ = false;
   take_story();
   take_sought();
+  take_copied();
   advance_flight();
   Mouse mouse = mouse_of(io);
   take_input(mouse);

@@ -27,7 +27,7 @@ void App::press(KeyPress press) {
   auto look = [&](TimeSpan span) { state_.flight_done = 1, state_.shown = span; };
   if (press.ctrl) {
     if (press.key == Key::kF || press.key == Key::kP) act({ActionKind::kOpenSearch, 0});
-    if (press.key == Key::kC && copy) copy(chosen_as_text());
+    if (press.key == Key::kC) begin_copy();
     if (press.key == Key::kPlus) set_scale(state_.scale * 1.1f);
     if (press.key == Key::kMinus) set_scale(state_.scale / 1.1f);
     if (press.key == Key::k0) set_scale(1);
@@ -75,8 +75,7 @@ void App::press(KeyPress press) {
     case Key::kX:
       return act({ActionKind::kCompare, 0});
     case Key::kC:
-      if (copy) copy(chosen_as_text());
-      return;
+      return begin_copy();
     case Key::kB:
       return note_nearest();
     case Key::kM:
@@ -108,7 +107,7 @@ void App::act(Action action) {
   };
   switch (action.kind) {
     case ActionKind::kChooseFinding:
-      return choose_finding(static_cast<std::uint32_t>(action.index));
+      return pick_finding(static_cast<std::uint32_t>(action.index));
     case ActionKind::kChooseEvidence:
       return choose_evidence(action.index);
     case ActionKind::kTurnRank:
@@ -135,8 +134,7 @@ void App::act(Action action) {
       if (comparison_) turn_page(OverPage::kCompare);
       return;
     case ActionKind::kCopy:
-      if (copy) copy(chosen_as_text());
-      return;
+      return begin_copy();
     case ActionKind::kChooseHit: {
       if (action.index >= state_.search.hits.size()) return;
       state_.search.open = false;
@@ -151,7 +149,7 @@ void App::act(Action action) {
 }
 
 void App::go_to_hit(const SearchHit& hit) {
-  if (hit.what == SearchHit::What::kFinding) return choose_finding(hit.index);
+  if (hit.what == SearchHit::What::kFinding) return pick_finding(hit.index);
   if (std::size_t row = row_of_rank(rows_, reader_, hit.rank_row); row < rows_.size())
     fly_to(state_.shown, scrolled_to(state_.scroll, layout_.box(row).top, layout_.box(row).bottom(),
                                      rows_height(), layout_.height()));
@@ -198,9 +196,23 @@ void App::turn_row_under_mouse(bool pin) {
   rebuild_rows();
 }
 
-std::string App::chosen_as_text() const {
-  if (state_.event != merged::kNoEvent)
-    if (auto detail = reader_.detail(state_.event)) return merged::to_text(*detail);
+// The chosen event or, if none is, the finding.
+void App::begin_copy() {
+  if (!copy) return;
+  if (state_.event == merged::kNoEvent) return copy(finding_as_text());
+  copied_ = state_.event;
+  take_copied();
+}
+
+void App::take_copied() {
+  if (!copied_) return;
+  const merged::Detail* detail = chosen_details_.get(*copied_, options_.unhurried);
+  if (!detail) return;
+  copied_.reset();
+  copy(merged::to_text(*detail));
+}
+
+std::string App::finding_as_text() const {
   if (state_.finding >= reader_.outcome().findings.size()) return "";
   const findings::Finding& finding = reader_.outcome().findings[state_.finding];
   std::string text = fmt::format("{}: {} ({})\n{}\n", findings::name_of(finding.severity), finding.slug,

@@ -60,6 +60,14 @@ std::vector<Glyph> finding_glyphs(const PanelFrame& frame, const TimeView& view,
   return glyphs;
 }
 
+// Beside the legend: which rows are shown, if not all.
+std::string rows_text(const State& state) {
+  bool filtered = !state.row_filter.text.empty() && !state.row_filter.in_vain;
+  std::string text = state.only_concerned ? "only this finding's ranks" : "";
+  if (filtered) text += (text.empty() ? "only " : ", of them ") + state.row_filter.text;
+  return text.empty() ? "Legend" : text;
+}
+
 }  // namespace
 
 void draw_minimap(PanelFrame& frame, const Box& box, const Box& plot) {
@@ -160,9 +168,7 @@ void draw_flags(PanelFrame& frame, const Box& box, const TimeView& view) {
 
 void draw_legend(PanelFrame& frame, const Box& box, const Box& plot) {
   const Palette& p = frame.colours();
-  const RowFilter& filter = frame.state.row_filter;
-  bool filtered = !filter.text.empty() && !filter.in_vain;
-  draw_head(frame, box, plot, Face::kSmall, filtered ? "only " + filter.text : "Legend");
+  draw_head(frame, box, plot, Face::kSmall, rows_text(frame.state));
   frame.on_click({box.left, box.top, plot.left, box.bottom}, ActionKind::kFilterRows);
   frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);
   float x = plot.left, height = frame.px(9);
