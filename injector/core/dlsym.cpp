@@ -44,7 +44,9 @@ constexpr const char* kCuptiClientCalls[] = {"cuptiSubscribe",
                                              "cuptiUnsubscribe",
                                              "cuptiFinalize",
                                              "cuptiActivityEnable",
+                                             "cuptiActivityEnableAndDump",
                                              "cuptiActivityDisable",
+                                             "cuptiActivityFlushAll",
                                              "cuptiActivityRegisterCallbacks",
                                              "cuptiActivityRegisterTimestampCallback"};
 

@@ -22,11 +22,23 @@ constinit NamedFunction<CUptiResult(CUpti_SubscriberHandle*, CUpti_CallbackFunc,
 constinit NamedFunction<CUptiResult(CUpti_SubscriberHandle)> unsubscribe("cuptiUnsubscribe");
 constinit NamedFunction<CUptiResult()> finalize("cuptiFinalize");
 constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> enable("cuptiActivityEnable");
+constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> enable_and_dump("cuptiActivityEnableAndDump");
 constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> disable("cuptiActivityDisable");
+constinit NamedFunction<CUptiResult(std::uint32_t)> flush("cuptiActivityFlushAll");
 constinit NamedFunction<CUptiResult(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc)>
     register_callbacks("cuptiActivityRegisterCallbacks");
 constinit NamedFunction<CUptiResult(CUpti_TimestampCallbackFunc)> register_clock(
     "cuptiActivityRegisterTimestampCallback");
+
+// A client may register its callbacks once for several times of profiling, between which CUPTI is ours.
+CUptiResult enable_for_client(NamedFunction<CUptiResult(CUpti_ActivityKind)>& function,
+                              CUpti_ActivityKind kind) {
+  lend_cupti();
+  restore_cupti_callbacks();
+  CUptiResult result = real_cupti(function, kind);
+  if (result == CUPTI_SUCCESS) note_cupti_kind(kind, true);
+  return result;
+}
 
 }  // namespace
 
@@ -74,18 +86,23 @@ cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp
   return real_cupti(register_clock, funcTimestamp);
 }
 
-// A client may register its callbacks once for several times of profiling, between which CUPTI is ours.
 DDPSCOPE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
-  lend_cupti();
-  restore_cupti_callbacks();
-  CUptiResult result = real_cupti(enable, kind);
-  if (result == CUPTI_SUCCESS) note_cupti_kind(kind, true);
-  return result;
+  return enable_for_client(enable, kind);
+}
+
+DDPSCOPE_EXPORT CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
+  return enable_for_client(enable_and_dump, kind);
 }
 
 DDPSCOPE_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   if (records_cupti_kind(kind)) return CUPTI_SUCCESS;
   CUptiResult result = real_cupti(disable, kind);
   if (result == CUPTI_SUCCESS) note_cupti_kind(kind, false);
+  return result;
+}
+
+DDPSCOPE_EXPORT CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
+  CUptiResult result = real_cupti(flush, flag);
+  if (result == CUPTI_SUCCESS) note_cupti_flush();
   return result;
 }

@@ -36,7 +36,7 @@ struct Session {
   CUpti_SubscriberHandle handle;
   bool client_subscribed;
   std::uint64_t client_kinds[4];  // bits: what it has enabled
-  bool quiet;                     // it has unsubscribed
+  bool quiet;                     // it has unsubscribed, or got all that it had recorded
   int quiet_looks;                // of the flusher, since then
   CUpti_BuffersCallbackRequestFunc client_request;
   CUpti_BuffersCallbackCompleteFunc client_complete;
@@ -144,10 +144,14 @@ void disarm() {
   records.settle(*file);
 }
 
-bool client_is_quiet() {
+bool client_records() {
   for (std::uint64_t kinds : session.client_kinds)
-    if (kinds) return false;
-  return session.state == State::kLent && !session.client_subscribed && session.quiet;
+    if (kinds) return true;
+  return false;
+}
+
+bool client_is_quiet() {
+  return session.state == State::kLent && !session.client_subscribed && session.quiet && !client_records();
 }
 
 // At the second look since the client has gone. At the first, the clock is read: the client may have given
@@ -248,6 +252,15 @@ void note_cupti_kind(CUpti_ActivityKind kind, bool enabled) {
   std::uint64_t bit = std::uint64_t{1} << number % kBits;
   std::uint64_t& kinds = session.client_kinds[number / kBits];
   kinds = enabled ? kinds | bit : kinds & ~bit;
+}
+
+// Who never subscribes has gone when it has disabled everything and then flushed: nothing of its is left with
+// CUPTI that our callbacks would be given.
+void note_cupti_flush() {
+  Lock lock(session.lock);
+  if (session.quiet || client_records()) return;
+  session.quiet = true;
+  session.quiet_looks = 0;
 }
 
 void note_cupti_callbacks(CUpti_BuffersCallbackRequestFunc request,

@@ -40,6 +40,14 @@ void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms
 
 void alone() { Device().work(5); }
 
+// For as many collectives.
+void profile(Profiler& profiler, Device& device, int collectives) {
+  profiler.register_callbacks();
+  profiler.begin();
+  device.work(collectives);
+  std::printf("kernels %d\n", profiler.end());
+}
+
 // Profiles before it uses CUDA.
 void client_first() {
   Profiler profiler;
@@ -56,10 +64,7 @@ void client_later() {
   device.work(3);
   Profiler profiler;
   std::printf("subscribe %d\n", profiler.subscribe());
-  profiler.register_callbacks();
-  profiler.begin();
-  device.work(4);
-  std::printf("kernels %d\n", profiler.end());
+  profile(profiler, device, 4);
   profiler.unsubscribe();
   sleep_ms(3500);
   device.work(5);
@@ -69,15 +74,30 @@ void client_later() {
   std::printf("kernels %d\n", profiler.end());
 }
 
+// Only records; and once more later, its callbacks registered once. What it flushes last it has got.
+void client_without_subscription() {
+  Device device;
+  device.work(3);
+  Profiler profiler;
+  profiler.register_callbacks();
+  profiler.begin();
+  device.work(4);
+  std::printf("kernels %d\n", profiler.disable_and_flush());
+  sleep_ms(3500);
+  device.work(5);
+  profiler.begin_and_dump();
+  device.work(6);
+  std::printf("kernels %d\n", profiler.end());  // flushes before it disables: some may be left with CUPTI
+  sleep_ms(3500);
+  device.work(1);
+}
+
 // Finds CUPTI's functions in the library's own handle; what it gets back must be its own buffers.
 void client_by_handle() {
   Device device;
   device.work(3);
   Profiler profiler(Lookup::kByHandle);
-  profiler.register_callbacks();
-  profiler.begin();
-  device.work(4);
-  std::printf("kernels %d\n", profiler.end());
+  profile(profiler, device, 4);
 }
 
 // Profiles while other threads launch: each of them may ask for a buffer at any moment.
@@ -146,10 +166,7 @@ void client_with_a_clock() {
   Profiler profiler;
   profiler.register_clock(triple_time);
   std::printf("subscribe %d\n", profiler.subscribe());
-  profiler.register_callbacks();
-  profiler.begin();
-  device.work(4);
-  std::printf("kernels %d\n", profiler.end());
+  profile(profiler, device, 4);
   profiler.unsubscribe();
   for (int i = 0; i < 35; ++i) sleep_ms(100), device.work(1);
   std::printf("kernels %d\n", profiler.end());
@@ -163,6 +180,7 @@ struct Story {
 constexpr Story kStories[] = {{"alone", alone},
                               {"client_first", client_first},
                               {"client_later", client_later},
+                              {"client_without_subscription", client_without_subscription},
                               {"client_by_handle", client_by_handle},
                               {"client_among_threads", client_among_threads},
                               {"client_keeps_its_kinds", client_keeps_its_kinds},

@@ -57,6 +57,14 @@ struct Profiler {
     check(CUPTI(cuptiActivityDisable)(kind), "disable");
     return kernels.exchange(0);
   }
+  void begin_and_dump() {
+    check(CUPTI(cuptiActivityEnableAndDump)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "enable");
+  }
+  int disable_and_flush() {
+    check(CUPTI(cuptiActivityDisable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "disable");
+    check(CUPTI(cuptiActivityFlushAll)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
+    return kernels.exchange(0);
+  }
   void unsubscribe() { check(CUPTI(cuptiUnsubscribe)(handle), "unsubscribe"); }
 #undef CUPTI
 

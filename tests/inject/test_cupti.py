@@ -109,6 +109,13 @@ def test_cupti_is_lent_and_taken_again(run):
     assert sequences["collective"] == [3, 4, 5, 6] + list(range(12, 18))
 
 
+def test_a_client_that_never_subscribes_has_gone_when_it_has_flushed_what_it_disabled(run):
+    guest = run("client_without_subscription")
+    assert guest.told() == [("kernels", 4), ("kernels", 6)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events", "cupti", "events"]
+    assert len(guest.kernels()) == 3 + 5
+
+
 def test_a_client_that_looks_in_the_librarys_own_handle_is_seen(run):
     guest = run("client_by_handle")
     assert guest.told() == [("kernels", 4)]
