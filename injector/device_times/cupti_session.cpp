@@ -36,6 +36,7 @@ struct Session {
   CUpti_SubscriberHandle handle;
   bool client_subscribed;
   std::uint64_t client_kinds[4];  // bits: what it has enabled
+  bool stopped;                   // it has disabled the last of these
   bool quiet;                     // it has unsubscribed, or got all that it had recorded
   int quiet_looks;                // of the flusher, since then
   CUpti_BuffersCallbackRequestFunc client_request;
@@ -251,14 +252,16 @@ void note_cupti_kind(CUpti_ActivityKind kind, bool enabled) {
   Lock lock(session.lock);
   std::uint64_t bit = std::uint64_t{1} << number % kBits;
   std::uint64_t& kinds = session.client_kinds[number / kBits];
+  bool recorded = client_records();
   kinds = enabled ? kinds | bit : kinds & ~bit;
+  session.stopped = !client_records() && (recorded || session.stopped);
 }
 
 // Who never subscribes has gone when it has disabled everything and then flushed: nothing of its is left with
 // CUPTI that our callbacks would be given.
 void note_cupti_flush() {
   Lock lock(session.lock);
-  if (session.quiet || client_records()) return;
+  if (session.quiet || !session.stopped) return;
   session.quiet = true;
   session.quiet_looks = 0;
 }

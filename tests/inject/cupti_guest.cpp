@@ -92,6 +92,16 @@ void client_without_subscription() {
   device.work(1);
 }
 
+// Has nothing recorded as far as can be seen: what it enables for one context is not.
+void client_that_only_flushes() {
+  Device device;
+  device.work(3);
+  Profiler profiler;
+  profiler.register_callbacks();
+  for (int i = 0; i < 35; ++i) sleep_ms(100), profiler.flush();
+  device.work(1);
+}
+
 // Finds CUPTI's functions in the library's own handle; what it gets back must be its own buffers.
 void client_by_handle() {
   Device device;
@@ -181,6 +191,7 @@ constexpr Story kStories[] = {{"alone", alone},
                               {"client_first", client_first},
                               {"client_later", client_later},
                               {"client_without_subscription", client_without_subscription},
+                              {"client_that_only_flushes", client_that_only_flushes},
                               {"client_by_handle", client_by_handle},
                               {"client_among_threads", client_among_threads},
                               {"client_keeps_its_kinds", client_keeps_its_kinds},

@@ -52,8 +52,9 @@ struct Profiler {
   void begin(CUpti_ActivityKind kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
     check(CUPTI(cuptiActivityEnable)(kind), "enable");
   }
+  void flush() { check(CUPTI(cuptiActivityFlushAll)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush"); }
   int end(CUpti_ActivityKind kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
-    check(CUPTI(cuptiActivityFlushAll)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
+    flush();
     check(CUPTI(cuptiActivityDisable)(kind), "disable");
     return kernels.exchange(0);
   }
@@ -62,7 +63,7 @@ struct Profiler {
   }
   int disable_and_flush() {
     check(CUPTI(cuptiActivityDisable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "disable");
-    check(CUPTI(cuptiActivityFlushAll)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
+    flush();
     return kernels.exchange(0);
   }
   void unsubscribe() { check(CUPTI(cuptiUnsubscribe)(handle), "unsubscribe"); }

@@ -116,6 +116,10 @@ def test_a_client_that_never_subscribes_has_gone_when_it_has_flushed_what_it_dis
     assert len(guest.kernels()) == 3 + 5
 
 
+def test_a_client_that_only_flushes_keeps_cupti(run):
+    assert [tier for tier, _ in run("client_that_only_flushes").tiers()] == ["cupti", "events"]
+
+
 def test_a_client_that_looks_in_the_librarys_own_handle_is_seen(run):
     guest = run("client_by_handle")
     assert guest.told() == [("kernels", 4)]
