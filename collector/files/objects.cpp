@@ -44,6 +44,13 @@ class Sorting {
 
   // Inode and generation.
   using Content = std::tuple<std::string_view, std::uint64_t, std::uint64_t, std::uint32_t>;
+  static Inode inode_of(const Content& content) {
+    return {std::get<0>(content), std::get<1>(content), std::get<2>(content)};
+  }
+  struct Ended {
+    std::uint32_t by;  // event
+    std::vector<Content> contents;
+  };
   using OpeningId = std::pair<std::uint32_t, std::uint32_t>;  // process and number
   struct Opened {
     std::uint32_t event;
@@ -101,12 +108,38 @@ class Sorting {
     return {storage, where, number, generation_[{storage, where, number}]};
   }
 
-  void end_content(Name name, std::uint64_t inode) {
-    auto known = inode_of_.find(name);
-    if (known == inode_of_.end()) return;
-    auto [storage, device, was, generation] = known->second;
-    if (!inode || inode == was) ++generation_[{storage, device, was}];
-    inode_of_.erase(known);
+  // By this event: of what the name means, or has meant without its being seen how that ended, what `ends`.
+  template <class Ends>
+  void end_contents(Name name, std::uint32_t by, Ends&& ends) {
+    Ended& ended = ended_[name] = {by, {}};
+    auto end = [&](const Content& content) {
+      if (!ends(content)) return;
+      std::uint32_t& now = generation_[inode_of(content)];
+      if (now == std::get<3>(content)) ++now;
+      ended.contents.push_back(content);
+    };
+    if (auto known = inode_of_.find(name); known != inode_of_.end()) end(known->second);
+    inode_of_.erase(name);
+    for (const Content& content : overtaken_[name]) end(content);
+    overtaken_.erase(name);
+  }
+
+  // inode: 0: whichever it had.
+  void end_content(Name name, std::uint32_t by, std::uint64_t inode) {
+    end_contents(name, by, [&](const Content& content) { return !inode || inode == std::get<2>(content); });
+  }
+
+  // What an opening finds that began before the name was seen to be given to something else, or removed: what
+  // that call, which may have begun before it, has ended.
+  const Content* find_ended(const FileEvent& opening, const Content& found) const {
+    auto ended = ended_.find(opening.name);
+    if (ended == ended_.end()) return nullptr;
+    const FileEvent& by = event(ended->second.by);
+    auto error = job_.clock_error_between(by.event.process, opening.event.process);
+    if (opening.begin_ns > by.end_ns + error) return nullptr;
+    for (const Content& content : ended->second.contents)
+      if (inode_of(content) == inode_of(found)) return &content;
+    return nullptr;
   }
 
   void add_to_name(Name name, AccessKind kind, std::uint32_t index) { add_to_name(name, kind, index, index); }
@@ -136,9 +169,13 @@ class Sorting {
     auto call = static_cast<trace::Call>(job_.record(at.event).call);
     bool inherited = call == trace::Call::inherited_descriptor;
     if (at.error || !at.inode) return;
-    if (at.flags & O_CREAT && at.flags & O_EXCL && !inherited) end_content(at.name, 0);
+    bool exclusive = at.flags & O_CREAT && at.flags & O_EXCL && !inherited;
+    if (exclusive) end_content(at.name, index, 0);
     Opened opened{index, content(at.name, at.device, at.inode), inherited, is_stdio(call)};
-    inode_of_[at.name] = opened.content;
+    if (const Content* ended = exclusive ? nullptr : find_ended(at, opened.content))
+      opened.content = *ended;
+    else
+      mean(at.name, opened.content);
     if (!inherited) {
       if (at.made != kNoName && at.fresh)
         add_to_name(at.name, AccessKind::kMake, index);
@@ -147,6 +184,14 @@ class Sorting {
       if (at.flags & O_TRUNC) add_to_content(opened, AccessKind::kWrite, index);
     }
     openings_[{at.event.process, at.opening}] = opened;
+  }
+
+  // An opening that was held up finds what the name is given only later, by its begin: what it meant until
+  // then is not ended yet.
+  void mean(Name name, const Content& content) {
+    auto known = inode_of_.find(name);
+    if (known != inode_of_.end() && known->second != content) overtaken_[name].push_back(known->second);
+    inode_of_[name] = content;
   }
 
   static bool is_stdio(trace::Call call) {
@@ -158,7 +203,7 @@ class Sorting {
     const FileEvent& at = event(index);
     if (at.error == ENOENT) add_to_name(at.name, AccessKind::kVain, index);
     if (at.error) return;
-    if (at.operation == Operation::kUnlink) end_content(at.name, at.inode);
+    if (at.operation == Operation::kUnlink) end_content(at.name, index, at.inode);
     add_to_name(at.name, AccessKind::kRemove, index);
   }
 
@@ -185,8 +230,7 @@ class Sorting {
     bool known = source != inode_of_.end();
     if (known) moved = source->second;
     if (moves && known) inode_of_.erase(source);
-    auto replaced = inode_of_.find(target);
-    if (replaced != inode_of_.end() && (!known || replaced->second != moved)) end_content(target, 0);
+    end_contents(target, index, [&](const Content& content) { return !known || content != moved; });
     if (known) inode_of_[target] = moved;
     if (at.fresh) add_to_name(target, AccessKind::kMake, index);
   }
@@ -250,7 +294,9 @@ class Sorting {
   std::map<std::string_view, Name> by_place_;
   std::map<Name, Object> of_name_;
   std::map<Content, Object> of_content_;
-  std::map<Name, Content> inode_of_;  // what each name means at the time
+  std::map<Name, Content> inode_of_;                // what each name means at the time
+  std::map<Name, std::vector<Content>> overtaken_;  // what it meant before, and may still
+  std::map<Name, Ended> ended_;                     // by the last event that ended some
   std::map<Inode, std::uint32_t> generation_;
   std::map<OpeningId, Opened> openings_;
   std::map<std::pair<std::uint32_t, Name>, std::int64_t> last_opened_;  // by process
