@@ -12,6 +12,8 @@ import warnings
 
 import pytest
 
+import hold_ups
+
 BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 DDPSCOPE = BUILD / "bin" / "ddpscope"
 
@@ -30,7 +32,7 @@ class Finished:
 LEFT_BEHIND_SECONDS = 60
 
 
-def start(command, cwd, env=None, timeout=240, may_leave=False):
+def start(command, cwd, env=None, timeout=240, may_leave=False, hold=False):
     """Runs command to its end; after `timeout` seconds ends it with all that it started, says so and fails the test.
 
     So it does with processes that the command leaves behind and that still hold its output a minute later; may_leave: it is
@@ -39,6 +41,11 @@ def start(command, cwd, env=None, timeout=240, may_leave=False):
     process = subprocess.Popen([str(word) for word in command], cwd=cwd, env={**os.environ, **(env or {})},
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
+    with hold_ups.held_up(process, descendants) if hold else contextlib.nullcontext():
+        return wait_for_end(process, command, timeout, may_leave)
+
+
+def wait_for_end(process, command, timeout, may_leave):
     limit = time.monotonic() + timeout
     seen_to_end = None
     while True:
@@ -106,7 +113,7 @@ def descendants(pid):
 def record(command, trace, cwd, cpu=False, env=None, timeout=240, may_leave=False):
     """The same under `ddpscope run -o trace`; cpu: on the stand-ins of CUDA and NCCL."""
     run = [DDPSCOPE, "run", *(["--cpu"] if cpu else []), "-o", trace, "--"]
-    return start(run + list(command), cwd, env, timeout, may_leave)
+    return start(run + list(command), cwd, env, timeout, may_leave, hold=True)
 
 
 def record_and_signal(command, trace, cwd, how, seconds, cpu=False):
