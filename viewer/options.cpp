@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <charconv>
+#include <cmath>
 
 namespace ddpscope::viewer {
 namespace {
@@ -50,6 +51,7 @@ Result<Parsed> parse(int argc, char** argv) {
   }
   if (!size.empty() && !read_size(size, options.width, options.height))
     return Error{"--size is no WIDTHxHEIGHT between 320 and 16384: " + size, "", kHint};
+  if (std::isnan(options.scale)) return Error{"--scale is no number", "", kHint};
   auto known = theme_of(theme);
   if (!known) return Error{"there is no theme '" + theme + "'", "", "dark, light and colorblind are"};
   options.theme = *known;

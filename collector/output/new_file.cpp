@@ -39,7 +39,12 @@ mode_t mode_for(const fs::path& file) {
 fs::path target_of(const fs::path& path) {
   std::error_code error;
   fs::path target = fs::canonical(path, error);
-  return error ? path : target;
+  if (!error) return target;
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  target = path;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(target, error); ++i)
+    target = target.parent_path() / fs::read_symlink(target, error);  // an absolute one stands alone
+  return target;
 }
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
@@ -104,6 +109,39 @@ int NewFile::finish() {
   int error = give_name();
   if (::close(std::exchange(fd_, -1)) != 0 && !error) error = errno;  // NFS tells of a full disk here
   return error;
+}
+
+namespace {
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+int replace(const fs::path& file, std::string_view text) {
+  NewFile fresh(file);
+  if (fresh.error()) return fresh.error();
+  return write_all(fresh.fd(), text) ? fresh.finish() : errno;
+}
+
+int write_special(const fs::path& file, std::string_view text) {
+  int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int error = write_all(fd, text) ? 0 : errno;
+  if (::close(fd) != 0 && !error) error = errno;
+  return error;
+}
+
+}  // namespace
+
+int write_file(const fs::path& path, std::string_view bytes) {
+  fs::path file = target_of(path);
+  return is_special(file) ? write_special(file, bytes) : replace(file, bytes);
 }
 
 }  // namespace ddpscope::output

@@ -11,7 +11,8 @@
 
 namespace ddpscope::output {
 
-// Where a symbolic link leads: the link stays, what it leads to is replaced.
+// Where a symbolic link leads, to a file or to where none is yet: the link stays, what it leads to is
+// replaced.
 std::filesystem::path target_of(const std::filesystem::path& path);
 std::filesystem::path folder_of(const std::filesystem::path& file);
 bool is_special(
@@ -48,5 +49,9 @@ class NewFile {
   std::filesystem::path target_;
   std::string fresh_;  // its name for now, empty if it has none
 };
+
+// A regular file, or none yet, is replaced whole or stays as it was; where a link leads to it, the link
+// stays. Others (a pipe, /dev/stdout) are written as they are. 0, or an errno.
+int write_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace ddpscope::output

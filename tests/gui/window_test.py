@@ -75,6 +75,24 @@ def test_a_picture_needs_no_display(trace, tmp_path):
     assert other.read_bytes() != picture.read_bytes()
 
 
+def test_a_picture_takes_nothings_place(trace, tmp_path):
+    """Links stay and lead to it, what is no file is written as it is: by root, a device would be gone."""
+    target, link, pipe = tmp_path / "target.png", tmp_path / "link.png", tmp_path / "pipe"
+    link.symlink_to(target)
+    assert run(trace, "--screenshot", link, "--size", "400x400").returncode == 0
+    assert link.is_symlink() and png_size(target) == (400, 400)
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    viewer = subprocess.Popen([VIEWER, trace, "--screenshot", pipe, "--size", "400x400"], env=without_display())
+    part, deadline = b"", time.monotonic() + 60
+    while (b"IEND" not in part) and time.monotonic() < deadline:
+        with contextlib.suppress(BlockingIOError):
+            part += os.read(reader, 1 << 16)
+        time.sleep(0.01)
+    os.close(reader)
+    assert viewer.wait(timeout=60) == 0 and part.startswith(b"\x89PNG") and pipe.is_fifo()
+
+
 def test_what_differs_from_another_trace_is_in_the_picture(trace, tmp_path):
     alone, beside = tmp_path / "a.png", tmp_path / "b.png"
     assert run(trace, "--screenshot", alone, "--size", "1200x800").returncode == 0
@@ -98,6 +116,7 @@ def test_ten_thousand_ranks(tmp_path):
         (["TRACE", "--goto", "no-such", "--screenshot", "x.png"], "no finding 'no-such'"),
         (["TRACE", "--screenshot", "x.png", "--size", "12"], "--size"),
         (["TRACE", "--screenshot", "x.png", "--theme", "pink"], "pink"),
+        (["TRACE", "--screenshot", "x.png", "--scale", "nan"], "--scale"),
         (["TRACE", "--screenshot", "/no/such/folder/x.png", "--size", "400x400"], "cannot be written"),
         (["/no/such/trace", "--screenshot", "x.png"], "no such file"),
         (["/dev/null", "--screenshot", "x.png"], ""),

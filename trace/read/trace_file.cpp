@@ -159,7 +159,7 @@ Result<TraceFile> TraceFile::from_bytes(TraceFile file, std::span<const unsigned
     return not_ours(std::move(name));
   if (bytes.size() < kHeaderBytes)
     return Error{"the trace file is cut off inside its header", name,
-                 "its process may have died while it was made; remove it"};
+                 "its process may have died while it was made, or it is none of ours: move it away"};
   file.name_ = std::move(name);
   file.bytes_ = bytes;
   file.header_ = load<FileHeader>(file.bytes_, 0);

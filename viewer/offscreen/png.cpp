@@ -1,13 +1,11 @@
 // A picture into a file, compressed by zlib at its best: stb's own compressor makes them three times as
 // large.
-#include <unistd.h>
 #include <zlib.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "collector/output/new_file.h"
 #include "viewer/offscreen/gl_context.h"
 
 namespace {
@@ -51,14 +49,9 @@ Result<bool> write_png(const Image& image, const std::string& path) {
   };
   if (!stbi_write_png_to_func(append, &png, image.width, image.height, 3, rgb.data(), image.width * 3))
     return Error{"the picture cannot be compressed", path, "free some memory, or ask for a smaller --size"};
-  std::string unfinished = path + ".part";
-  std::FILE* file = std::fopen(unfinished.c_str(), "wbe");
-  bool written = file && std::fwrite(png.data(), 1, png.size(), file) == png.size();
-  written = file && std::fclose(file) == 0 && written;
-  if (written && std::rename(unfinished.c_str(), path.c_str()) == 0) return true;
-  std::string why = std::strerror(errno);
-  if (file) unlink(unfinished.c_str());
-  return Error{"the picture cannot be written: " + why, path,
+  int error = output::write_file(path, {reinterpret_cast<const char*>(png.data()), png.size()});
+  if (!error) return true;
+  return Error{std::string("the picture cannot be written: ") + std::strerror(error), path,
                "name a file in a folder that you may write to"};
 }
 

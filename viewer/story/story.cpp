@@ -192,7 +192,8 @@ class Teller {
         story_.communicator = detail->collective.communicator;
         story_.sequence = detail->collective.sequence;
       }
-      if (faulty && story_.notes.empty() && finding_.slug == "skipped-barrier")
+      bool instead = finding_.evidence[i].detail.starts_with(kInstead);
+      if (faulty && instead && story_.notes.empty() && finding_.slug == "skipped-barrier")
         story_.notes.push_back({i, note_of(i, *detail)});
     }
     // Little is seen of arrivals alone: what comes of them belongs to the picture.
@@ -205,8 +206,7 @@ class Teller {
     const Evidence& evidence = finding_.evidence[i];
     std::string what = evidence.detail.substr(0, evidence.detail.find(','));
     return {fmt::format("rank {} goes on without the barrier", evidence.rank),
-            fmt::format("its #{} is: {}", detail.collective.sequence,
-                        what.starts_with("instead: ") ? what.substr(9) : what)};
+            fmt::format("its #{} is: {}", detail.collective.sequence, what.substr(kInstead.size()))};
   }
 
   // ---- reductions, some of them in vain
@@ -289,6 +289,7 @@ class Teller {
     }
   }
 
+  static constexpr std::string_view kInstead = "instead: ";
   static constexpr std::size_t kMostBatchLines = 4;
   static constexpr std::uint64_t kMostInputs = 4096;
   static constexpr std::ptrdiff_t kInputsShown = 9;
