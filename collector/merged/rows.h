@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "collector/merged/kinds.h"
@@ -65,6 +66,11 @@ struct Track {
   std::uint16_t levels = 0;       // of its pyramid; 0 only if it has no event
   std::string label;              // of the lane: "python", "stream 7", "worker 4711"
 };
+
+// What tells a track from others, and gives them their order in a file.
+inline auto key_of(const Track& track) {
+  return std::tuple(track.rank_row, track.kind, track.process, track.lane, track.depth);
+}
 
 struct ProcessRow {
   std::string name;  // HOST:PID

@@ -3,18 +3,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 
 #include "collector/merged/track_code.h"
 
 namespace ddpscope::merged {
-namespace {
-
-auto key_of(const Track& track) {
-  return std::tuple(track.rank_row, track.kind, track.process, track.lane, track.depth);
-}
-
-}  // namespace
 
 std::uint32_t TrackStore::open(Track track) {
   open_.push_back(std::make_unique<TrackWriter>(*output_, *packer_, std::move(track)));

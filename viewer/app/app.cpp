@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <tuple>
 
 #include "viewer/lanes/row_filter.h"
 
@@ -37,12 +36,9 @@ merged::EventPlace first_of(const merged::Reader& reader, const NamedOnRank& sou
 merged::EventPlace place_of_same(const merged::Reader& from, merged::EventPlace place,
                                  const merged::Reader& in) {
   if (place == merged::kNoEvent) return place;
-  const merged::Track& track = from.tracks()[place.track];
-  auto key = [](const merged::Track& t) {
-    return std::tuple(t.rank_row, t.kind, t.process, t.lane, t.depth);
-  };
+  auto key = key_of(from.tracks()[place.track]);
   for (std::uint32_t i = 0; i < in.tracks().size(); ++i)
-    if (key(in.tracks()[i]) == key(track)) return {i, place.index};
+    if (key_of(in.tracks()[i]) == key) return {i, place.index};
   return merged::kNoEvent;
 }
 
@@ -52,7 +48,7 @@ App::App(merged::Reader reader, const AppOptions& options)
     : reader_(std::move(reader)),
       stories_([this](std::uint32_t finding) -> Result<Story> { return tell(reader_, finding); }),
       details_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
-      chosen_details_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
+      copies_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
       durations_(
           [this](const DurationsKey& key) -> Result<CallDurations> { return durations_of(reader_, key); }),
       firsts_([this](const NamedOnRank& sought) -> Result<merged::EventPlace> {
@@ -166,12 +162,14 @@ void App::advance_flight() {
                   (state_.flight_scroll_to - state_.flight_scroll_from) * static_cast<float>(eased);
 }
 
-void App::choose_finding(std::uint32_t finding) {
+void App::choose_finding(std::uint32_t finding, bool alone) {
   if (finding >= reader_.outcome().findings.size()) return;
   state_.finding = finding;
   state_.evidence = kNoneChosen;
   state_.event = merged::kNoEvent;
   begin_story();
+  if (alone)
+    state_.only_concerned = !story_.rank_rows.empty() && story_.rank_rows.size() < reader_.ranks().size();
   bool grouped = reader_.ranks().size() > kMostRankRows;
   if (grouped && !story_.fault_rows.empty() && story_.fault_rows.size() <= 64) {
     for (std::uint32_t row : story_.fault_rows)
@@ -184,18 +182,22 @@ void App::choose_finding(std::uint32_t finding) {
 // What has to be read of it comes later, but before the first frame there is time.
 void App::begin_story() {
   story_ = sketch(reader_, state_.finding);
-  told_ = false;
+  stories_.ask(state_.finding);
   take_story();
 }
 
-void App::take_story() {
-  if (told_) return;
-  const Story* whole = stories_.get(state_.finding, options_.unhurried || first_frame_);
-  if (!whole) return;
+bool App::take_story() {
+  const Story* whole = stories_.take(options_.unhurried || first_frame_);
+  if (whole) story_ = *whole;
+  return whole;
+}
+
+// What was asked for in an earlier frame.
+void App::take_what_came() {
   bool framed = state_.flight_to == framed_;  // nobody has moved meanwhile
-  story_ = *whole;
-  told_ = true;
-  framed ? frame_story() : rebuild_rows();
+  if (take_story()) framed ? frame_story() : rebuild_rows();
+  go_to_sought();
+  end_copy();
 }
 
 void App::frame_story() {
@@ -247,14 +249,6 @@ void App::choose_evidence(std::size_t evidence) {
 
 void App::show_whole_run() { fly_to(limited({INT64_MIN / 4, INT64_MAX / 4}, run()), state_.scroll); }
 
-// By hand: then only the ranks that matter are shown, where that leaves some out.
-void App::pick_finding(std::uint32_t finding) {
-  state_.only_concerned = false;
-  choose_finding(finding);
-  std::size_t concerned = story_.rank_rows.size();
-  if (concerned > 0 && concerned < reader_.ranks().size()) toggle_only_concerned();
-}
-
 void App::next_finding(int step) {
   auto shown = listed_findings(reader_, state_.filter);
   if (shown.empty()) return;
@@ -262,7 +256,7 @@ void App::next_finding(int step) {
   auto count = static_cast<std::ptrdiff_t>(shown.size());
   std::ptrdiff_t next =
       at == shown.end() ? (step > 0 ? 0 : count - 1) : (at - shown.begin() + step + count) % count;
-  pick_finding(shown[static_cast<std::size_t>(next)]);
+  choose_finding(shown[static_cast<std::size_t>(next)], true);
 }
 
 void App::next_event(int step) {

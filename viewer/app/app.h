@@ -47,7 +47,7 @@ class App {
   // Another frame is needed though nothing was touched: it flies, or parts of the file are still coming.
   bool moves() const;
   // What was chosen is still being read by another thread.
-  bool reads() const { return !told_ || sought_ || copied_; }
+  bool reads() const { return stories_.waits() || firsts_.waits() || copies_.waits(); }
 
   KeyQueue& keys() { return keys_; }
   const State& state() const { return state_; }
@@ -75,13 +75,14 @@ class App {
     firsts_.on_arrival(wake);
     labels_.on_arrival(wake);
     details_.on_arrival(wake);
-    chosen_details_.on_arrival(wake);
+    copies_.on_arrival(wake);
     durations_.on_arrival(wake);
     reader_.on_arrival(std::move(wake));
   }
 
   // ---- what a user does
-  void choose_finding(std::uint32_t finding);
+  // alone: without the ranks that it does not concern.
+  void choose_finding(std::uint32_t finding, bool alone = false);
   // By id, slug or number from 1 on; false if there is none.
   bool go_to(const std::string& id_or_slug);
   void choose_evidence(std::size_t evidence);
@@ -101,9 +102,9 @@ class App {
  private:
   TimeSpan run() const { return {0, std::max<std::int64_t>(reader_.job().duration_ns, 1)}; }
   void begin_story();
-  void take_story();
+  bool take_story();
+  void take_what_came();
   void frame_story();
-  void pick_finding(std::uint32_t finding);
   void next_finding(int step);
   void next_event(int step);
   void turn_row_under_mouse(bool pin);
@@ -148,9 +149,9 @@ class App {
   const CallDurations* chosen_durations();
   void run_search();
   void go_to_hit(const SearchHit& hit);
-  void take_sought();
+  void go_to_sought();
   void begin_copy();
-  void take_copied();
+  void end_copy();
   std::string finding_as_text() const;
   void draw_page(PanelFrame& panel);
   Box page_box() const;
@@ -158,18 +159,15 @@ class App {
 
   merged::Reader reader_;
   Loader<std::uint32_t, Story> stories_;  // by finding
-  Loader<merged::EventPlace, merged::Detail> details_, chosen_details_;
+  Loader<merged::EventPlace, merged::Detail> details_, copies_;
   Loader<DurationsKey, CallDurations> durations_;
-  Loader<NamedOnRank, merged::EventPlace> firsts_;
+  Loader<NamedOnRank, merged::EventPlace> firsts_;  // to be gone to
   AppOptions options_;
   Theme theme_;
   bool wants_fonts_ = true;
   bool first_frame_ = true;
-  bool complete_ = false;                     // the last frame left nothing out
-  bool told_ = true;                          // story_ is all that there is of it, not a sketch
-  bool touched_ = false;                      // by a key or the mouse
-  std::optional<NamedOnRank> sought_;         // its first event is gone to when it is found
-  std::optional<merged::EventPlace> copied_;  // as text, when it is read
+  bool complete_ = false;  // the last frame left nothing out
+  bool touched_ = false;   // by a key or the mouse
   State state_;
   Story story_;
   TimeSpan framed_;  // what was flown to when it was chosen

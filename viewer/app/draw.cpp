@@ -23,9 +23,7 @@ void App::frame(Surface* surface) {
   if (first_frame_ && story_.finding != merged::kNone)
     state_.scroll = scroll_to_story();  // the window's size is known
   first_frame_ = false;
-  take_story();
-  take_sought();
-  take_copied();
+  take_what_came();
   advance_flight();
   Mouse mouse = mouse_of(io);
   take_input(mouse);

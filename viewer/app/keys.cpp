@@ -107,7 +107,7 @@ void App::act(Action action) {
   };
   switch (action.kind) {
     case ActionKind::kChooseFinding:
-      return pick_finding(static_cast<std::uint32_t>(action.index));
+      return choose_finding(static_cast<std::uint32_t>(action.index), true);
     case ActionKind::kChooseEvidence:
       return choose_evidence(action.index);
     case ActionKind::kTurnRank:
@@ -149,21 +149,18 @@ void App::act(Action action) {
 }
 
 void App::go_to_hit(const SearchHit& hit) {
-  if (hit.what == SearchHit::What::kFinding) return pick_finding(hit.index);
+  if (hit.what == SearchHit::What::kFinding) return choose_finding(hit.index, true);
   if (std::size_t row = row_of_rank(rows_, reader_, hit.rank_row); row < rows_.size())
     fly_to(state_.shown, scrolled_to(state_.scroll, layout_.box(row).top, layout_.box(row).bottom(),
                                      rows_height(), layout_.height()));
   if (hit.what != SearchHit::What::kCall) return;
-  sought_ = {hit.index, hit.rank_row, state_.shown.from_ns};
-  take_sought();
+  firsts_.ask({hit.index, hit.rank_row, state_.shown.from_ns});
+  go_to_sought();
 }
 
-void App::take_sought() {
-  if (!sought_) return;
-  const merged::EventPlace* found = firsts_.get(*sought_, options_.unhurried);
-  if (!found) return;
-  sought_.reset();
-  if (*found == merged::kNoEvent) return;
+void App::go_to_sought() {
+  const merged::EventPlace* found = firsts_.take(options_.unhurried);
+  if (!found || *found == merged::kNoEvent) return;
   state_.event = *found;
   frame_chosen();
 }
@@ -200,16 +197,12 @@ void App::turn_row_under_mouse(bool pin) {
 void App::begin_copy() {
   if (!copy) return;
   if (state_.event == merged::kNoEvent) return copy(finding_as_text());
-  copied_ = state_.event;
-  take_copied();
+  copies_.ask(state_.event);
+  end_copy();
 }
 
-void App::take_copied() {
-  if (!copied_) return;
-  const merged::Detail* detail = chosen_details_.get(*copied_, options_.unhurried);
-  if (!detail) return;
-  copied_.reset();
-  copy(merged::to_text(*detail));
+void App::end_copy() {
+  if (const merged::Detail* detail = copies_.take(options_.unhurried)) copy(merged::to_text(*detail));
 }
 
 std::string App::finding_as_text() const {

@@ -27,6 +27,17 @@ class Loader {
     return known_ == key && value_ ? &*value_ : nullptr;
   }
 
+  // For who acts on a value once: take() hands out what was asked for last, when it has come. waits(): it has
+  // neither come yet nor turned out to be unreadable.
+  void ask(const Key& key) { wanted_ = key; }
+  bool waits() const { return wanted_.has_value(); }
+  const Value* take(bool wait) {
+    if (!wanted_) return nullptr;
+    const Value* value = get(*wanted_, wait);
+    if (known_ == wanted_) wanted_.reset();
+    return value;
+  }
+
   // Called by the other thread when something has come. Set it before the first get.
   void on_arrival(std::function<void()> wake) { wake_ = std::move(wake); }
 
@@ -51,7 +62,7 @@ class Loader {
 
   Read read_;
   std::function<void()> wake_;
-  std::optional<Key> asked_, known_;  // that is coming; that is there
+  std::optional<Key> asked_, known_, wanted_;  // that is coming; that is there; that take() is for
   std::optional<Value> value_;
   std::future<Result<Value>> coming_;
   std::future<void> worker_;  // last: it is waited for before the rest goes
