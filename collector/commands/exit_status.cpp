@@ -29,9 +29,8 @@ std::int32_t shell_status(int status) {
 std::int32_t status_of(int pidfd, std::int32_t pid, std::uint64_t start_time) {
   using trace::ProcessStat;
   ProcessStat stat(pid);
-  // X: its parent is about to take its status, and the kernel does not yet keep that for pidfds.
-  bool dead = stat.state() == 'Z' || stat.state() == 'X';
-  if (dead && stat.field(ProcessStat::kStartTime) == start_time)
+  // Until its parent has taken it the kernel does not keep the status for pidfds.
+  if (stat.is_dead() && stat.field(ProcessStat::kStartTime) == start_time)
     return shell_status(static_cast<int>(stat.field(ProcessStat::kExitCode)));
   PidfdInfo info{};
   info.mask = kExitCode;

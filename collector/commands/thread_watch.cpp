@@ -73,7 +73,7 @@ bool ThreadWatch::look_at(Watched& process, std::uint64_t now) {
   trace::ProcessStat stat(process.pid);
   char state = stat.state();
   bool another = stat.field(trace::ProcessStat::kStartTime) != process.start_time;
-  if (!state || another || state == 'Z' || state == 'X') return false;
+  if (!state || another || stat.is_dead()) return false;
   look_at_waits(process, now);
   auto place = place_of(process.pid, state);
   if (!place) {

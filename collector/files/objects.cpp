@@ -190,7 +190,7 @@ class Sorting {
   // then is not ended yet.
   void mean(Name name, const Content& content) {
     auto known = inode_of_.find(name);
-    if (known != inode_of_.end() && known->second != content) overtaken_[name].push_back(known->second);
+    if (known != inode_of_.end() && known->second != content) overtaken_[name].insert(known->second);
     inode_of_[name] = content;
   }
 
@@ -294,9 +294,9 @@ class Sorting {
   std::map<std::string_view, Name> by_place_;
   std::map<Name, Object> of_name_;
   std::map<Content, Object> of_content_;
-  std::map<Name, Content> inode_of_;                // what each name means at the time
-  std::map<Name, std::vector<Content>> overtaken_;  // what it meant before, and may still
-  std::map<Name, Ended> ended_;                     // by the last event that ended some
+  std::map<Name, Content> inode_of_;             // what each name means at the time
+  std::map<Name, std::set<Content>> overtaken_;  // what it meant before, and may still
+  std::map<Name, Ended> ended_;                  // by the last event that ended some
   std::map<Inode, std::uint32_t> generation_;
   std::map<OpeningId, Opened> openings_;
   std::map<std::pair<std::uint32_t, Name>, std::int64_t> last_opened_;  // by process

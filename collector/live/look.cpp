@@ -2,7 +2,6 @@
 #include "collector/live/look.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -39,12 +38,6 @@ constexpr std::int64_t kGrace = 30'000'000'000;
 // The same moment, read again, may differ by this: the clock's rate is known better from look to look.
 constexpr std::int64_t kReadAgain = 1'000'000;
 
-std::int64_t clock_ns(clockid_t clock) {
-  timespec t{};
-  ::clock_gettime(clock, &t);
-  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
 class Looker {
  public:
   Looker(model::Job& job, const trace::Identity& here, const Look* earlier, std::int64_t monotonic_ns,
@@ -55,11 +48,11 @@ class Looker {
     look_.world_size = job.world_size;
   }
 
-  // False if a rank ended between the reading and the question: how, the trace tells that is read anew.
-  bool ask_machine();
-  Look take();
+  // Nothing if a rank ended between the reading and the question: how, the trace tells that is read anew.
+  std::optional<Look> take();
 
  private:
+  bool ask_machine();
   void extend_lives();
   void find_signs(const matching::Collectives& collectives);
   void look_inside_threads();
@@ -331,7 +324,8 @@ Condition Looker::condition() const {
   return look_.stalls.front().stuck ? Condition::kStuck : Condition::kSlow;
 }
 
-Look Looker::take() {
+std::optional<Look> Looker::take() {
+  if (!ask_machine()) return std::nullopt;
   extend_lives();
   matching::Collectives collectives = matching::find_collectives(job_);
   matching::Divergences divergences = matching::find_divergences(collectives);
@@ -375,16 +369,16 @@ const char* name_of(Condition condition) {
 
 Result<Look> look_at(const std::filesystem::path& trace, const trace::Identity& here, const Look* earlier) {
   for (;;) {
-    std::int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC), realtime_ns = clock_ns(CLOCK_REALTIME);
+    auto monotonic_ns = now_ns<std::chrono::steady_clock>(),
+         realtime_ns = now_ns<std::chrono::system_clock>();
     reading::Silent silent;
     auto reading = reading::read_trace(trace, silent, -1, trace::Extent::kLatest);
     if (!reading) return reading.error();
     alignment::align(reading->job);
-    Looker looker(reading->job, here, earlier, monotonic_ns, realtime_ns);
-    if (!looker.ask_machine()) continue;
-    Look look = looker.take();
-    look.errors = std::move(reading->errors);
-    return look;
+    auto look = Looker(reading->job, here, earlier, monotonic_ns, realtime_ns).take();
+    if (!look) continue;
+    look->errors = std::move(reading->errors);
+    return std::move(*look);
   }
 }
 

@@ -123,7 +123,7 @@ model::Life see(const trace::FileHeader& header, const trace::Identity& here) {
   ProcessStat stat(header.pid);
   char state = stat.state();
   bool another = header.start_time && stat.field(ProcessStat::kStartTime) != header.start_time;
-  if (!state || another || state == 'Z' || state == 'X') return model::Life::kGone;
+  if (!state || another || stat.is_dead()) return model::Life::kGone;
   return state == 'T' || state == 't' ? model::Life::kStopped : model::Life::kRuns;
 }
 

@@ -1,5 +1,6 @@
 // What this machine says of a job's processes, beside their trace. Only looks: /proc, never the process.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,6 +15,12 @@ struct Activity {
   std::int64_t cpu_ns = 0;  // that all their threads have used
   bool runs = false;        // one of these threads at least has a processor, or waits for one
 };
+
+// Of a clock of std::chrono, since its epoch: steady_clock is CLOCK_MONOTONIC, system_clock CLOCK_REALTIME.
+template <class Clock>
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
 
 // kNotAsked if it is of another host, or of a namespace of pids other than ours; kGone if none with this pid
 // and start time is here.

@@ -1,6 +1,4 @@
 // Whether a job that looks over may run on.
-#include <chrono>
-
 #include "collector/live/look.h"
 #include "collector/live/machine.h"
 
@@ -10,9 +8,8 @@ namespace ddpscope::live {
 constexpr std::int64_t kRecent = 10'000'000'000;
 
 bool may_run_on(const model::Job& job, const trace::Identity& here) {
-  auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  std::int64_t now_ns = now.count() - static_cast<std::int64_t>(job.start_unix_ns);
+  std::int64_t since_start =
+      now_ns<std::chrono::system_clock>() - static_cast<std::int64_t>(job.start_unix_ns);
   bool ended = false, lives = false, recent = false;
   for (const model::Process& process : job.processes) {
     if (process.role != model::Role::kRank) continue;
@@ -20,7 +17,7 @@ bool may_run_on(const model::Job& job, const trace::Identity& here) {
     ended = ended || process.has_ended();
     lives =
         lives || life == model::Life::kRuns || life == model::Life::kStopped || process.file.ended_since();
-    recent = recent || (life == model::Life::kNotAsked && process.last_ns > now_ns - kRecent);
+    recent = recent || (life == model::Life::kNotAsked && process.last_ns > since_start - kRecent);
   }
   return lives || (recent && !ended);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collector/merged/find_text.h"
 #include "collector/merged/leaf_code.h"
 #include "collector/merged/pyramid.h"
 #include "collector/merged/reader.h"
@@ -161,14 +162,9 @@ std::span<const NameCount> Reader::names_on(std::uint32_t track) const {
 }
 
 std::vector<std::uint32_t> Reader::find_names(std::string_view part) const {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   std::vector<std::uint32_t> found;
-  for (std::uint32_t i = 0; i < state_->names.size(); ++i) {
-    std::string_view text = state_->names[i].text;
-    auto at = std::search(text.begin(), text.end(), part.begin(), part.end(),
-                          [&](char a, char b) { return lower(a) == lower(b); });
-    if (part.empty() || at != text.end()) found.push_back(i);
-  }
+  for (std::uint32_t i = 0; i < state_->names.size(); ++i)
+    if (contains_typed(state_->names[i].text, part)) found.push_back(i);
   return found;
 }
 

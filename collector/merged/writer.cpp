@@ -115,14 +115,14 @@ std::optional<Error> Writer::finish(Contents contents) {
 }
 
 Result<Reader> Writer::preview(Contents contents, const std::vector<CommunicatorRow>& communicators,
-                               Output output) {
+                               Output sections) {
   settle();
-  output.append(std::vector<unsigned char>(kPage));
-  SectionWriter sections(output);
-  CollectiveWriter none(output, *packer_);
+  sections.append(std::vector<unsigned char>(kPage));
+  SectionWriter writer(sections);
+  CollectiveWriter none(sections, *packer_);
   for (const CommunicatorRow& row : communicators) none.begin(row);
-  put(contents, none, sections);
-  return Reader::open_preview(output.flushed(), output_->flushed(), output_->target());
+  put(contents, none, writer);
+  return Reader::open_preview(sections.flushed(), output_->flushed(), output_->target());
 }
 
 }  // namespace ddpscope::merged

@@ -17,7 +17,9 @@ class ProcessStat {
   explicit ProcessStat(std::int32_t pid);
 
   char state() const { return *at(kState); }  // a letter; 0: there is no such process
-  std::uint64_t field(int number) const;      // 0 if it is not there
+  // Its parent has not taken its status yet (Z), or is about to (X).
+  bool is_dead() const { return state() == 'Z' || state() == 'X'; }
+  std::uint64_t field(int number) const;  // 0 if it is not there
 
  private:
   static constexpr int kState = 3;

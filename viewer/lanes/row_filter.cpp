@@ -2,10 +2,11 @@
 #include "viewer/lanes/row_filter.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 #include <string>
+
+#include "collector/merged/find_text.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -27,15 +28,10 @@ std::optional<Ranks> ranks_of(std::string_view part) {
   return second.ec == std::errc() && second.ptr == end ? std::optional(ranks) : std::nullopt;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
 bool matches(const merged::Reader& reader, const merged::RankRow& row, std::string_view part) {
   if (auto ranks = ranks_of(part)) return row.rank >= ranks->from && row.rank <= ranks->to;
-  return contains(row.process, part) || contains(row.role, part) ||
-         (row.host != merged::kNone && contains(reader.hosts()[row.host].name, part));
+  return merged::contains_typed(row.process, part) || merged::contains_typed(row.role, part) ||
+         (row.host != merged::kNone && merged::contains_typed(reader.hosts()[row.host].name, part));
 }
 
 std::string_view trimmed(std::string_view text) {

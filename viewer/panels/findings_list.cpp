@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "collector/merged/find_text.h"
 #include "viewer/panels/panel_frame.h"
 
 namespace ddpscope::viewer {
@@ -11,19 +11,13 @@ namespace {
 
 using findings::Finding;
 
-bool contains_words(std::string_view text, std::string_view part) {
-  auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
 bool passes(const Finding& finding, const std::string& filter) {
   if (filter.empty()) return true;
-  if (contains_words(finding.slug, filter) || contains_words(finding.title, filter)) return true;
-  if (contains_words(ranks_text(finding.ranks), filter)) return true;
+  if (merged::contains_typed(finding.slug, filter) || merged::contains_typed(finding.title, filter))
+    return true;
+  if (merged::contains_typed(ranks_text(finding.ranks), filter)) return true;
   return std::any_of(finding.files.begin(), finding.files.end(),
-                     [&](const std::string& file) { return contains_words(file, filter); });
+                     [&](const std::string& file) { return merged::contains_typed(file, filter); });
 }
 
 std::string when_text(const Finding& finding, std::int64_t duration_ns) {
