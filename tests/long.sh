@@ -10,6 +10,7 @@ rounds=20
 export DDPSCOPE_RANKS=all  # rank counts of each test; CI runs some (tests/python/rank_counts.py)
 silent_seeds=17        # of every healthy twin of the trainer, at 2, 4 and 8 ranks each: 51 runs
 silent_torch_seeds=10  # of every healthy PyTorch job
+held_up_seeds=5
 torch2_wheels=(torch==2.6.0 numpy==2.4.6 pytest==9.2.0 safetensors==0.4.5)
 fuzz_seconds=1800
 table=docs/long-runs.md
@@ -39,6 +40,15 @@ part_silence() {
       DDPSCOPE_SEEDS=$seed ctest --preset dev -R "^$folder\.healthy" --parallel 3 --output-on-failure || return 1
       echo "$folder $seed" >>"$progress"
     done
+  done
+}
+
+# The same while processes of theirs are stopped for moments (tests/python/hold_ups.py).
+part_hold_ups() {
+  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  local seed
+  for seed in $(seq $held_up_seeds); do
+    DDPSCOPE_HOLD_UPS=$seed ctest --preset dev -R '^torch\.healthy_order' --timeout 1800 --output-on-failure || return 1
   done
 }
 

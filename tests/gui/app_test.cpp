@@ -251,5 +251,45 @@ TEST_F(AppTest, HoveringOverEverythingDrawsItsTooltip) {
   EXPECT_EQ(app.state().event, merged::kNoEvent);
 }
 
+TEST_F(AppTest, AnotherThreadMakesLabels) {
+  App& app = open(tests::draw_skipped_barrier(1).text);
+  Labels labels(app.reader());
+  std::uint32_t host = 0;
+  while (app.reader().tracks()[host].kind != merged::TrackKind::kHost) ++host;
+  merged::EventPlace place{host, 1};
+  WalkBudget unlimited = WalkBudget::unlimited();
+  std::string whole = Labels(app.reader()).of(place, unlimited), first, now;
+  for (int i = 0; i < 2000 && now != whole; ++i) {
+    WalkBudget budget = WalkBudget::of(std::chrono::microseconds(3000));
+    now = labels.of(place, budget);
+    EXPECT_TRUE(budget.complete() || now != whole || i == 0);
+    if (i == 0) first = now;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_NE(first, whole);  // plain, and nobody waited
+  EXPECT_EQ(now, whole);
+}
+
+TEST_F(AppTest, TheNoteOfASkippedBarrierNamesTheCallInstead) {
+  App& app = open(
+      "for r in 0..2 {\n"
+      "  process r$r rank=$r world=3 pid=${100+r} until=30\n"
+      "  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r\n"
+      "  r$r 1.000 +0.001 ncclAllReduce communicator=1 count=1M datatype=f32 stream=0x7 buffer=0x300 "
+      "stack=\"train.py:40 step\"\n"
+      "  r$r 1.010 +0.001 cudaStreamSynchronize stream=0x7\n}\n"
+      "for r in 0..1 {\n"
+      "  r$r 2.000 +0.001 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 buffer=0x100 "
+      "stack=\"data.py:88 prepare\"\n"
+      "  r$r 2.002 inside cudaStreamSynchronize stream=0x7\n}\n"
+      "r2 1.900 +0.001 ncclBroadcast communicator=1 count=64K datatype=f32 peer=0 stream=0x7 buffer=0x200 "
+      "stack=\"train.py:41 load\"\n"
+      "r2 1.902 inside cudaStreamSynchronize stream=0x7\n");
+  ASSERT_EQ(app.reader().outcome().findings.at(0).slug, "skipped-barrier");
+  ASSERT_EQ(app.story().notes.size(), 1u);
+  EXPECT_NE(app.story().notes[0].lines.at(1).find("its #1 is: broadcast"), std::string::npos)
+      << app.story().notes[0].lines[1];
+}
+
 }  // namespace
 }  // namespace ddpscope::viewer

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from ddpscope import BUILD
+from live_jobs import wait_for
 
 VIEWER = BUILD / "bin" / "ddpscope-viewer"
 DDPSCOPE = BUILD / "bin" / "ddpscope"
@@ -169,7 +170,7 @@ def window(trace):
             return subprocess.run(["xdotool", *words], env=env, capture_output=True, text=True, timeout=30).stdout
 
         try:
-            wait_for(lambda: xdotool("search", "--name", "ddpscope:").strip() or viewer.poll() is not None, "no window")
+            wait_for(lambda: xdotool("search", "--name", "ddpscope:").strip(), viewer)
             yield viewer, xdotool
             assert viewer.poll() is None, viewer.stderr.read()
             found = xdotool("search", "--name", "ddpscope:").split()[0]
@@ -180,24 +181,17 @@ def window(trace):
             viewer.wait(timeout=60)
 
 
-def wait_for(true, otherwise, between=0.1):
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(between)
-
-
 needs_a_screen = pytest.mark.skipif(not shutil.which("Xvfb") or not shutil.which("xdotool"), reason="Xvfb or xdotool is missing")
 
 
 @needs_a_screen
 def test_a_window_obeys_keys_and_closes(trace):
     notes = trace / "ddpscope.notes"
-    with window(trace) as (_, xdotool):
+    with window(trace) as (viewer, xdotool):
         time.sleep(0.5)
         xdotool("mousemove", "800", "400", "click", "1")
         xdotool("key", "m")  # pressed and released between two frames: not lost
-        wait_for(notes.exists, "no bookmark was kept")
+        wait_for(notes.exists, viewer)
         assert notes.read_text().count("\n") == 1
 
 
@@ -214,9 +208,9 @@ def test_what_is_merged_is_shown_meanwhile(tmp_path):
             xdotool("key", "m")
             return notes.exists()
 
-        wait_for(kept, "no key was obeyed", between=0.02)
+        wait_for(kept, viewer, between=0.02)
         assert not list(merged.glob("*.merged")), "only when all was merged"
-        wait_for(lambda: list(merged.glob("*.merged")) or viewer.poll() is not None, "never merged")
+        wait_for(lambda: list(merged.glob("*.merged")), viewer)
         for key in ["n", "w", "w", "d", "question", "Escape"] * 5:
             xdotool("key", key)
         time.sleep(1)  # what came last is shown

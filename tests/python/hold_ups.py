@@ -20,7 +20,7 @@ def held_up(process, descendants):
     if SEED is None:
         yield
         return
-    over, rng = threading.Event(), random.Random(f"{SEED} {os.path.basename(os.getcwd())}")
+    over, rng = threading.Event(), random.Random(SEED)
 
     def hold():
         while not over.wait(rng.uniform(*BETWEEN_SECONDS)):

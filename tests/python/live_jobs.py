@@ -47,11 +47,11 @@ def pid_of_rank(folder, rank):
     return next((pid for pid, what in processes(folder) if what.startswith(f"rank {rank} ")), None)
 
 
-def wait_for(condition, job, seconds=60):
+def wait_for(condition, job, seconds=60, between=0.25):
     """What it tells as soon as that is anything."""
-    for _ in range(seconds * 4):
+    for _ in range(int(seconds / between)):
         assert job.poll() is None
         if told := condition():
             return told
-        time.sleep(0.25)
+        time.sleep(between)
     raise AssertionError("waited in vain")

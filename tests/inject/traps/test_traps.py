@@ -298,8 +298,8 @@ def test_exports_hooks_only():
     others |= {"rewinddir", "seekdir", "getdents64"}
     # By which another client of CUPTI comes and goes: it is lent.
     others |= {"cuptiSubscribe", "cuptiSubscribe_v2", "cuptiUnsubscribe", "cuptiFinalize", "cuptiActivityEnable",
-               "cuptiActivityEnableAndDump",               "cuptiActivityDisable", "cuptiActivityFlushAll", "cuptiActivityRegisterCallbacks",
-               "cuptiActivityRegisterTimestampCallback"}
+               "cuptiActivityEnableAndDump", "cuptiActivityDisable", "cuptiActivityFlushAll",
+               "cuptiActivityRegisterCallbacks", "cuptiActivityRegisterTimestampCallback"}
     # By which NCCL, and NVTX for its payloads, find a tool.
     others |= {"InitializeInjectionNvtxExtension", *(f"ncclProfiler_v{version}" for version in range(1, 7))}
     symbols = [line.split()[1:] for line in listing.stdout.splitlines()]
