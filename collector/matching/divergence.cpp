@@ -5,6 +5,7 @@
 #include <set>
 
 #include "collector/matching/edit_script.h"
+#include "collector/matching/precedent.h"
 
 namespace ddpscope::matching {
 namespace {
@@ -34,6 +35,14 @@ class Walk {
   }
 
  private:
+  struct MadeAlone {
+    Group odd;
+    bool by_odd;
+    const CallForm* form;
+    std::size_t until;  // a call that far on
+  };
+  using CallsMadeAlone = std::vector<MadeAlone>;
+
   void leave_out(std::uint32_t member) {
     next_[member] = members_[member].calls.size();
     told_short_[member] = true;
@@ -54,7 +63,11 @@ class Walk {
   std::vector<Group> group_heads(std::vector<std::uint32_t>& at_end) const;
   void tell_short(const std::vector<std::uint32_t>& at_end, std::uint32_t peer);
   void resolve(std::vector<Group>& groups);
-  Step compare(std::uint32_t a, std::uint32_t b) const;
+  Step compare(const Group& right, const Group& odd) const;
+  bool stand_for_each_other(std::uint32_t a, std::uint32_t b, Step step) const;
+  std::size_t agreement(std::uint32_t a, std::size_t ahead_a, std::uint32_t b, std::size_t ahead_b) const;
+  CallsMadeAlone::const_iterator counterpart(Step step, const Group& odd, const Group& right) const;
+  bool settles(Step step, const Group& odd, const Group& right);
   void tell(Step step, const Group& odd, const Group& right, bool tie);
   void accept_sites(const CallForm& a, const CallForm& b);
   void add(DivergenceKind kind, const Group& odd, const Group& others, bool decided);
@@ -63,12 +76,8 @@ class Walk {
   enum class Surplus : std::uint8_t { kYes, kNo, kUnknown };
   bool repeats(const CallForm& a, const CallForm& b) const;
   Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
-  Surplus judge_rhythm(std::uint32_t member) const;
-  struct History {
-    bool by_own = false, by_other = false, by_else = false;
-  };
-  History history(std::uint32_t member, std::uint32_t other) const;
-  bool due(std::uint32_t member) const;
+  Precedent precedent(const CallForm& call, std::uint32_t a, std::uint32_t b) const;
+  Precedent precedent(const CallForm& call, std::uint32_t member) const;
   std::pair<std::size_t, std::size_t> kinship(const CallForm& call) const;
 
   const Collectives& all_;
@@ -78,6 +87,7 @@ class Walk {
   std::vector<std::size_t> next_;
   std::vector<bool> told_short_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> equal_sites_;  // ranks may make one call from two places
+  CallsMadeAlone made_alone_;
   std::size_t found_ = 0;
 };
 
@@ -149,12 +159,12 @@ void Walk::resolve(std::vector<Group>& groups) {
   const Group& right = groups[0];
   bool tie = groups.size() == 2 && groups[1].size() == right.size();
   std::vector<Step> steps(groups.size(), Step::kMatch);
-  for (std::size_t g = 1; g < groups.size(); ++g) steps[g] = compare(right.front(), groups[g].front());
+  for (std::size_t g = 1; g < groups.size(); ++g) steps[g] = compare(right, groups[g]);
   bool surplus = std::count(steps.begin(), steps.end(), Step::kOnlySecond) > 0;
   std::vector<Group> advance;
   for (std::size_t g = 1; g < groups.size(); ++g) {
     if (surplus && steps[g] != Step::kOnlySecond) continue;
-    tell(steps[g], groups[g], right, tie);
+    if (!settles(steps[g], groups[g], right)) tell(steps[g], groups[g], right, tie);
     if (steps[g] != Step::kOnlyFirst) advance.push_back(groups[g]);
   }
   if (!surplus) advance.push_back(right);
@@ -162,9 +172,63 @@ void Walk::resolve(std::vector<Group>& groups) {
     for (std::uint32_t member : group) ++next_[member];
 }
 
-Step Walk::compare(std::uint32_t a, std::uint32_t b) const {
-  return first_step(left(a), left(b),
-                    [&](std::size_t i, std::size_t j) { return cost(head(a, i), head(b, j)); });
+Step Walk::compare(const Group& right, const Group& odd) const {
+  std::uint32_t a = right.front(), b = odd.front();
+  Step step = first_step(left(a), left(b),
+                         [&](std::size_t i, std::size_t j) { return cost(head(a, i), head(b, j)); });
+  if ((step == Step::kOnlyFirst || step == Step::kOnlySecond) && stand_for_each_other(a, b, step))
+    return Step::kDifferent;
+  if (step != Step::kOnlyOne) return step;
+  for (Step way : {Step::kOnlyFirst, Step::kOnlySecond})
+    if (counterpart(way, odd, right) != made_alone_.end()) return way;
+  // One side leaves a call out, or the other makes one once more: told of the barrier if one is a barrier,
+  // else of what comes in its turn.
+  bool a_is_one = of_one_element(head(a)), b_is_one = of_one_element(head(b));
+  if (a_is_one != b_is_one) return a_is_one ? Step::kOnlyFirst : Step::kOnlySecond;
+  return precedent(head(b), a, b).beats(precedent(head(a), a, b)) ? Step::kOnlySecond : Step::kOnlyFirst;
+}
+
+// In a long run of equal calls one more and another in place of one look alike at first: what comes behind
+// the run tells, and if nothing does, whether the two calls are of one place in the code.
+bool Walk::stand_for_each_other(std::uint32_t a, std::uint32_t b, Step step) const {
+  std::size_t in_place = agreement(a, 1, b, 1);
+  std::size_t apart = step == Step::kOnlyFirst ? agreement(a, 1, b, 0) : agreement(a, 0, b, 1);
+  if (std::min(in_place, apart) < kLookAhead - 1) return false;
+  return in_place != apart ? in_place > apart : cost(head(a), head(b)) == kSamePlace;
+}
+
+// How many calls are the same from there on; if nothing differs up to an end: as many as can be.
+std::size_t Walk::agreement(std::uint32_t a, std::size_t ahead_a, std::uint32_t b,
+                            std::size_t ahead_b) const {
+  std::size_t calls = std::min(left(a) - ahead_a, left(b) - ahead_b), same_calls = 0;
+  while (same_calls < calls && same(head(a, ahead_a + same_calls), head(b, ahead_b + same_calls)))
+    ++same_calls;
+  return calls > 0 && same_calls == calls ? all_.calls.size() : same_calls;
+}
+
+// What the one side makes alone now the other made alone before: they run calls in another order.
+Walk::CallsMadeAlone::const_iterator Walk::counterpart(Step step, const Group& odd,
+                                                       const Group& right) const {
+  bool by_odd = step == Step::kOnlySecond;
+  std::uint32_t maker = by_odd ? odd.front() : right.front();
+  return std::find_if(made_alone_.begin(), made_alone_.end(), [&](const MadeAlone& call) {
+    return call.odd == odd && call.by_odd != by_odd && next_[maker] <= call.until &&
+           same(*call.form, head(maker));
+  });
+}
+
+// Calls in another order are told of once.
+bool Walk::settles(Step step, const Group& odd, const Group& right) {
+  if (step != Step::kOnlyFirst && step != Step::kOnlySecond) return false;
+  auto before = counterpart(step, odd, right);
+  if (before != made_alone_.end()) {
+    made_alone_.erase(before);
+    return true;
+  }
+  bool by_odd = step == Step::kOnlySecond;
+  std::uint32_t maker = by_odd ? odd.front() : right.front();
+  made_alone_.push_back({odd, by_odd, &head(maker), next_[maker] + kLookAhead});
+  return false;
 }
 
 void Walk::tell(Step step, const Group& odd, const Group& right, bool tie) {
@@ -204,65 +268,41 @@ void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
     return tie ? tell_missing(others, odd, tie) : add(DivergenceKind::kSurplus, odd, others, true);
   if (other_one && !one) return tell_missing(odd, others, tie);
   if (!tie) return add(DivergenceKind::kDifferent, odd, others, true);
-  bool odd_is_due = due(odd.front()), others_are_due = due(others.front());
-  if (odd_is_due != others_are_due)
-    return odd_is_due ? add(DivergenceKind::kDifferent, others, odd, true)
-                      : add(DivergenceKind::kDifferent, odd, others, true);
+  std::uint32_t a = odd.front(), b = others.front();
+  Precedent of_odd = precedent(head(a), a, b), of_others = precedent(head(b), a, b);
+  if (of_odd.beats(of_others)) return add(DivergenceKind::kDifferent, others, odd, true);
+  if (of_others.beats(of_odd)) return add(DivergenceKind::kDifferent, odd, others, true);
   auto kin_odd = kinship(head(odd.front())), kin_others = kinship(head(others.front()));
   bool swapped = kin_others < kin_odd;
   add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, kin_odd != kin_others);
 }
 
-// What earlier in the job followed the call that the member made last: its next call, the next call of
-// another member, something else.
-Walk::History Walk::history(std::uint32_t member, std::uint32_t other) const {
-  History seen;
-  std::size_t here = next_[member];
-  for (std::size_t i = 0; i + 1 < here; ++i) {
-    if (!same(all_.form_at(members_[member], i), all_.form_at(members_[member], here - 1))) continue;
-    const CallForm& next = all_.form_at(members_[member], i + 1);
-    bool own = same(next, head(member));
-    seen.by_own = seen.by_own || own;
-    seen.by_else = seen.by_else || !own;
-    seen.by_other = seen.by_other || (!ended(other) && same(next, head(other)));
-  }
-  return seen;
-}
-
-// Whether the member's next call is what earlier in the job always followed the one before, or comes in its
-// rhythm.
-bool Walk::due(std::uint32_t member) const {
-  History seen = history(member, member);
-  return seen.by_own && (!seen.by_else || judge_rhythm(member) == Surplus::kNo);
-}
-
-// Whether the member's next call is one too many. What came before it tells, if earlier in the job that was
-// followed always by this call, or always by what the other goes on with. If by both (a barrier every few
-// steps), the call is due or not by its distance from its like. Without an example it is taken for one too
-// many if it repeats the call right before it.
+// Whether the member's next call is one too many, or the other leaves it out: the one that comes in its turn
+// is right. Without an example a call is taken for one too many if it repeats the call right before it.
 Walk::Surplus Walk::judge_surplus(std::uint32_t member, std::uint32_t without) const {
-  std::size_t here = next_[member];
-  if (here == 0) return Surplus::kUnknown;
-  History seen = history(member, without);
-  if (seen.by_own != seen.by_other) return seen.by_other ? Surplus::kYes : Surplus::kNo;
-  if (seen.by_own) return judge_rhythm(member);
-  return repeats(all_.form_at(members_[member], here - 1), head(member)) ? Surplus::kYes : Surplus::kUnknown;
+  Precedent own = precedent(head(member), member, without), other = precedent(head(without), member, without);
+  if (other.beats(own)) return Surplus::kYes;
+  if (other.any() && own.beats(other)) return Surplus::kNo;
+  if (own.any() || other.any() || next_[member] == 0) return Surplus::kUnknown;
+  return repeats(all_.form_at(members_[member], next_[member] - 1), head(member)) ? Surplus::kYes
+                                                                                  : Surplus::kUnknown;
 }
 
-// By the distances between this member's calls of the kind so far, of which at least two have to be equal.
-Walk::Surplus Walk::judge_rhythm(std::uint32_t member) const {
-  std::vector<std::size_t> distances;
-  std::size_t last = kNone;
-  for (std::size_t i = 0; i <= next_[member]; ++i) {
-    if (!same(all_.form_at(members_[member], i), head(member))) continue;
-    if (last != kNone) distances.push_back(i - last);
-    last = i;
-  }
-  if (distances.size() < 2) return Surplus::kUnknown;
-  bool regular = std::equal(distances.begin() + 1, distances.end() - 1, distances.begin());
-  if (!regular) return Surplus::kUnknown;
-  if (distances.back() == distances.front()) return Surplus::kNo;
-  return distances.size() > 2 && distances.back() < distances.front() ? Surplus::kYes : Surplus::kUnknown;
+// Of two members that go on differently.
+Precedent Walk::precedent(const CallForm& call, std::uint32_t a, std::uint32_t b) const {
+  Precedent of_a = precedent(call, a), of_b = precedent(call, b);
+  return of_a.longest < of_b.longest ? of_b : of_a;
+}
+
+Precedent Walk::precedent(const CallForm& call, std::uint32_t member) const {
+  const Member& sequence = members_[member];
+  return find_precedent(
+      sequence.calls.size(), next_[member],
+      [&](std::size_t i, std::size_t j) {
+        const CallForm &x = all_.form_at(sequence, i), &y = all_.form_at(sequence, j);
+        return x.signature == y.signature && x.site == y.site;
+      },
+      [&](std::size_t i) { return same(all_.form_at(sequence, i), call); });
 }
 
 // The same call from the same place, or by way of the same frames but one: two lines of one function.

@@ -10,6 +10,7 @@ enum class Step : std::uint8_t {
   kDifferent,   // they stand for each other, but differ
   kOnlyFirst,   // the first sequence's head has no counterpart
   kOnlySecond,  // the second's
+  kOnlyOne,     // either's, as well: both go on in turns of two calls, one call apart
 };
 
 // cost(i, j): of taking element i of the first for element j of the second; 0 same, kSamePlace or more:

@@ -53,6 +53,15 @@ TEST(EditScript, OneHangsTheOtherGoesOn) {
   EXPECT_EQ(step({"X2", "X2", "X2"}, {"B1"}), Step::kOnlySecond);
 }
 
+TEST(EditScript, OneCallApartInTurnsOfTwo) {
+  EXPECT_EQ(step({"A1", "B2", "A1", "B2"}, {"B2", "A1", "B2", "A1"}), Step::kOnlyOne);
+  EXPECT_EQ(step({"A1", "B2", "A1", "B2", "C3"}, {"B2", "A1", "B2", "C3"}), Step::kOnlyFirst);
+}
+
+TEST(EditScript, OfTwoWaysThatCostTheSameTheOneThatFindsCallsAgain) {
+  EXPECT_EQ(step({"A1", "B2"}, {"B2"}), Step::kOnlyFirst);
+}
+
 TEST(EditScript, LongerThanTheLookAhead) {
   Sequence with(200, "X2");
   with.insert(with.begin(), "B1");
