@@ -8,6 +8,7 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/unseen_steps.h"
 #include "collector/patterns/collective_times.h"
 #include "collector/patterns/late_reductions.h"
 
@@ -87,36 +88,37 @@ findings::Finding finding_of(const Facts& facts, const std::vector<LateReduction
   return finding;
 }
 
-struct Doubts {
-  std::vector<std::int32_t> untimed;
-
-  void tell(findings::Outcome& outcome) {
-    if (untimed.empty()) return;
-    std::sort(untimed.begin(), untimed.end());
-    untimed.erase(std::unique(untimed.begin(), untimed.end()), untimed.end());
-    outcome.coverage.push_back({fmt::format("what hides the communication of {}", list_ranks(untimed)),
-                                "no device times of their reductions were recorded that tell transfer from "
-                                "waiting, or they are captured in graphs",
-                                {kSlug}});
-  }
-};
+// Why most steps of a rank could not be judged; nullptr: they were.
+const char* doubt_of(const LateReductions& rank) {
+  if (rank.judged >= kLeastSteps || rank.untimed + rank.unsplit < kLeastSteps) return nullptr;
+  return rank.untimed >= rank.unsplit ? "no device times of their reductions were recorded"
+                                      : "the device times of their reductions do not tell transfer from "
+                                        "waiting: not all members were timed, "
+                                        "or their ends lie too far apart";
+}
 
 }  // namespace
 
 void detect_exposed_communication(const Facts& facts, findings::Outcome& outcome) {
   std::map<std::uint32_t, std::vector<LateReductions>> found;  // by communicator
-  Doubts doubts;
+  std::map<std::string, std::vector<std::int32_t>> doubts;     // ranks, by why nothing is said of them
   patterns::for_each_rank_steps(facts.job, facts.collectives, [&](patterns::RankSteps& steps) {
     for (const patterns::DataParallelGroup& group : facts.data_parallel) {
       if (group.communicator == matching::kNone || !group.of_rank.contains(steps.rank)) continue;
       LateReductions rank = patterns::find_late_reductions(
           facts.job, facts.collectives, facts.collective_times.get(), group.communicator, steps);
-      if (rank.judged < kLeastSteps && rank.untimed >= kLeastSteps) doubts.untimed.push_back(steps.rank);
+      if (const char* why = doubt_of(rank)) doubts[why].push_back(steps.rank);
       if (counts(rank)) found[group.communicator].push_back(std::move(rank));
     }
   });
   for (const auto& [communicator, ranks] : found) outcome.findings.push_back(finding_of(facts, ranks));
-  doubts.tell(outcome);
+  for (auto& [why, ranks] : doubts) {
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    outcome.coverage.push_back(
+        {fmt::format("what hides the communication of {}", list_ranks(ranks)), why, {kSlug}});
+  }
+  tell_unseen_steps(facts, kSlug, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -10,6 +10,7 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/unseen_steps.h"
 #include "collector/ordering/losses.h"
 #include "collector/patterns/reduction_habits.h"
 
@@ -121,6 +122,7 @@ void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome
       never[place(group.ranks.front().what.broadcast)].add(group.ranks);
   }
   for (const auto& [where, groups] : never) tell_unsynced(facts, groups, outcome);
+  tell_unseen_steps(facts, kSlug, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -8,6 +8,7 @@
 #include "collector/detectors/accumulation_cost.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/unseen_steps.h"
 #include "collector/patterns/reduction_habits.h"
 
 namespace ddpscope::detectors {
@@ -114,19 +115,7 @@ void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& o
   for (const auto& [what, groups] : groups_of(facts, habits)) tell(facts, groups, outcome);
   for (const auto& [doubt, ranks] : habits.doubts)
     outcome.coverage.push_back({"gradient accumulation of " + list_ranks(ranks), doubt, {kSlug}});
-  if (!habits.captured.empty())
-    outcome.coverage.push_back(
-        {"gradient reductions of " + list_ranks(habits.captured),
-         "graphs are launched, and what was captured in them shows in no call: micro-batches, uses of "
-         "gradients, updates",
-         {kSlug, "missing-gradient-sync"}});
-  if (habits.reduced && !habits.optimized)
-    outcome.coverage.push_back(
-        {"optimizer steps",
-         "gradients are reduced, but neither a kernel nor a range of the program (NVTX) has the name "
-         "of an optimizer's update",
-         {kSlug, "missing-gradient-sync"},
-         true});
+  tell_unseen_steps(facts, kSlug, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -98,7 +98,7 @@ findings::Finding Story::tell() {
 void detect_repeated_epoch_order(const Facts& facts, findings::Outcome& outcome) {
   if (Story story(facts, facts.samples.get().groups); !story.empty())
     outcome.findings.push_back(story.tell());
-  explain_silence(facts, "repeated-epoch-order", outcome.coverage);
+  explain_silence(facts, "repeated-epoch-order", outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -154,17 +154,11 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
   return found;
 }
 
-void explain_silence(const Facts& facts, std::string_view slug, std::vector<findings::Coverage>& coverage) {
+void explain_silence(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
   const SampleGroups& found = facts.samples.get();
   if (found.compared || facts.job.ranks().size() < 2) return;
   Reason reason = why_not_compared(!facts.data_parallel.empty(), found);
-  auto known = std::find_if(coverage.begin(), coverage.end(), [&](const findings::Coverage& entry) {
-    return entry.what == reason.what && entry.why == reason.why;
-  });
-  if (known != coverage.end())
-    known->unjudged.emplace_back(slug);
-  else
-    coverage.push_back({reason.what, reason.why, {std::string(slug)}, true});
+  outcome.leave_unjudged({reason.what, reason.why, {std::string(slug)}, true});
 }
 
 TrainingReads read_again(const model::Job& job, const SampleGroup& group, std::int32_t rank) {

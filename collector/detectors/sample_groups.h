@@ -35,7 +35,7 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
                                 const std::vector<patterns::DataParallelGroup>& data_parallel);
 
 // Adds why samples of several ranks are unknown, if they are, as a reason to leave `slug` unjudged.
-void explain_silence(const Facts& facts, std::string_view slug, std::vector<findings::Coverage>& coverage);
+void explain_silence(const Facts& facts, std::string_view slug, findings::Outcome& outcome);
 
 // What is not kept of a rank, once more.
 patterns::TrainingReads read_again(const model::Job& job, const SampleGroup& group, std::int32_t rank);

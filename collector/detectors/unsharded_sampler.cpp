@@ -293,7 +293,7 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   if (!found.compared && (batches.compared || batches.doubtful))
     outcome.coverage.push_back(batches.compared ? kBatchesDiffer : kBatchesInDoubt);
   else
-    explain_silence(facts, "unsharded-sampler", outcome.coverage);
+    explain_silence(facts, "unsharded-sampler", outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -92,6 +92,9 @@ struct FirstFailure {
 };
 
 struct Outcome {
+  // Detectors that leave something unjudged for the same reason share an entry.
+  void leave_unjudged(Coverage entry);
+
   std::vector<Finding> findings;
   std::vector<Coverage> coverage;
   std::vector<std::string> only{};  // slugs that were looked for; empty: all

@@ -96,9 +96,11 @@ LateReductions Finder::find() {
   for (const Step& step : rank_.steps) {
     std::vector<std::uint32_t> entries = reductions_of(step);
     if (entries.empty()) continue;
-    auto transfer_ns = step.captured ? std::nullopt : transfers(entries);
+    if (step.captured) continue;
+    auto transfer_ns = transfers(entries);
     if (!transfer_ns) {
-      ++found.untimed;
+      bool timed = std::all_of(entries.begin(), entries.end(), [&](std::uint32_t e) { return time_of(e); });
+      ++(timed ? found.unsplit : found.untimed);
       continue;
     }
     lengths.push_back(step.end_ns - step.begin_ns);

@@ -24,9 +24,11 @@ struct LateReductions {
   std::uint32_t process;
   std::vector<LateReductionStep> steps;  // that reduce so
   std::size_t judged = 0;                // steps all of whose reductions were timed
-  std::size_t untimed = 0;               // other steps
-  std::int64_t step_ns = 0;              // median of those judged
-  std::int64_t hidden_ns = 0;            // likewise, 0 for a step that does not reduce so
+  // Other steps without graphs: a reduction of theirs has no time on the device, or one that does not tell
+  // transfer from waiting.
+  std::size_t untimed = 0, unsplit = 0;
+  std::int64_t step_ns = 0;    // median of those judged
+  std::int64_t hidden_ns = 0;  // likewise, 0 for a step that does not reduce so
 };
 
 // Of one member of a communicator that carries gradients. A step reduces late if
