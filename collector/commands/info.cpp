@@ -15,7 +15,7 @@
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
-#include "collector/symbols/native_frames.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::commands {
 namespace {

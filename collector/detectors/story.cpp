@@ -9,6 +9,7 @@
 #include "collector/files/read_items.h"
 #include "collector/model/process_name.h"
 #include "collector/ordering/explanation.h"
+#include "collector/symbols/function_names.h"
 #include "collector/symbols/native_frames.h"
 
 namespace ddpscope::detectors {

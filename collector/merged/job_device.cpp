@@ -4,6 +4,7 @@
 #include "collector/merged/job_tracks.h"
 #include "collector/model/device_work.h"
 #include "collector/patterns/optimizer_names.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::merged {
 namespace {

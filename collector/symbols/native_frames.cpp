@@ -1,7 +1,6 @@
 // Asks elfutils; answers are remembered.
 #include "collector/symbols/native_frames.h"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fmt/format.h>
@@ -9,40 +8,54 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <unordered_map>
+
+#include "collector/symbols/code_scopes.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::symbols {
 namespace {
+
+constexpr std::string_view kCallOperator = "operator()";
 
 // Only what lies on this machine: no debuginfod, which would ask the network.
 char* debug_path = nullptr;
 const Dwfl_Callbacks kCallbacks = {dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
                                    dwfl_offline_section_address, &debug_path};
 
-// Without the arguments: they tell a reader nothing that the line does not.
-std::string without_arguments(std::string name) {
-  constexpr std::string_view kUnnamed = "(anonymous namespace)";
-  constexpr std::string_view kCallOperator = "operator()";
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<') ++depth;
-    if (name[i] == '>') --depth;
-    if (name[i] != '(' || depth != 0) continue;
-    if (name.compare(i, kUnnamed.size(), kUnnamed) == 0)
-      i += kUnnamed.size() - 1;
-    else if (std::string_view(name).substr(0, i + 2).ends_with(kCallOperator))
-      ++i;
-    else
-      return name.substr(0, i);
+std::string name_of(Dwarf_Die* function);
+
+// A lambda often has no name but operator(): what it is defined in, up to the function that has one.
+std::string name_of_lambda(Dwarf_Die* function) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die origin = *function;
+  while (dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, &origin)) {
   }
-  return name;
+  Dwarf_Die* scopes = nullptr;
+  int count = dwarf_getscopes_die(&origin, &scopes);
+  std::string inner;
+  for (int i = 1; i < count && dwarf_tag(&scopes[i]) != DW_TAG_compile_unit; ++i) {
+    int tag = dwarf_tag(&scopes[i]);
+    const char* name = dwarf_diename(&scopes[i]);
+    if (tag == DW_TAG_lexical_block || (name && std::string_view(name) == kCallOperator)) continue;
+    inner = fmt::format("{}{}{}",
+                        tag == DW_TAG_subprogram ? name_of(&scopes[i])
+                        : name                   ? name
+                                                 : "{lambda}",
+                        inner.empty() ? "" : "::", inner);
+    if (tag == DW_TAG_subprogram) break;
+  }
+  std::free(scopes);
+  return inner.empty() ? std::string(kCallOperator) : inner;
 }
 
 std::string name_of(Dwarf_Die* function) {
   Dwarf_Attribute attribute;
   for (unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
     if (dwarf_attr_integrate(function, name, &attribute)) return demangled(dwarf_formstring(&attribute));
-  return demangled(dwarf_diename(function));
+  std::string name = demangled(dwarf_diename(function));
+  return name.starts_with(kCallOperator) ? name_of_lambda(function) : name;
 }
 
 struct Place {
@@ -70,35 +83,18 @@ std::string frame_text(const Place& place, const std::string& function) {
                      place.line, function);
 }
 
-// The scopes in which the code lies, innermost first. dwarf_getscopes goes on from an inlined function to
-// what encloses its definition: what it was inlined into is found by going up from the innermost.
-int scopes_at(Dwarf_Die* unit, Dwarf_Addr address, Dwarf_Die** scopes) {
-  Dwarf_Die* defined = nullptr;
-  if (dwarf_getscopes(unit, address, &defined) <= 0) return 0;
-  Dwarf_Die innermost = defined[0];
-  std::free(defined);
-  return dwarf_getscopes_die(&innermost, scopes);
-}
-
-// The function at `address` and those inlined into it there, from the debug information of its unit.
-std::vector<std::string> frames_from_dwarf(Dwfl_Module* module, Dwarf_Addr address) {
+// The function at `address` and those inlined into it there.
+std::vector<std::string> frames_from_dwarf(CodeScopes& scopes, Dwarf_Addr address) {
   std::vector<std::string> frames;
-  Dwfl_Line* source = dwfl_module_getsrc(module, address);
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = source ? dwfl_module_addrdie(module, address, &bias) : nullptr;
-  if (!unit) return frames;
+  CodeScopes::Scopes found = scopes.at(address);
+  if (!found.line) return frames;
   Place place;
-  place.file = dwfl_lineinfo(source, nullptr, &place.line, nullptr, nullptr, nullptr);
-  Dwarf_Die* scopes = nullptr;
-  int count = scopes_at(unit, address - bias, &scopes);
-  for (int i = 0; i < count; ++i) {
-    int tag = dwarf_tag(&scopes[i]);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-    frames.push_back(frame_text(place, name_of(&scopes[i])));
-    if (tag == DW_TAG_subprogram) break;
-    place = call_place(unit, &scopes[i]);
+  place.file = dwarf_linesrc(found.line, nullptr, nullptr);
+  dwarf_lineno(found.line, &place.line);
+  for (Dwarf_Die& function : found.functions) {
+    frames.push_back(frame_text(place, name_of(&function)));
+    place = call_place(&found.unit, &function);
   }
-  std::free(scopes);
   return frames;
 }
 
@@ -121,6 +117,7 @@ struct Module {
   std::unique_ptr<Dwfl, EndDwfl> dwfl;
   Dwfl_Module* module = nullptr;
   Dwarf_Addr bias = 0;  // where elfutils put it, minus what its file says
+  std::optional<CodeScopes> scopes;
   std::unordered_map<std::uint64_t, std::vector<std::string>> known;
 };
 
@@ -142,18 +139,11 @@ Module load(const std::string& path, std::string_view build_id) {
   dwfl_report_end(loaded.dwfl.get(), nullptr, nullptr);
   if (loaded.module) dwfl_module_getelf(loaded.module, &loaded.bias);
   if (loaded.module && build_id_of(loaded.module) != build_id) loaded.module = nullptr;
+  if (loaded.module) loaded.scopes.emplace(loaded.module);
   return loaded;
 }
 
 }  // namespace
-
-std::string demangled(const char* name) {
-  if (!name) return "??";
-  int status = 0;
-  std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                    &std::free);
-  return plain ? without_arguments(plain.get()) : name;
-}
 
 struct NativeFrames::Modules {
   std::map<std::pair<std::string, std::string>, Module> by_path_and_build;
@@ -171,7 +161,7 @@ std::vector<std::string> NativeFrames::at(std::string_view path, std::string_vie
   Module& module = found->second;
   auto [known, fresh] = module.known.try_emplace(offset);
   if (!fresh) return known->second;
-  if (module.module) known->second = frames_from_dwarf(module.module, module.bias + offset);
+  if (module.module) known->second = frames_from_dwarf(*module.scopes, module.bias + offset);
   if (known->second.empty())
     known->second = {frame_from_symbol(module.module, module.bias + offset, path, offset)};
   return known->second;

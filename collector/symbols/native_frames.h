@@ -28,7 +28,4 @@ class NativeFrames {
   std::unique_ptr<Modules> modules_;
 };
 
-// As in the source, without the arguments; what is not mangled stays as it is.
-std::string demangled(const char* name);
-
 }  // namespace ddpscope::symbols

@@ -8,6 +8,7 @@
 #include <link.h>
 
 #include <filesystem>
+#include <sstream>
 
 namespace ddpscope::symbols {
 namespace {
@@ -44,6 +45,30 @@ TEST(NativeFrames, OfInlinedCodeAndOfWhatItWasInlinedInto) {
   EXPECT_TRUE(at[0].ends_with(" Inlined")) << at[0];
   EXPECT_TRUE(at[1].ends_with("address_in_inlined_code")) << at[1];
 }
+
+// The library as several compilers make it.
+class Lambdas : public testing::TestWithParam<std::string> {};
+
+std::vector<std::string> libraries() {
+  std::vector<std::string> paths;
+  std::istringstream all(LAMBDAS);
+  for (std::string path; std::getline(all, path, ',');) paths.push_back(path);
+  return paths;
+}
+
+TEST_P(Lambdas, HaveLinesAndNames) {
+  void* library = dlopen(GetParam().c_str(), RTLD_NOW);
+  ASSERT_NE(library, nullptr) << dlerror();
+  auto* call = reinterpret_cast<std::uintptr_t (*)()>(dlsym(library, "address_in_lambda"));
+  NativeFrames frames;
+  std::string frame = frames.at(GetParam(), "", offset(reinterpret_cast<void*>(call()))).front();
+  EXPECT_TRUE(frame.starts_with("lambdas.cpp:12 training::address_in_lambda::")) << frame;
+  EXPECT_FALSE(frame.ends_with("operator()")) << frame;
+}
+
+INSTANTIATE_TEST_SUITE_P(NativeFrames, Lambdas, testing::ValuesIn(libraries()), [](const auto& library) {
+  return std::filesystem::path(library.param).stem().native();
+});
 
 TEST(NativeFrames, OfAnotherBuildHaveNoLine) {
   NativeFrames frames;
