@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from command_line import AS_ANYBODY, BUILD, DDPSCOPE, assert_cannot_run, ddpscope
+from live_jobs import wait_for
 
 WRITES = "echo x > y"  # a job of one recorded call
 
@@ -189,15 +190,22 @@ def endings(trace, run, call):
     return [record[-2:] for record in records if record[2] == call]
 
 
+def is_watched(pid, run):
+    """`run` holds the process: one that has ended before it could be met is noted without a status."""
+    held = (Path(f"/proc/{run.pid}/fdinfo") / fd for fd in os.listdir(f"/proc/{run.pid}/fdinfo"))
+    return any(f"\nPid:\t{pid}\n" in fd.read_text() for fd in held if fd.exists())
+
+
 def test_a_process_that_ends_is_on_record_at_once(tmp_path):
     """For those who look meanwhile, and for later if `run` itself is killed."""
-    dies = "import os; open('note', 'w').write('x'); print(os.getpid(), flush=True); os.kill(os.getpid(), 9)"
-    with subprocess.Popen([DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", f'{sys.executable} -c "{dies}"; exec sleep 60'],
+    lasts = "import os, time; open('note', 'w').write('x'); print(os.getpid(), flush=True); time.sleep(60)"
+    with subprocess.Popen([DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", f'{sys.executable} -c "{lasts}"; exec sleep 60'],
                           cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
         pid = int(run.stdout.readline())
-        deadline, process_ended = time.monotonic() + 30, 111
-        while not endings(tmp_path / "t", run, process_ended) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(lambda: is_watched(pid, run), run, between=0.02)
+        os.kill(pid, signal.SIGKILL)
+        process_ended = 111
+        wait_for(lambda: endings(tmp_path / "t", run, process_ended), run, between=0.02)
         os.killpg(run.pid, signal.SIGKILL)
     assert endings(tmp_path / "t", run, process_ended) == [(pid, 128 + signal.SIGKILL)]
 
