@@ -72,15 +72,16 @@ fs::path user_cache() {
   return {};
 }
 
-Result<fs::path> cache_folder(const fs::path& trace) {
+// The best first.
+std::vector<fs::path> cache_folders(const fs::path& trace) {
   std::error_code error;
-  fs::path beside = (fs::is_directory(trace, error) ? trace : trace.parent_path()) / kFolder;
-  if (can_be_made(beside)) return beside;
-  if (fs::path cache = user_cache(); !cache.empty() && can_be_made(cache)) return cache;
-  return Error{
-      "there is no folder for the merged file: neither the trace's nor a cache of yours can be written",
-      trace.string(), "`ddpscope export --format merged -o FILE` writes it where you like"};
+  std::vector<fs::path> folders = {(fs::is_directory(trace, error) ? trace : trace.parent_path()) / kFolder};
+  if (fs::path cache = user_cache(); !cache.empty()) folders.push_back(cache);
+  return folders;
 }
+
+constexpr const char* kElsewhere =
+    "`ddpscope export --format merged -o FILE` writes it where you like, and `ddpscope view FILE` shows it";
 
 // Merged files of earlier states of the trace.
 void remove_others(const fs::path& folder, const std::string& stem, const fs::path& kept) {
@@ -110,18 +111,26 @@ Result<Made> merged_file_of(const fs::path& trace, reading::Progress& progress, 
     auto reading = reading::read_trace(trace, progress, attempt);  // says what is wrong
     return reading ? Error{"no such trace", trace.string(), ""} : reading.error();
   }
-  auto folder = cache_folder(trace);
-  if (!folder) return folder.error();
   std::string stem = stem_of(trace, attempt);
-  fs::path file = *folder / fmt::format("{}.{:016x}.merged", stem, key_of(trace, attempt));
-  if (is_merged_file(file)) {
+  std::string name = fmt::format("{}.{:016x}.merged", stem, key_of(trace, attempt));
+  std::vector<fs::path> folders = cache_folders(trace);
+  for (const fs::path& folder : folders) {
+    if (!is_merged_file(folder / name)) continue;
     // While the job runs its files grow within what was reserved for them: their sizes and times stay.
-    if (auto known = Reader::open(file); known && !known->job().runs_on)
-      return Made{file, known->problems(), {}, true};
+    if (auto known = Reader::open(folder / name); known && !known->job().runs_on)
+      return Made{folder / name, known->problems(), {}, true};
   }
-  auto made = write_merged(trace, file, progress, here, attempt, take);
-  if (made) remove_others(*folder, stem, file);
-  return made;
+  Error failure{
+      "there is no folder for the merged file: neither the trace's nor a cache of yours can be written",
+      trace.string(), kElsewhere};
+  for (const fs::path& folder : folders) {
+    if (!can_be_made(folder)) continue;
+    auto made = write_merged(trace, folder / name, progress, here, attempt, take);
+    if (made) remove_others(folder, stem, folder / name);
+    if (made || fs::path(made.error().where).filename() != name) return made;  // else the disk is full, say
+    failure = {made.error().what, made.error().where, kElsewhere};
+  }
+  return failure;
 }
 
 }  // namespace ddpscope::merged

@@ -68,6 +68,11 @@ class App {
   void take_over(const App& earlier);
   // What is still to come of the trace, "" if nothing is.
   void set_coming(std::string text) { state_.coming = std::move(text); }
+  // It will not come.
+  void set_failed(const std::string& why) {
+    state_.coming = "not all is here: " + why;
+    state_.failed = true;
+  }
 
   // Called by another thread when a part of the file that was asked for has come.
   void on_arrival(std::function<void()> wake) {

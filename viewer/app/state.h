@@ -83,7 +83,8 @@ struct State {
   std::vector<Bookmark> bookmarks;
   std::optional<std::size_t> noting;  // the bookmark whose note is typed
   TextFocus note_focus;
-  std::string coming;  // "writing time lines, 12 of 64"
+  std::string coming;   // "writing time lines, 12 of 64"
+  bool failed = false;  // it will not come, and why stands there
 
   float scale = 1;
   ThemeName theme = ThemeName::kDark;

@@ -63,8 +63,8 @@ void draw_top_bar(PanelFrame& frame, const Box& box) {
     x = draw_chip(frame.canvas, {x + frame.px(8), box.top + frame.px(11)}, frame.px(18), p.warning,
                   p.warning_ground, "still runs");
   if (!frame.state.coming.empty())
-    x = draw_chip(frame.canvas, {x + frame.px(8), box.top + frame.px(11)}, frame.px(18), p.link, p.raised,
-                  frame.state.coming);
+    x = draw_chip(frame.canvas, {x + frame.px(8), box.top + frame.px(11)}, frame.px(18),
+                  frame.state.failed ? p.error : p.link, p.raised, frame.state.coming);
   float buttons = box.right - frame.px(300);
   x = std::max(x + frame.px(24), facts);
   for (const Fact& fact : facts_of(frame.reader)) {

@@ -73,13 +73,14 @@ class Window {
     if (started_) glfwTerminate();
   }
 
-  // What is opened goes on when the user closes the window, so that the next start finds it.
+  // What is opened goes on when the user closes the window, so that the next start finds it. If that fails
+  // while a part is shown, the part stays, says so, and the error is returned when the window is closed.
   Result<bool> run(Opening opening, Loading& loading) {
     Theme theme{options_.theme, options_.scale, palette_of(options_.theme), {}};
     theme.fonts = renderer_->load_fonts(theme.scale);
     while (!glfwWindowShouldClose(window_)) {
       if (opening.valid())
-        if (auto error = take(opening, loading)) return *error;
+        if (take(opening, loading); failure_ && !shown_.app) return *failure_;
       wait_for_event(opening.valid());
       frame([&] { shown_.app ? shown_.app->frame(&renderer_->surface()) : draw_loading(theme, loading); });
     }
@@ -87,6 +88,7 @@ class Window {
       glfwHideWindow(window_);
       opening.wait();
     }
+    if (failure_) return *failure_;
     return true;
   }
 
@@ -102,16 +104,21 @@ class Window {
     glfwSwapBuffers(window_);
   }
 
-  std::optional<Error> take(Opening& opening, Loading& loading) {
+  void take(Opening& opening, Loading& loading) {
     if (opening.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
       Opened opened = opening.get();
-      if (!opened.app) return opened.error;
-      show(std::move(opened.app));
+      if (opened.app)
+        show(std::move(opened.app));
+      else
+        failure_ = opened.error;
     } else if (auto preview = loading.take_preview()) {
       show(std::move(preview));
     }
-    if (shown_.app) shown_.app->set_coming(opening.valid() ? loading.text() : "");
-    return std::nullopt;
+    if (!shown_.app) return;
+    if (failure_)
+      shown_.app->set_failed(failure_->what);
+    else
+      shown_.app->set_coming(opening.valid() ? loading.text() : "");
   }
 
   void show(std::unique_ptr<App> app) {
@@ -165,6 +172,7 @@ class Window {
   float scale_of_screen_ = 1;
   int frames_ = kFramesAfterEvent;  // to be drawn though nothing happens
   Shown shown_;
+  std::optional<Error> failure_;  // to open all of the trace
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "collector/merged/make.h"
 #include "collector/merged/reader.h"
+#include "tests/tools/small_disk.h"
 #include "tests/unit/collector/recorded.h"
 
 namespace ddpscope::merged {
@@ -63,6 +64,30 @@ TEST_F(MergedCache, AMergedFileStandsForItself) {
   Made again = ask(made.file);
   EXPECT_EQ(again.file, made.file);
   EXPECT_FALSE(again.from_cache);
+}
+
+// In a process of its own, which has 4 KiB beside the trace.
+int make_on_a_full_disk(const fs::path& trace, const fs::path& cache) {
+  if (!tests::mount_small_disk(trace / ".ddpscope-cache", "size=4k")) return tests::kNotAllowed;
+  ::setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+  reading::Silent progress;
+  auto made = merged_file_of(trace, progress);
+  if (!made || made->from_cache || made->file.parent_path() != cache / "ddpscope") return __LINE__;
+  auto again = merged_file_of(trace, progress);
+  if (!again || !again->from_cache || again->file != made->file) return __LINE__;
+  fs::remove(made->file);
+  ::setenv("XDG_CACHE_HOME", (trace / ".ddpscope-cache").c_str(), 1);
+  auto nowhere = merged_file_of(trace, progress);
+  if (nowhere || nowhere.error().what.find("No space left") == std::string::npos) return __LINE__;
+  return nowhere.error().hint.find("ddpscope export") != std::string::npos ? 0 : __LINE__;
+}
+
+TEST_F(MergedCache, LiesInTheUsersCacheIfTheTracesDiskIsFull) {
+  fs::create_directory(trace_.folder() / ".ddpscope-cache");
+  tests::Recorded other;
+  int code = tests::exit_code_of([&] { return make_on_a_full_disk(trace_.folder(), other.folder()); });
+  if (code == tests::kNotAllowed) GTEST_SKIP() << "no mount namespace here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(MergedCache, WhatIsNoTraceIsTold) {

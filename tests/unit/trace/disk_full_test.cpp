@@ -1,30 +1,18 @@
 // A full disk or a limit on file sizes: the job goes on, what is lost is counted, no signal is sent.
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <fstream>
-
+#include "tests/tools/small_disk.h"
 #include "tests/unit/trace/recording.h"
 
 namespace ddpscope::trace {
 namespace {
 
-constexpr int kNotAllowed = 77;
-
-// Runs `body` in a child process and returns its exit code, or 128 and the signal that ended it.
-template <class Body>
-int exit_code_of(Body&& body) {
-  pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
+using tests::exit_code_of;
+using tests::kNotAllowed;
+using tests::mount_small_disk;
+using tests::write_file;
 
 void write_records(FileWriter& file, ThreadWriter& thread, std::uint64_t records) {
   for (std::uint64_t i = 0; i < records; ++i) {
@@ -78,22 +66,6 @@ TEST(DiskFull, LimitBelowTheHeaderLeavesNoFile) {
       }),
       0);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-}
-
-void write_file(const char* path, const std::string& content) { std::ofstream(path) << content; }
-
-// A tmpfs of `size` on `folder` that only this process sees; false: not allowed here.
-bool mount_small_disk(const std::filesystem::path& folder, const char* size) {
-  uid_t uid = getuid();
-  gid_t gid = getgid();
-  if (unshare(CLONE_NEWNS | (uid ? CLONE_NEWUSER : 0)) != 0) return false;
-  if (uid) {
-    write_file("/proc/self/setgroups", "deny");
-    write_file("/proc/self/uid_map", "0 " + std::to_string(uid) + " 1");
-    write_file("/proc/self/gid_map", "0 " + std::to_string(gid) + " 1");
-  }
-  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("tmpfs", folder.c_str(), "tmpfs", 0, size) == 0;
 }
 
 int fill_small_disk(const std::filesystem::path& folder) {
