@@ -9,7 +9,8 @@
 namespace ddpscope::injector {
 
 // Subscribes, and has kernels, copies and fills recorded from here on. What stands against it, in words;
-// nullptr: it is done. In a thread of the guest that uses CUDA, once a process.
+// nullptr: it is done. In a thread of the guest that uses CUDA, once a process. To a client that our hooks
+// have seen CUPTI is lent then; one that no hook saw keeps it for good, as it could come again as unseen.
 const char* start_cupti(trace::FileWriter& file);
 
 // Another client comes (the program called CUPTI itself): what was recorded is written down, CUPTI is free,

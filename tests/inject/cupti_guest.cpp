@@ -58,6 +58,94 @@ void client_first() {
   std::printf("kernels %d\n", profiler.end());
 }
 
+// For longer than a client has to be gone.
+void work_without_client(Device& device) {
+  sleep_ms(3500);
+  device.work(6);
+  sleep_ms(100);
+}
+
+// Profiles before it uses CUDA, has gone, and comes again.
+void client_first_that_goes() {
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.begin();
+  Device device;
+  device.work(5);
+  std::printf("kernels %d\n", profiler.end());
+  profiler.unsubscribe();
+  work_without_client(device);
+  profiler.begin();
+  device.work(7);
+  std::printf("kernels %d\n", profiler.end());
+}
+
+// Has gone before there is any CUDA; its callbacks are still CUPTI's.
+void client_gone_before() {
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.unsubscribe();
+  Device device;
+  device.work(5);
+  work_without_client(device);
+}
+
+void client_first_without_subscription() {
+  Profiler profiler;
+  profiler.register_callbacks();
+  profiler.begin();
+  Device device;
+  device.work(5);
+  std::printf("kernels %d\n", profiler.disable_and_flush());
+  work_without_client(device);
+}
+
+// Disables and flushes, but may profile by callbacks still.
+void client_first_that_stays_subscribed() {
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.begin();
+  Device device;
+  device.work(5);
+  std::printf("kernels %d\n", profiler.disable_and_flush());
+  work_without_client(device);
+}
+
+// No hook sees it have CUPTI for a while, go and come again.
+void profile_hidden(Profiler& hidden, Device& device) {
+  hidden.register_callbacks();
+  hidden.begin();
+  device.work(5);
+  sleep_ms(2500);
+  std::printf("kernels %d\n", hidden.disable_and_flush());
+  hidden.unsubscribe();
+  work_without_client(device);
+  std::printf("subscribe %d\n", hidden.subscribe());
+  hidden.begin();
+  device.work(7);
+  std::printf("kernels %d\n", hidden.end());
+}
+
+void hidden_client_first() {
+  Profiler hidden(Lookup::kHidden);
+  std::printf("subscribe %d\n", hidden.subscribe());
+  Device device;
+  profile_hidden(hidden, device);
+}
+
+// Takes CUPTI when one that the hooks saw has gone.
+void hidden_client_after_a_seen_one() {
+  Profiler seen, hidden(Lookup::kHidden);
+  std::printf("subscribe %d\n", seen.subscribe());
+  Device device;
+  seen.unsubscribe();
+  std::printf("subscribe %d\n", hidden.subscribe());
+  profile_hidden(hidden, device);
+}
+
 // Profiles for a while, and later once more without registering its callbacks anew.
 void client_later() {
   Device device;
@@ -189,6 +277,12 @@ struct Story {
 };
 constexpr Story kStories[] = {{"alone", alone},
                               {"client_first", client_first},
+                              {"client_first_that_goes", client_first_that_goes},
+                              {"client_gone_before", client_gone_before},
+                              {"client_first_without_subscription", client_first_without_subscription},
+                              {"client_first_that_stays_subscribed", client_first_that_stays_subscribed},
+                              {"hidden_client_first", hidden_client_first},
+                              {"hidden_client_after_a_seen_one", hidden_client_after_a_seen_one},
                               {"client_later", client_later},
                               {"client_without_subscription", client_without_subscription},
                               {"client_that_only_flushes", client_that_only_flushes},

@@ -92,6 +92,39 @@ def test_a_client_that_was_there_before_keeps_cupti(run):
     assert [work.kind for work in guest.work] == 5 * ["collective"]
 
 
+# Collectives: 5 while the client is there, 6 when it has gone, 7 when it has come again.
+def test_a_client_that_was_there_before_leaves_cupti_to_us_when_it_goes(run):
+    guest = run("client_first_that_goes")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5), ("kernels", 7)]
+    assert guest.tiers() == [("events", "the program uses CUPTI itself"), ("cupti", "the other client of CUPTI has gone"),
+                             ("events", "the program uses CUPTI itself")]
+    assert [work.kind for work in guest.work if work.kind in ("collective", "kernel")] == (
+        5 * ["collective"] + 6 * ["kernel"] + 7 * ["collective"])
+
+
+@pytest.mark.parametrize("story", ["client_gone_before", "client_first_without_subscription"])
+def test_a_client_before_has_gone_when_one_that_comes_later_would_have(run, story):
+    guest = run(story)
+    assert [tier for tier, _ in guest.tiers()] == ["events", "cupti"]
+    assert len(guest.kernels()) == 6 and all(work["call"] == "ncclAllReduce" for work in guest.kernels())
+
+
+def test_a_client_that_was_there_before_and_stays_subscribed_keeps_cupti(run):
+    guest = run("client_first_that_stays_subscribed")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5)]
+    assert guest.tiers() == [("events", "the program uses CUPTI itself")] and len(guest.work) == 5 + 6
+
+
+@pytest.mark.parametrize("story, subscribed, reason", [
+    ("hidden_client_first", 1, "another client has subscribed to CUPTI"),
+    ("hidden_client_after_a_seen_one", 2, "the program uses CUPTI itself")])
+def test_a_client_that_no_hook_sees_never_meets_us(run, story, subscribed, reason):
+    """It comes again as unseen: what CUPTI would refuse or hand it then were our doing."""
+    guest = run(story)
+    assert guest.told() == subscribed * [("subscribe", 0)] + [("kernels", 5), ("subscribe", 0), ("kernels", 7)]
+    assert guest.tiers() == [("events", reason)] and len(guest.work) == 5 + 6 + 7
+
+
 def test_cupti_is_lent_and_taken_again(run):
     guest = run("client_later")
     # The program finds what it would find alone, also the second time.
