@@ -271,6 +271,32 @@ void client_with_a_clock() {
   device.work(5);
 }
 
+// Has all recorded that CUPTI tells of calls and of the device, in a thread that is new to CUDA and ahead of
+// the device.
+void client_of_calls() {
+  Device device;
+  device.work(3);
+  sleep_ms(100);
+  Profiler profiler;
+  check(profiler.subscribe(), "subscribe");
+  profiler.register_callbacks();
+  constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,
+                                           CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
+                                           CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
+  for (CUpti_ActivityKind kind : kKinds) profiler.begin(kind);
+  std::thread([&device] {
+    check(cudaLaunchHostFunc(
+              device.stream, [](void*) { sleep_ms(300); }, nullptr),
+          "host function");
+    device.work(40);
+  }).join();
+  sleep_ms(200);
+  profiler.flush();
+  std::printf("kernels %d\n", profiler.end());
+  for (CUpti_ActivityKind kind : kKinds) profiler.end(kind);
+  for (const auto& [name, times] : Profiler::calls) std::printf("%s %d\n", name.c_str(), times);
+}
+
 struct Story {
   const char* name;
   void (*run)();
@@ -289,7 +315,8 @@ constexpr Story kStories[] = {{"alone", alone},
                               {"client_by_handle", client_by_handle},
                               {"client_among_threads", client_among_threads},
                               {"client_keeps_its_kinds", client_keeps_its_kinds},
-                              {"client_with_a_clock", client_with_a_clock}};
+                              {"client_with_a_clock", client_with_a_clock},
+                              {"client_of_calls", client_of_calls}};
 
 }  // namespace
 

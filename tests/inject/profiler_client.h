@@ -7,6 +7,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
 
 inline void check(int error, const char* what) {
   if (error != 0) std::fprintf(stderr, "%s: error %d\n", what, error), _exit(3);
@@ -28,6 +31,7 @@ struct Profiler {
       if (void* own = lookup == Lookup::kHidden ? dlvsym(libc, "dlsym", version) : nullptr)
         look_up = reinterpret_cast<decltype(look_up)>(own);
     next_record = CUPTI(cuptiActivityGetNextRecord);
+    callback_name = CUPTI(cuptiGetCallbackName);
   }
   template <class Function>
   Function* find(Function*, const char* name) {
@@ -40,9 +44,20 @@ struct Profiler {
   }
   static void CUPTIAPI complete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t used) {
     CUpti_Activity* record = nullptr;
-    while (next_record(buffer, used, &record) == CUPTI_SUCCESS)
+    while (next_record(buffer, used, &record) == CUPTI_SUCCESS) {
       kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+      note_call(record);
+    }
     std::free(buffer);
+  }
+  static void note_call(const CUpti_Activity* record) {
+    bool runtime = record->kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+    if (!runtime && record->kind != CUPTI_ACTIVITY_KIND_DRIVER) return;
+    const char* name = nullptr;
+    callback_name(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API,
+                  reinterpret_cast<const CUpti_ActivityAPI*>(record)->cbid, &name);
+    const std::lock_guard lock(calls_lock);
+    ++calls[name ? name : "unnamed"];
   }
   int subscribe() { return CUPTI(cuptiSubscribe)(&handle, callback, nullptr); }
   void register_callbacks() { check(CUPTI(cuptiActivityRegisterCallbacks)(request, complete), "callbacks"); }
@@ -74,5 +89,8 @@ struct Profiler {
   void* library;
   CUpti_SubscriberHandle handle{};
   static inline std::atomic<int> kernels;
+  static inline std::mutex calls_lock;
+  static inline std::map<std::string, int> calls;  // of CUDA, by name
   static inline decltype(&cuptiActivityGetNextRecord) next_record;
+  static inline decltype(&cuptiGetCallbackName) callback_name;
 };

@@ -17,11 +17,15 @@ from traces import BUILD
 GUEST = BUILD / "bin" / "inject" / "cupti_guest"
 
 
+def told(output):
+    return [(word, int(number)) for word, number in re.findall(r"(\w+) (-?\d+)", output)]
+
+
 class Run:
-    def __init__(self, folder, story, **environment):
+    def __init__(self, folder, story, tier="cupti", **environment):
         self.trace = folder / "trace"
         self.done = subprocess.run(
-            [str(word) for word in (BUILD / "bin" / "ddpscope", "run", "--cpu", "--gpu-timing", "cupti", "-o", self.trace,
+            [str(word) for word in (BUILD / "bin" / "ddpscope", "run", "--cpu", "--gpu-timing", tier, "-o", self.trace,
                                     "--", GUEST, story)],
             cwd=folder, text=True, timeout=120, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={key: text for key, text in os.environ.items() if not key.startswith("DDPSCOPE_")} | environment)
@@ -35,7 +39,7 @@ class Run:
         return [work for work in self.work if work.kind == "kernel"]
 
     def told(self):
-        return [(word, int(number)) for word, number in re.findall(r"(\w+) (-?\d+)", self.done.stdout)]
+        return told(self.done.stdout)
 
 
 @pytest.fixture
@@ -158,6 +162,48 @@ def test_a_client_that_looks_in_the_librarys_own_handle_is_seen(run):
     assert guest.told() == [("kernels", 4)]
     assert [tier for tier, _ in guest.tiers()] == ["cupti", "events"]
     assert len(guest.kernels()) == 3
+
+
+def alone(story):
+    """What the program tells unrecorded."""
+    standins = BUILD / "lib" / "standin"
+    done = subprocess.run([GUEST, story], text=True, timeout=120, stdout=subprocess.PIPE, check=True,
+                          env={**os.environ, "LD_PRELOAD": f"{standins}/libcudart.so.13:{standins}/libnccl.so.2",
+                               "LD_LIBRARY_PATH": str(standins)})
+    return told(done.stdout)
+
+
+def by_function(calls):
+    return {re.sub(r"_v\d{4,}$", "", name): times for name, times in calls}
+
+
+COLLECTIVES = 40
+IN_ALL_TIERS = {"cudaGetDevice": 1, "cudaPointerGetAttributes": 1}
+BY_EVENTS = {"cudaPeekAtLastError": 2, "cudaStreamIsCapturing": 2, "cudaEventRecord": 2, "cudaEventElapsedTime": 2,
+             "cudaEventCreateWithFlags": 2, "cudaEventQuery": 1}  # a collective
+FIRST_USE = {"cudaThreadExchangeStreamCaptureMode": 1, "cudaSetDevice": 1, "cudaStreamCreateWithFlags": 1}
+
+
+@pytest.mark.parametrize("tier", ["none", "events", "cupti"])
+def test_a_clients_profile_has_of_our_calls_what_the_manual_says(run, tier):
+    without = by_function(alone("client_of_calls"))
+    seen = by_function(run("client_of_calls", tier=tier).told())
+    assert seen["kernels"] == without["kernels"] == COLLECTIVES
+    ours = {name: times - without.get(name, 0) for name, times in seen.items() if times != without.get(name, 0)}
+    page = (recording.SOURCE / "docs" / "gpu-times.md").read_text()
+    section = page.split("### What the program's own profile shows of us")[1].split("\n## ")[0]
+    assert not [name for name in ours if f"`{name}`" not in section]
+
+    expected = dict(IN_ALL_TIERS)
+    if tier != "none":
+        expected |= {name: times * COLLECTIVES for name, times in BY_EVENTS.items()}
+    if tier == "cupti":  # no collective had been timed by events before: the anchor and its stream come now
+        expected |= FIRST_USE | {"cudaEventCreateWithFlags": 2 * COLLECTIVES + 2}
+    for_anchor = {name: ours.pop(name, 0) - expected.pop(name, 0) for name in ("cudaEventRecord", "cudaEventQuery")}
+    assert ours == expected
+    assert 0 <= for_anchor["cudaEventRecord"] <= (3 if tier == "cupti" else 0)
+    # The device is behind for 300 ms: not each of the communicator's collectives is asked about again and again.
+    assert for_anchor["cudaEventQuery"] >= 0 and (tier == "cupti" or for_anchor["cudaEventQuery"] < 4 * COLLECTIVES)
 
 
 def test_a_client_is_never_given_our_buffers(run):
