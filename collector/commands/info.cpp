@@ -118,6 +118,8 @@ void print_device_times(const Job& job, std::uint32_t index) {
   for (const model::TimingPeriod& period : model::timing_periods(job, index))
     fmt::print("  gpu times {} from {:.3f} s{}\n", escape(period.tier), seconds(period.from_ns),
                period.reason.empty() ? "" : fmt::format(": {}", escape(period.reason)));
+  if (std::string why = model::why_untimed(job, index); !why.empty())
+    fmt::print("  gpu times none: {}\n", escape(why));
   std::size_t count = 0;
   for (const trace::DeviceSpan& span : job.processes[index].file.device_work()) count += span.work.size();
   if (count == 0) return;
