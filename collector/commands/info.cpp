@@ -86,6 +86,9 @@ void print_calls(const Process& process) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
                           model::name_of(static_cast<model::CallClass>(i)), process.calls[i]);
   fmt::print("  calls     {}\n", text.empty() ? "none" : text);
+  if (process.ranges || process.marks)
+    fmt::print("  nvtx      {} range{}, {} mark{}\n", process.ranges, process.ranges == 1 ? "" : "s",
+               process.marks, process.marks == 1 ? "" : "s");
 }
 
 std::string how_steps_end(const Job& job, std::uint32_t process, const patterns::Update& update) {
