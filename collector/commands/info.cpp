@@ -50,9 +50,9 @@ std::string how_aligned(const Job& job, const model::Host& host) {
 
 void print_job(const Job& job) {
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
-  fmt::print("job       {} on {} host{}, world size {}, attempt {}{}\n",
-             reports::size_text(reports::facts_of(job)), job.hosts.size(), job.hosts.size() == 1 ? "" : "s",
-             job.world_size, job.attempt,
+  fmt::print("job       {} on {} host{}, {}, attempt {}{}\n", reports::size_text(reports::facts_of(job)),
+             job.hosts.size(), job.hosts.size() == 1 ? "" : "s", reports::world_text(job.world_size),
+             job.attempt,
              job.other_attempts ? fmt::format(" ({} other attempt{} in the folder)", job.other_attempts,
                                               job.other_attempts == 1 ? "" : "s")
                                 : "");
