@@ -40,6 +40,7 @@ struct Session {
   bool stopped;                   // it has disabled the last of these
   bool quiet;                     // it has unsubscribed, or got all that it had recorded
   int quiet_looks;                // of the flusher, since then
+  bool client_contexts;           // it has enabled or disabled some for one context alone
   CUpti_BuffersCallbackRequestFunc client_request;
   CUpti_BuffersCallbackCompleteFunc client_complete;
 };
@@ -153,10 +154,13 @@ bool client_records() {
 }
 
 // By our hooks, which see it go, too.
-bool client_was_seen() { return session.client_subscribed || session.client_request || client_records(); }
+bool client_was_seen() {
+  return session.client_subscribed || session.client_request || session.client_contexts || client_records();
+}
 
 bool client_is_quiet() {
-  return session.state == State::kLent && !session.client_subscribed && session.quiet && !client_records();
+  return session.state == State::kLent && !session.client_subscribed && !session.client_contexts &&
+         session.quiet && !client_records();
 }
 
 // At the second look since the client has gone. At the first, the clock is read: the client may have given
@@ -249,6 +253,7 @@ void note_cupti_end() {
   note_cupti_client(false);
   Lock lock(session.lock);
   for (std::uint64_t& kinds : session.client_kinds) kinds = 0;
+  session.client_contexts = false;
 }
 
 void note_cupti_kind(CUpti_ActivityKind kind, bool enabled) {
@@ -261,6 +266,11 @@ void note_cupti_kind(CUpti_ActivityKind kind, bool enabled) {
   bool recorded = client_records();
   kinds = enabled ? kinds | bit : kinds & ~bit;
   session.stopped = !client_records() && (recorded || session.stopped);
+}
+
+void note_cupti_context() {
+  Lock lock(session.lock);
+  session.client_contexts = true;
 }
 
 // Who never subscribes has gone when it has disabled everything and then flushed: nothing of its is left with

@@ -21,6 +21,8 @@ void lend_cupti();
 void note_cupti_client(bool subscribed);
 void note_cupti_end();  // it has gone with all that it had
 void note_cupti_kind(CUpti_ActivityKind kind, bool enabled);
+// What holds for one context supersedes what holds for all, ours too, and nothing takes it back but the end.
+void note_cupti_context();
 void note_cupti_flush();  // it has got all that was recorded
 void note_cupti_callbacks(CUpti_BuffersCallbackRequestFunc request,
                           CUpti_BuffersCallbackCompleteFunc complete);

@@ -297,6 +297,26 @@ void client_of_calls() {
   for (const auto& [name, times] : Profiler::calls) std::printf("%s %d\n", name.c_str(), times);
 }
 
+// Has kernels of one context recorded; of that its setting is left behind, unless it ends CUPTI.
+void profile_context(bool finalizes) {
+  Device device;
+  device.work(3);
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.call_back(true);
+  device.work(0);
+  profiler.call_back(false);
+  profiler.register_callbacks();
+  profiler.begin_context();
+  device.work(5);
+  std::printf("kernels %d\n", profiler.end_context());
+  profiler.unsubscribe();
+  if (finalizes) profiler.finalize();
+  work_without_client(device);
+}
+void client_of_a_context() { profile_context(false); }
+void client_of_a_context_that_ends() { profile_context(true); }
+
 struct Story {
   const char* name;
   void (*run)();
@@ -316,7 +336,9 @@ constexpr Story kStories[] = {{"alone", alone},
                               {"client_among_threads", client_among_threads},
                               {"client_keeps_its_kinds", client_keeps_its_kinds},
                               {"client_with_a_clock", client_with_a_clock},
-                              {"client_of_calls", client_of_calls}};
+                              {"client_of_calls", client_of_calls},
+                              {"client_of_a_context", client_of_a_context},
+                              {"client_of_a_context_that_ends", client_of_a_context_that_ends}};
 
 }  // namespace
 

@@ -37,7 +37,9 @@ struct Profiler {
   Function* find(Function*, const char* name) {
     return reinterpret_cast<Function*>(look_up(scope, name));
   }
-  static void CUPTIAPI callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+  static void CUPTIAPI callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
+    context = static_cast<const CUpti_CallbackData*>(data)->context;
+  }
   static void CUPTIAPI request(uint8_t** buffer, size_t* bytes, size_t* most) {
     *bytes = 1 << 16, *most = 0;
     *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, *bytes));
@@ -81,6 +83,19 @@ struct Profiler {
     flush();
     return kernels.exchange(0);
   }
+  // For as long as that is on, any call of CUDA tells its context.
+  void call_back(bool on) {
+    check(CUPTI(cuptiEnableDomain)(on, handle, CUPTI_CB_DOMAIN_RUNTIME_API), "domain");
+  }
+  void begin_context() {
+    check(CUPTI(cuptiActivityEnableContext)(context, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "enable");
+  }
+  int end_context() {
+    check(CUPTI(cuptiActivityDisableContext)(context, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "disable");
+    flush();
+    return kernels.exchange(0);
+  }
+  void finalize() { check(CUPTI(cuptiFinalize)(), "finalize"); }
   void unsubscribe() { check(CUPTI(cuptiUnsubscribe)(handle), "unsubscribe"); }
 #undef CUPTI
 
@@ -88,6 +103,7 @@ struct Profiler {
   void* (*look_up)(void*, const char*);
   void* library;
   CUpti_SubscriberHandle handle{};
+  static inline CUcontext context{};
   static inline std::atomic<int> kernels;
   static inline std::mutex calls_lock;
   static inline std::map<std::string, int> calls;  // of CUDA, by name

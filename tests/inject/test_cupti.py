@@ -217,6 +217,28 @@ def test_a_client_that_keeps_its_kinds_keeps_cupti(run):
     assert [tier for tier, _ in guest.tiers()] == ["cupti", "events"]
 
 
+def test_a_client_of_one_context_keeps_cupti_until_it_ends_it(run):
+    """Of that context we would get nothing: its setting supersedes ours."""
+    guest = run("client_of_a_context")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events"]
+    assert len([work for work in guest.work if work.kind == "collective"]) == 5 + 6
+
+
+def test_a_client_of_one_context_that_ends_cupti_has_gone(run):
+    guest = run("client_of_a_context_that_ends")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events", "cupti"]
+    assert len(guest.kernels()) == 3 + 6
+
+
+def test_each_call_of_the_table_has_a_hook_and_no_other():
+    names = subprocess.run(["nm", "-D", "--defined-only", recording.INJECTOR], text=True, stdout=subprocess.PIPE, check=True)
+    table = (recording.SOURCE / "injector" / "device_times" / "cupti_calls.def").read_text()
+    rows = re.findall(r"^DDPSCOPE_CUPTI_CALL\((\w+)\)$", table, re.MULTILINE)
+    assert sorted(rows) == sorted(set(re.findall(r" T (cupti\w+)$", names.stdout, re.MULTILINE))) and len(rows) == 12
+
+
 def test_what_a_client_leaves_behind_does_no_harm(run):
     """Its clock goes on being CUPTI's, and what it disables when it has gone is not ours."""
     guest = run("client_with_a_clock")
