@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "collector/detectors/detector.h"
 #include "collector/findings/catalogue.h"
+#include "collector/model/device_work.h"
 #include "collector/model/process_name.h"
 #include "collector/model/rank_variables.h"
 #include "collector/model/unhooked.h"
@@ -184,6 +186,17 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
        slugs, true});
 }
 
+// Which tier it was `info` tells of each rank; here only that what was asked for gave none.
+void add_untimed_devices(const Job& job, std::vector<Coverage>& coverage) {
+  std::map<std::string, std::size_t> ranks;  // by what stood against it
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i)
+    if (std::string why = model::why_untimed(job, i); !why.empty()) ++ranks[why];
+  for (const auto& [why, count] : ranks)
+    coverage.push_back({fmt::format("when the devices of {} rank{} did what", count, count == 1 ? "" : "s"),
+                        "the tier of their times is none: " + why,
+                        {}});
+}
+
 std::string hosts_text(const Job& job, bool (*concerns)(const Job&, std::uint32_t)) {
   constexpr std::size_t kNamed = 8;
   std::set<std::uint32_t> used;
@@ -253,6 +266,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, bool
   add_guessed_ranks(job, coverage);
   add_losses(job, coverage);
   add_clocks(job, coverage);
+  add_untimed_devices(job, coverage);
   add_unhooked_collectives(job, collectives, coverage);
   add_hidden_collectives(job, collectives, hangs_by_tcp, coverage);
   add_unbuilt(coverage);

@@ -50,9 +50,9 @@ std::string how_aligned(const Job& job, const model::Host& host) {
 
 void print_job(const Job& job) {
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
-  fmt::print("job       {} on {} host{}, world size {}, attempt {}{}\n",
-             reports::size_text(reports::facts_of(job)), job.hosts.size(), job.hosts.size() == 1 ? "" : "s",
-             job.world_size, job.attempt,
+  fmt::print("job       {} on {} host{}, {}, attempt {}{}\n", reports::size_text(reports::facts_of(job)),
+             job.hosts.size(), job.hosts.size() == 1 ? "" : "s", reports::world_text(job.world_size),
+             job.attempt,
              job.other_attempts ? fmt::format(" ({} other attempt{} in the folder)", job.other_attempts,
                                               job.other_attempts == 1 ? "" : "s")
                                 : "");
@@ -86,6 +86,9 @@ void print_calls(const Process& process) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
                           model::name_of(static_cast<model::CallClass>(i)), process.calls[i]);
   fmt::print("  calls     {}\n", text.empty() ? "none" : text);
+  if (process.ranges || process.marks)
+    fmt::print("  nvtx      {} range{}, {} mark{}\n", process.ranges, process.ranges == 1 ? "" : "s",
+               process.marks, process.marks == 1 ? "" : "s");
 }
 
 std::string how_steps_end(const Job& job, std::uint32_t process, const patterns::Update& update) {
@@ -118,6 +121,8 @@ void print_device_times(const Job& job, std::uint32_t index) {
   for (const model::TimingPeriod& period : model::timing_periods(job, index))
     fmt::print("  gpu times {} from {:.3f} s{}\n", escape(period.tier), seconds(period.from_ns),
                period.reason.empty() ? "" : fmt::format(": {}", escape(period.reason)));
+  if (std::string why = model::why_untimed(job, index); !why.empty())
+    fmt::print("  gpu times none: {}\n", escape(why));
   std::size_t count = 0;
   for (const trace::DeviceSpan& span : job.processes[index].file.device_work()) count += span.work.size();
   if (count == 0) return;

@@ -20,8 +20,9 @@ double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 void print_job(const merged::Reader& file) {
   const merged::JobFacts& job = file.job();
   auto start = static_cast<std::time_t>(job.start_unix_ns / 1'000'000'000u);
-  fmt::print("job       {} on {} host{}, world size {}, attempt {}\n", reports::size_text(facts_of(file)),
-             file.hosts().size(), file.hosts().size() == 1 ? "" : "s", job.world_size, job.attempt);
+  fmt::print("job       {} on {} host{}, {}, attempt {}\n", reports::size_text(facts_of(file)),
+             file.hosts().size(), file.hosts().size() == 1 ? "" : "s", reports::world_text(job.world_size),
+             job.attempt);
   fmt::print("time      {:%Y-%m-%d %H:%M:%S} UTC, {:.3f} s\n", fmt::gmtime(start), seconds(job.duration_ns));
   fmt::print("events    {}, dropped {}\n", job.calls, job.dropped);
   if (job.clock_error_ns < model::kUnaligned)

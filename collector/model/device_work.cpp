@@ -117,6 +117,24 @@ std::vector<TimingPeriod> timing_periods(const Job& job, std::uint32_t process) 
   return periods;
 }
 
+std::string why_untimed(const Job& job, std::uint32_t index) {
+  const Process& process = job.processes[index];
+  auto asked = process.environment.find("DDPSCOPE_GPU_TIMING");
+  if (process.role != Role::kRank || asked == process.environment.end() || quality(asked->second) == 0)
+    return {};
+  if (!timing_periods(job, index).empty()) return {};
+  bool used_cuda = false;  // the record is of the first call that succeeded
+  for_each(process.file, {Operation::kDeviceIdentity},
+           [&](EventPlace, const trace::Record&) { used_cuda = true; });
+  auto calls = [&](CallClass about) { return process.calls[static_cast<std::size_t>(about)]; };
+  const char* lacking = nullptr;
+  if (!used_cuda)
+    lacking = calls(CallClass::kCuda) ? "no call of CUDA succeeded" : "no call of CUDA was seen";
+  else if (asked->second == "profiler")
+    lacking = calls(CallClass::kNccl) ? "no collective of NCCL was seen" : "no call of NCCL was seen";
+  return lacking ? std::string(asked->second) + " was asked for, and " + lacking : std::string();
+}
+
 std::string_view gpu_timing(const Job& job) {
   std::string_view best = "none";
   for (std::uint32_t i = 0; i < job.processes.size(); ++i)

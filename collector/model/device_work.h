@@ -1,6 +1,7 @@
 // What the devices of a process did, on the job's time line, and how it was timed.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct TimingPeriod {
   std::string_view tier, reason;
 };
 std::vector<TimingPeriod> timing_periods(const Job& job, std::uint32_t process);  // in order of time
+
+// Why a rank has none of these though a tier was asked for by name: what is timed never came. Empty: it has.
+std::string why_untimed(const Job& job, std::uint32_t process);
 
 // The best tier that a rank's device work was timed by: none, events, profiler or cupti.
 std::string_view gpu_timing(const Job& job);

@@ -126,6 +126,7 @@ struct Process {
   std::vector<Membership> memberships{};
   std::uint64_t unhooked = 0;  // operations of an NCCL that the hooks did not reach, as that told itself
   std::array<std::uint64_t, kCallClasses> calls{};  // folded ones counted in
+  std::uint64_t ranges = 0, marks = 0;              // of the program's own (NVTX), by their begins
   std::int64_t first_ns = 0;                        // since the job's start
   std::int64_t last_ns = 0;
 

@@ -60,6 +60,8 @@ void take_census(Process& process) {
     if (info->operation == Operation::kSetting) return take_setting(process, record);
     process.cut_short = false;
     process.last_ticks = std::max({process.last_ticks, record.begin, record.end});
+    process.ranges += info->operation == Operation::kRangePush || info->operation == Operation::kRangeStart;
+    process.marks += info->operation == Operation::kMark;
     if (kNoCalls.has(info->operation)) return;
     process.calls[static_cast<std::size_t>(model::class_of(info->payload))] +=
         model::folded_calls(record, *info);

@@ -24,7 +24,8 @@ struct JobFacts {
 JobFacts facts_of(const model::Job& job);
 
 // Worst first, for a terminal; everything that comes from the trace is escaped.
-std::string size_text(const JobFacts& job);  // "2 ranks, 3 processes"
+std::string size_text(const JobFacts& job);       // "2 ranks, 3 processes"
+std::string world_text(std::int32_t world_size);  // "world size 2"; 0: nothing tells one
 // "first failure: rank 1 (node1:1218) exited with 1 at train.py:88 main, at 0.340 s; the others: ..."
 std::string first_failure_text(const findings::FirstFailure& failure);
 std::string text_report(const JobFacts& job, const findings::Outcome& outcome);

@@ -177,6 +177,10 @@ std::string size_text(const JobFacts& job) {
                      job.processes == 1 ? "" : "es");
 }
 
+std::string world_text(std::int32_t world_size) {
+  return world_size > 0 ? fmt::format("world size {}", world_size) : "no world size told";
+}
+
 std::string first_failure_text(const findings::FirstFailure& failure) {
   const std::string process = escape(failure.evidence.process);
   std::string who = failure.evidence.rank < 0 ? process + ", which left no trace,"

@@ -37,22 +37,15 @@ const trace::CallInfo* find_vendor_call(const char* symbol) {
   return nullptr;
 }
 
-// By which a program becomes CUPTI's client (device_times/cupti_hooks.cpp). One that is not seen to do so
-// would be handed our buffers, as if they were its own.
-constexpr const char* kCuptiClientCalls[] = {"cuptiSubscribe",
-                                             "cuptiSubscribe_v2",
-                                             "cuptiUnsubscribe",
-                                             "cuptiFinalize",
-                                             "cuptiActivityEnable",
-                                             "cuptiActivityEnableAndDump",
-                                             "cuptiActivityDisable",
-                                             "cuptiActivityFlushAll",
-                                             "cuptiActivityRegisterCallbacks",
-                                             "cuptiActivityRegisterTimestampCallback"};
+constexpr const char* kCuptiCalls[] = {
+#define DDPSCOPE_CUPTI_CALL(symbol) #symbol,
+#include "injector/device_times/cupti_calls.def"
+#undef DDPSCOPE_CUPTI_CALL
+};
 
 bool is_cupti_client_call(const char* symbol) {
   if (!symbol || strncmp(symbol, "cupti", 5) != 0) return false;
-  for (const char* call : kCuptiClientCalls)
+  for (const char* call : kCuptiCalls)
     if (strcmp(symbol, call) == 0) return true;
   return false;
 }

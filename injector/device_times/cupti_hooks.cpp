@@ -14,21 +14,11 @@ CUptiResult real_cupti(NamedFunction<CUptiResult(Params...)>& function, Args... 
   return found ? found(args...) : CUPTI_ERROR_NOT_INITIALIZED;
 }
 
-constinit NamedFunction<CUptiResult(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*)> subscribe(
-    "cuptiSubscribe");
-constinit NamedFunction<CUptiResult(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*,
-                                    CUpti_SubscriberParams*)>
-    subscribe_v2("cuptiSubscribe_v2");
-constinit NamedFunction<CUptiResult(CUpti_SubscriberHandle)> unsubscribe("cuptiUnsubscribe");
-constinit NamedFunction<CUptiResult()> finalize("cuptiFinalize");
-constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> enable("cuptiActivityEnable");
-constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> enable_and_dump("cuptiActivityEnableAndDump");
-constinit NamedFunction<CUptiResult(CUpti_ActivityKind)> disable("cuptiActivityDisable");
-constinit NamedFunction<CUptiResult(std::uint32_t)> flush("cuptiActivityFlushAll");
-constinit NamedFunction<CUptiResult(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc)>
-    register_callbacks("cuptiActivityRegisterCallbacks");
-constinit NamedFunction<CUptiResult(CUpti_TimestampCallbackFunc)> register_clock(
-    "cuptiActivityRegisterTimestampCallback");
+namespace behind {
+#define DDPSCOPE_CUPTI_CALL(symbol) constinit NamedFunction<decltype(::symbol)> symbol(#symbol);
+#include "injector/device_times/cupti_calls.def"
+#undef DDPSCOPE_CUPTI_CALL
+}  // namespace behind
 
 // A client may register its callbacks once for several times of profiling, between which CUPTI is ours.
 CUptiResult enable_for_client(NamedFunction<CUptiResult(CUpti_ActivityKind)>& function,
@@ -40,12 +30,21 @@ CUptiResult enable_for_client(NamedFunction<CUptiResult(CUpti_ActivityKind)>& fu
   return result;
 }
 
+CUptiResult set_context_for_client(NamedFunction<CUptiResult(CUcontext, CUpti_ActivityKind)>& function,
+                                   CUcontext context, CUpti_ActivityKind kind) {
+  lend_cupti();
+  restore_cupti_callbacks();
+  CUptiResult result = real_cupti(function, context, kind);
+  if (result == CUPTI_SUCCESS) note_cupti_context();
+  return result;
+}
+
 }  // namespace
 
 DDPSCOPE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                            void* userdata) {
   lend_cupti();
-  CUptiResult result = real_cupti(subscribe, subscriber, callback, userdata);
+  CUptiResult result = real_cupti(behind::cuptiSubscribe, subscriber, callback, userdata);
   if (result == CUPTI_SUCCESS) note_cupti_client(true);
   return result;
 }
@@ -53,20 +52,20 @@ DDPSCOPE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, C
 DDPSCOPE_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                               void* userdata, CUpti_SubscriberParams* pParams) {
   lend_cupti();
-  CUptiResult result = real_cupti(subscribe_v2, subscriber, callback, userdata, pParams);
+  CUptiResult result = real_cupti(behind::cuptiSubscribe_v2, subscriber, callback, userdata, pParams);
   if (result == CUPTI_SUCCESS) note_cupti_client(true);
   return result;
 }
 
 DDPSCOPE_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
-  CUptiResult result = real_cupti(unsubscribe, subscriber);
+  CUptiResult result = real_cupti(behind::cuptiUnsubscribe, subscriber);
   if (result == CUPTI_SUCCESS) note_cupti_client(false);
   return result;
 }
 
 DDPSCOPE_EXPORT CUptiResult cuptiFinalize() {
   lend_cupti();
-  CUptiResult result = real_cupti(finalize);
+  CUptiResult result = real_cupti(behind::cuptiFinalize);
   note_cupti_end();
   return result;
 }
@@ -76,33 +75,42 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferReques
                                CUpti_BuffersCallbackCompleteFunc funcBufferCompleted) {
   lend_cupti();
   note_cupti_callbacks(funcBufferRequested, funcBufferCompleted);
-  return real_cupti(register_callbacks, funcBufferRequested, complete_for_client(funcBufferCompleted));
+  return real_cupti(behind::cuptiActivityRegisterCallbacks, funcBufferRequested,
+                    complete_for_client(funcBufferCompleted));
 }
 
 // Before its clock is CUPTI's: what was recorded by another one is read.
 DDPSCOPE_EXPORT CUptiResult
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp) {
   lend_cupti();
-  return real_cupti(register_clock, funcTimestamp);
+  return real_cupti(behind::cuptiActivityRegisterTimestampCallback, funcTimestamp);
 }
 
 DDPSCOPE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
-  return enable_for_client(enable, kind);
+  return enable_for_client(behind::cuptiActivityEnable, kind);
 }
 
 DDPSCOPE_EXPORT CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
-  return enable_for_client(enable_and_dump, kind);
+  return enable_for_client(behind::cuptiActivityEnableAndDump, kind);
 }
 
 DDPSCOPE_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   if (records_cupti_kind(kind)) return CUPTI_SUCCESS;
-  CUptiResult result = real_cupti(disable, kind);
+  CUptiResult result = real_cupti(behind::cuptiActivityDisable, kind);
   if (result == CUPTI_SUCCESS) note_cupti_kind(kind, false);
   return result;
 }
 
+DDPSCOPE_EXPORT CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind) {
+  return set_context_for_client(behind::cuptiActivityEnableContext, context, kind);
+}
+
+DDPSCOPE_EXPORT CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind) {
+  return set_context_for_client(behind::cuptiActivityDisableContext, context, kind);
+}
+
 DDPSCOPE_EXPORT CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
-  CUptiResult result = real_cupti(flush, flag);
+  CUptiResult result = real_cupti(behind::cuptiActivityFlushAll, flag);
   if (result == CUPTI_SUCCESS) note_cupti_flush();
   return result;
 }

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kFlushNs = 1'000'000'000;
 constexpr std::uint64_t kFinishNs = 200'000'000;
+constexpr const char* kLentReason = "the program uses CUPTI itself";
 
 enum class State : int {
   kOff,
@@ -39,6 +40,7 @@ struct Session {
   bool stopped;                   // it has disabled the last of these
   bool quiet;                     // it has unsubscribed, or got all that it had recorded
   int quiet_looks;                // of the flusher, since then
+  bool client_contexts;           // it has enabled or disabled some for one context alone
   CUpti_BuffersCallbackRequestFunc client_request;
   CUpti_BuffersCallbackCompleteFunc client_complete;
 };
@@ -151,8 +153,14 @@ bool client_records() {
   return false;
 }
 
+// By our hooks, which see it go, too.
+bool client_was_seen() {
+  return session.client_subscribed || session.client_request || session.client_contexts || client_records();
+}
+
 bool client_is_quiet() {
-  return session.state == State::kLent && !session.client_subscribed && session.quiet && !client_records();
+  return session.state == State::kLent && !session.client_subscribed && !session.client_contexts &&
+         session.quiet && !client_records();
 }
 
 // At the second look since the client has gone. At the first, the clock is read: the client may have given
@@ -172,8 +180,9 @@ void look(trace::FileWriter& file) {
     count_dropped(file, nullptr, 0);
     tell_clock(file);
   } else if (may_arm_again(file)) {
+    // Refused: no hook sees who has it now, so that client may come again as unseen, and must not meet us.
     if (arm(file))
-      session.quiet_looks = 0;
+      session.state = State::kEnded;
     else
       change_tier(file, TimingTier::kCupti, "the other client of CUPTI has gone");
   }
@@ -212,13 +221,15 @@ const char* start_cupti(trace::FileWriter& file) {
   Lock lock(session.lock);
   if (another_tool_is_there()) return "another tool is there, which uses CUPTI or the debugger's interface";
   if (!cupti()) return "CUPTI was not found";
-  if (session.client_subscribed || session.client_request) return "the program uses CUPTI itself";
   if (!prepare_cupti_buffers()) return "no memory for CUPTI's buffers";
-  if (const char* reason = arm(file)) return reason;
-  if (flusher.start(run)) return nullptr;
-  disarm();
+  const bool lent = client_was_seen();  // as if it had come after us: the flusher looks whether it has gone
+  const char* reason = lent ? kLentReason : arm(file);
+  if (reason && !lent) return reason;
+  if (lent) session.state = State::kLent;
+  if (flusher.start(run)) return reason;
+  if (session.state == State::kArmed) disarm();
   session.state = State::kEnded;
-  return "no thread could be started to read what CUPTI tells";
+  return reason ? reason : "no thread could be started to read what CUPTI tells";
 }
 
 void lend_cupti() {
@@ -227,8 +238,7 @@ void lend_cupti() {
   if (session.state != State::kArmed) return;
   disarm();
   session.state = State::kLent;
-  if (trace::FileWriter* file = open_recorder())
-    change_tier(*file, TimingTier::kEvents, "the program uses CUPTI itself");
+  if (trace::FileWriter* file = open_recorder()) change_tier(*file, TimingTier::kEvents, kLentReason);
 }
 
 void note_cupti_client(bool subscribed) {
@@ -243,6 +253,7 @@ void note_cupti_end() {
   note_cupti_client(false);
   Lock lock(session.lock);
   for (std::uint64_t& kinds : session.client_kinds) kinds = 0;
+  session.client_contexts = false;
 }
 
 void note_cupti_kind(CUpti_ActivityKind kind, bool enabled) {
@@ -255,6 +266,11 @@ void note_cupti_kind(CUpti_ActivityKind kind, bool enabled) {
   bool recorded = client_records();
   kinds = enabled ? kinds | bit : kinds & ~bit;
   session.stopped = !client_records() && (recorded || session.stopped);
+}
+
+void note_cupti_context() {
+  Lock lock(session.lock);
+  session.client_contexts = true;
 }
 
 // Who never subscribes has gone when it has disabled everything and then flushed: nothing of its is left with

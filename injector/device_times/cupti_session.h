@@ -9,7 +9,8 @@
 namespace ddpscope::injector {
 
 // Subscribes, and has kernels, copies and fills recorded from here on. What stands against it, in words;
-// nullptr: it is done. In a thread of the guest that uses CUDA, once a process.
+// nullptr: it is done. In a thread of the guest that uses CUDA, once a process. To a client that our hooks
+// have seen CUPTI is lent then; one that no hook saw keeps it for good, as it could come again as unseen.
 const char* start_cupti(trace::FileWriter& file);
 
 // Another client comes (the program called CUPTI itself): what was recorded is written down, CUPTI is free,
@@ -20,6 +21,8 @@ void lend_cupti();
 void note_cupti_client(bool subscribed);
 void note_cupti_end();  // it has gone with all that it had
 void note_cupti_kind(CUpti_ActivityKind kind, bool enabled);
+// What holds for one context supersedes what holds for all, ours too, and nothing takes it back but the end.
+void note_cupti_context();
 void note_cupti_flush();  // it has got all that was recorded
 void note_cupti_callbacks(CUpti_BuffersCallbackRequestFunc request,
                           CUpti_BuffersCallbackCompleteFunc complete);

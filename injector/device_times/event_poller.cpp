@@ -3,6 +3,9 @@
 
 #include <time.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "injector/core/hook.h"
 #include "injector/device_times/cuda_events.h"
 #include "injector/device_times/event_pairs.h"
@@ -152,15 +155,38 @@ bool read_pair(trace::FileWriter& file, const EventPair& pair, const Anchor& anc
   return true;
 }
 
+// Communicators of which the device has yet to pass a collective: behind that one it has passed none of
+// theirs, which need not be asked about.
+class Behind {
+ public:
+  bool has(std::uint32_t communicator) const {
+    return std::find(communicators_, communicators_ + count_, communicator) != communicators_ + count_;
+  }
+  void add(std::uint32_t communicator) {
+    if (count_ < std::size(communicators_)) communicators_[count_++] = communicator;
+  }
+
+ private:
+  std::uint32_t communicators_[16];  // of more each pair is asked about
+  unsigned count_ = 0;
+};
+
 void read_device(trace::FileWriter& file, unsigned device, DevicePairs& pairs) {
   Anchor& anchor = poller.anchors[device];
   if (!use_device(device) || !prepare(anchor))
     return stop_timing("CUDA refused a stream or event for timing");
   renew_anchor(file, device, anchor);
   if (!anchor.moment.ticks) return;
-  for (EventPair& pair : pairs.pairs) {
+  Behind behind;
+  std::uint32_t oldest = __atomic_load_n(&pairs.next, __ATOMIC_RELAXED);
+  for (std::uint32_t i = 0; i < kPairs; ++i) {
+    EventPair& pair = pairs.pairs[(oldest + i) % kPairs];
     if (__atomic_load_n(&pair.state, __ATOMIC_ACQUIRE) != PairState::kRecorded) continue;
-    if (!read_pair(file, pair, anchor)) continue;
+    if (behind.has(pair.communicator)) continue;
+    if (!read_pair(file, pair, anchor)) {
+      behind.add(pair.communicator);
+      continue;
+    }
     __atomic_fetch_sub(&pairs.recorded, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&pair.state, PairState::kFree, __ATOMIC_RELEASE);
   }

@@ -93,6 +93,14 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   return guarded([&] { Session::instance().enable(kind, false); });
 }
 
+CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind) {
+  return guarded([&] { Session::instance().enable_on(device_of(context), kind, true); });
+}
+
+CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind) {
+  return guarded([&] { Session::instance().enable_on(device_of(context), kind, false); });
+}
+
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable) {
   return guarded([&] { Session::instance().record(Api::kRuntime, id, enable != 0); });
 }

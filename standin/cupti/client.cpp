@@ -103,7 +103,7 @@ class Recording final : public Run {
 CUpti_ActivityKind wanted_kind(const Activity& activity) {
   const Session& session = Session::instance();
   const auto if_enabled = [&](CUpti_ActivityKind kind) {
-    return session.enabled(kind) ? kind : CUPTI_ACTIVITY_KIND_INVALID;
+    return session.enabled_on(activity.device, kind) ? kind : CUPTI_ACTIVITY_KIND_INVALID;
   };
   switch (activity.kind) {
     case Activity::kFill:

@@ -63,6 +63,23 @@ void Session::enable(CUpti_ActivityKind kind, bool on) {
   attach_or_detach();
 }
 
+void Session::enable_on(int device, CUpti_ActivityKind kind, bool on) {
+  constexpr CUpti_ActivityKind kOfStreams[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                               CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                               CUPTI_ACTIVITY_KIND_MEMSET};
+  require(kind > CUPTI_ACTIVITY_KIND_INVALID && kind < CUPTI_ACTIVITY_KIND_COUNT, CUPTI_ERROR_INVALID_KIND);
+  require(device >= 0 && static_cast<std::size_t>(device) < kDevices, CUPTI_ERROR_INVALID_CONTEXT);
+  if (std::ranges::find(kOfStreams, kind) == std::end(kOfStreams))
+    throw Failure{refuse(("activity kind " + std::to_string(kind) + " of one context").c_str())};
+  contexts_[static_cast<std::size_t>(device)][kind] = on ? Setting::kOn : Setting::kOff;
+  attach_or_detach();
+}
+
+bool Session::enabled_on(int device, CUpti_ActivityKind kind) const {
+  const Setting own = contexts_[static_cast<std::size_t>(device)][kind].load(std::memory_order_relaxed);
+  return own == Setting::kNone ? enabled(kind) : own == Setting::kOn;
+}
+
 void Session::record(Api api, CUpti_CallbackId id, bool on) {
   require(id > 0 && id < ids_of(api), CUPTI_ERROR_INVALID_PARAMETER);
   if (on) runtime();
@@ -82,8 +99,11 @@ void Session::enable_callbacks(Api api, bool on) {
 }
 
 void Session::attach_or_detach() {
+  const bool of_a_context = std::ranges::any_of(contexts_, [](const auto& kinds) {
+    return std::ranges::any_of(kinds, [](const auto& kind) { return kind.load() == Setting::kOn; });
+  });
   const bool wanted = std::ranges::any_of(kinds_, [](const auto& kind) { return kind.load(); }) ||
-                      recorded_.any() || called_back_.any();
+                      of_a_context || recorded_.any() || called_back_.any();
   runtime().observe(wanted ? &client() : nullptr);
 }
 
@@ -101,6 +121,8 @@ std::uint32_t Session::thread_id() const {
 
 void Session::reset() {
   for (auto& kind : kinds_) kind = false;
+  for (auto& kinds : contexts_)
+    for (auto& kind : kinds) kind = Setting::kNone;
   for (const Api api : {Api::kRuntime, Api::kDriver}) {
     recorded_.set_all(api, false);
     called_back_.set_all(api, false);

@@ -41,6 +41,11 @@ class Session {
   void enable(CUpti_ActivityKind kind, bool on);
   bool enabled(CUpti_ActivityKind kind) const { return kinds_[kind].load(std::memory_order_relaxed); }
 
+  /// Of one device's context, which supersedes what holds for all. Kinds of what streams run only: others
+  /// fail with CUPTI_ERROR_NOT_SUPPORTED.
+  void enable_on(int device, CUpti_ActivityKind kind, bool on);
+  bool enabled_on(int device, CUpti_ActivityKind kind) const;
+
   /// Records of single functions.
   void record(Api api, CUpti_CallbackId id, bool on);
   bool recorded(Api api, CUpti_CallbackId id) const { return recorded_.get(api, id); }
@@ -65,7 +70,11 @@ class Session {
  private:
   void attach_or_detach();
 
+  enum class Setting : std::uint8_t { kNone, kOn, kOff };
+  static constexpr std::size_t kDevices = 64;
+
   std::array<std::atomic<bool>, CUPTI_ACTIVITY_KIND_COUNT> kinds_{};
+  std::array<std::array<std::atomic<Setting>, CUPTI_ACTIVITY_KIND_COUNT>, kDevices> contexts_{};
   FunctionFlags recorded_;
   FunctionFlags called_back_;
   std::atomic<CUpti_TimestampCallbackFunc> clock_{nullptr};

@@ -80,6 +80,25 @@ def test_broken_injector_fails_the_checks(pack, tmp_path):
     assert outcomes(results) == {"cupti.recorded": "failed"} and "kernels" in results["cupti.recorded"]["why"]
 
 
+@pytest.mark.parametrize("cache, hint", [
+    ("BUILD_TESTING:BOOL=ON", "cmake --build {build} --target gpu_checks"),
+    ("BUILD_TESTING:BOOL=OFF", "cmake --preset dev && cmake --build build/dev --target gpu_checks"),
+    (None, "cmake --preset dev && cmake --build build/dev --target gpu_checks")])
+def test_hint_names_a_target_that_the_tree_has(tmp_path, cache, hint):
+    if cache:
+        (tmp_path / "CMakeCache.txt").write_text(f"# made by cmake\n{cache}\n")
+    results, said = run(HERE / "run.sh", tmp_path, out=tmp_path / "out", code=2)
+    assert not results and f"hint: {hint.format(build=tmp_path)}" in said
+
+
+def test_hint_is_what_this_tree_was_configured_for():
+    """The presets' own words: the one of the hint has tests, the one that has not is not named."""
+    presets = json.loads((HERE.parents[1] / "CMakePresets.json").read_text())["configurePresets"]
+    tests = {preset["name"]: preset.get("cacheVariables", {}).get("BUILD_TESTING", "ON") for preset in presets}
+    assert (tests["dev"], tests["release"]) == ("ON", "OFF")
+    assert "BUILD_TESTING:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
+
+
 class OtherNccl(machine.Machine):
     """The stand-ins, as an NCCL of another version and profiler interface."""
 

@@ -9,6 +9,7 @@
 
 #include "viewer/draw/gui_context.h"
 #include "viewer/draw/marks.h"
+#include "viewer/lanes/row_list.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -31,6 +32,23 @@ class CanvasTest : public testing::Test {
 
 TEST_F(CanvasTest, ATextThatFitsIsWhole) {
   EXPECT_EQ(cut_to(*canvas_, Face::kBody, "barrier", 200), "barrier");
+}
+
+TEST_F(CanvasTest, LabelsOfStreamsFitBesideTheirLines) {
+  constexpr float kRoom = 66;  // at scale 1: of panes.cpp's gutter what rank_lane.cpp leaves to them
+  EXPECT_GT(canvas_->text_width(Face::kSmall, "cuda:0 stream 0x55607e85b820"), kRoom);
+  EXPECT_EQ(short_stream_label("cuda:0 stream 7", false), "stream 7");
+  EXPECT_EQ(short_stream_label("cuda:0 stream 0x55607e85b820", false), "…85b820");
+  EXPECT_EQ(short_stream_label("cuda:1 stream 7", true), "1: 7");
+  EXPECT_EQ(short_stream_label("cuda:1 stream 0x55607e85b820", true), "1: …5b820");
+  EXPECT_EQ(short_stream_label("somewhere", false), "somewhere");
+  for (const char* label :
+       {"cuda:15 stream 9999", "cuda:15 stream 99999", "cuda:15 stream 0x55607e8ddddd", "cuda:0 stream 0x0"})
+    for (bool with_device : {false, true}) {
+      std::string shown = short_stream_label(label, with_device);
+      EXPECT_LE(canvas_->text_width(Face::kSmall, shown), kRoom) << shown;
+      EXPECT_EQ(cut_to(*canvas_, Face::kSmall, shown, kRoom), shown);
+    }
 }
 
 TEST_F(CanvasTest, ACutTextFitsAndEndsInAnEllipsis) {

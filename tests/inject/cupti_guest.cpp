@@ -58,6 +58,94 @@ void client_first() {
   std::printf("kernels %d\n", profiler.end());
 }
 
+// For longer than a client has to be gone.
+void work_without_client(Device& device) {
+  sleep_ms(3500);
+  device.work(6);
+  sleep_ms(100);
+}
+
+// Profiles before it uses CUDA, has gone, and comes again.
+void client_first_that_goes() {
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.begin();
+  Device device;
+  device.work(5);
+  std::printf("kernels %d\n", profiler.end());
+  profiler.unsubscribe();
+  work_without_client(device);
+  profiler.begin();
+  device.work(7);
+  std::printf("kernels %d\n", profiler.end());
+}
+
+// Has gone before there is any CUDA; its callbacks are still CUPTI's.
+void client_gone_before() {
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.unsubscribe();
+  Device device;
+  device.work(5);
+  work_without_client(device);
+}
+
+void client_first_without_subscription() {
+  Profiler profiler;
+  profiler.register_callbacks();
+  profiler.begin();
+  Device device;
+  device.work(5);
+  std::printf("kernels %d\n", profiler.disable_and_flush());
+  work_without_client(device);
+}
+
+// Disables and flushes, but may profile by callbacks still.
+void client_first_that_stays_subscribed() {
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.register_callbacks();
+  profiler.begin();
+  Device device;
+  device.work(5);
+  std::printf("kernels %d\n", profiler.disable_and_flush());
+  work_without_client(device);
+}
+
+// No hook sees it have CUPTI for a while, go and come again.
+void profile_hidden(Profiler& hidden, Device& device) {
+  hidden.register_callbacks();
+  hidden.begin();
+  device.work(5);
+  sleep_ms(2500);
+  std::printf("kernels %d\n", hidden.disable_and_flush());
+  hidden.unsubscribe();
+  work_without_client(device);
+  std::printf("subscribe %d\n", hidden.subscribe());
+  hidden.begin();
+  device.work(7);
+  std::printf("kernels %d\n", hidden.end());
+}
+
+void hidden_client_first() {
+  Profiler hidden(Lookup::kHidden);
+  std::printf("subscribe %d\n", hidden.subscribe());
+  Device device;
+  profile_hidden(hidden, device);
+}
+
+// Takes CUPTI when one that the hooks saw has gone.
+void hidden_client_after_a_seen_one() {
+  Profiler seen, hidden(Lookup::kHidden);
+  std::printf("subscribe %d\n", seen.subscribe());
+  Device device;
+  seen.unsubscribe();
+  std::printf("subscribe %d\n", hidden.subscribe());
+  profile_hidden(hidden, device);
+}
+
 // Profiles for a while, and later once more without registering its callbacks anew.
 void client_later() {
   Device device;
@@ -183,19 +271,74 @@ void client_with_a_clock() {
   device.work(5);
 }
 
+// Has all recorded that CUPTI tells of calls and of the device, in a thread that is new to CUDA and ahead of
+// the device.
+void client_of_calls() {
+  Device device;
+  device.work(3);
+  sleep_ms(100);
+  Profiler profiler;
+  check(profiler.subscribe(), "subscribe");
+  profiler.register_callbacks();
+  constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,
+                                           CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
+                                           CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
+  for (CUpti_ActivityKind kind : kKinds) profiler.begin(kind);
+  std::thread([&device] {
+    check(cudaLaunchHostFunc(
+              device.stream, [](void*) { sleep_ms(300); }, nullptr),
+          "host function");
+    device.work(40);
+  }).join();
+  sleep_ms(200);
+  profiler.flush();
+  std::printf("kernels %d\n", profiler.end());
+  for (CUpti_ActivityKind kind : kKinds) profiler.end(kind);
+  for (const auto& [name, times] : Profiler::calls) std::printf("%s %d\n", name.c_str(), times);
+}
+
+// Has kernels of one context recorded; of that its setting is left behind, unless it ends CUPTI.
+void profile_context(bool finalizes) {
+  Device device;
+  device.work(3);
+  Profiler profiler;
+  std::printf("subscribe %d\n", profiler.subscribe());
+  profiler.call_back(true);
+  device.work(0);
+  profiler.call_back(false);
+  profiler.register_callbacks();
+  profiler.begin_context();
+  device.work(5);
+  std::printf("kernels %d\n", profiler.end_context());
+  profiler.unsubscribe();
+  if (finalizes) profiler.finalize();
+  work_without_client(device);
+}
+void client_of_a_context() { profile_context(false); }
+void client_of_a_context_that_ends() { profile_context(true); }
+
 struct Story {
   const char* name;
   void (*run)();
 };
 constexpr Story kStories[] = {{"alone", alone},
                               {"client_first", client_first},
+                              {"client_first_that_goes", client_first_that_goes},
+                              {"client_gone_before", client_gone_before},
+                              {"client_first_without_subscription", client_first_without_subscription},
+                              {"client_first_that_stays_subscribed", client_first_that_stays_subscribed},
+                              {"hidden_client_first", hidden_client_first},
+                              {"hidden_client_after_a_seen_one", hidden_client_after_a_seen_one},
                               {"client_later", client_later},
                               {"client_without_subscription", client_without_subscription},
                               {"client_that_only_flushes", client_that_only_flushes},
                               {"client_by_handle", client_by_handle},
                               {"client_among_threads", client_among_threads},
                               {"client_keeps_its_kinds", client_keeps_its_kinds},
-                              {"client_with_a_clock", client_with_a_clock}};
+                              {"client_with_a_clock", client_with_a_clock},
+                              {"client_of_calls", client_of_calls},
+                              {"client_of_a_context", client_of_a_context},
+                              {"client_of_a_context_that_ends", client_of_a_context_that_ends}};
 
 }  // namespace
 

@@ -113,6 +113,18 @@ void crowd() {
   check(cudaStreamSynchronize(own.stream));
 }
 
+// The device never comes to the first of one communicator's collectives, and has passed the other's.
+void one_behind() {
+  static int longer_than_the_process_ms = 5'000;
+  Device held(0), free(0);
+  ncclComm_t holds = alone(), passes = alone();
+  check(cudaLaunchHostFunc(held.stream, sleep_ms, &longer_than_the_process_ms));
+  for (int i = 0; i < 3; ++i) held.reduce(holds), free.reduce(passes);
+  check(cudaStreamSynchronize(free.stream));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  _exit(0);
+}
+
 void quick_end() {
   Device own(0);
   ncclComm_t communicator = alone();
@@ -183,15 +195,11 @@ struct Story {
   const char* name;
   void (*run)();
 };
-constexpr Story kStories[] = {{"peers", peers},
-                              {"group", group},
-                              {"errors", errors},
-                              {"crowd", crowd},
-                              {"quick_end", quick_end},
-                              {"normal_end", normal_end},
-                              {"fork_before", fork_before},
-                              {"fork_after", fork_after},
-                              {"threads", count_threads},
+constexpr Story kStories[] = {{"peers", peers},           {"group", group},
+                              {"errors", errors},         {"crowd", crowd},
+                              {"one_behind", one_behind}, {"quick_end", quick_end},
+                              {"normal_end", normal_end}, {"fork_before", fork_before},
+                              {"fork_after", fork_after}, {"threads", count_threads},
                               {"signals", signals}};
 
 }  // namespace

@@ -184,6 +184,12 @@ void own_errno() {
   std::printf("errno %s\n", kept ? "kept" : "lost");
 }
 
+void no_nccl() {
+  void* data = nullptr;
+  check(cudaMalloc(&data, 1 << 12));
+  check(cudaFree(data));
+}
+
 struct Story {
   const char* name;
   void (*run)();
@@ -198,7 +204,8 @@ constexpr Story kStories[] = {{"peers", peers},
                               {"ended", ended},
                               {"fork_before", fork_before},
                               {"fork_after", fork_after},
-                              {"own_errno", own_errno}};
+                              {"own_errno", own_errno},
+                              {"no_nccl", no_nccl}};
 
 }  // namespace
 

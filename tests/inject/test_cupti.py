@@ -17,11 +17,15 @@ from traces import BUILD
 GUEST = BUILD / "bin" / "inject" / "cupti_guest"
 
 
+def told(output):
+    return [(word, int(number)) for word, number in re.findall(r"(\w+) (-?\d+)", output)]
+
+
 class Run:
-    def __init__(self, folder, story, **environment):
+    def __init__(self, folder, story, tier="cupti", **environment):
         self.trace = folder / "trace"
         self.done = subprocess.run(
-            [str(word) for word in (BUILD / "bin" / "ddpscope", "run", "--cpu", "--gpu-timing", "cupti", "-o", self.trace,
+            [str(word) for word in (BUILD / "bin" / "ddpscope", "run", "--cpu", "--gpu-timing", tier, "-o", self.trace,
                                     "--", GUEST, story)],
             cwd=folder, text=True, timeout=120, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={key: text for key, text in os.environ.items() if not key.startswith("DDPSCOPE_")} | environment)
@@ -35,7 +39,7 @@ class Run:
         return [work for work in self.work if work.kind == "kernel"]
 
     def told(self):
-        return [(word, int(number)) for word, number in re.findall(r"(\w+) (-?\d+)", self.done.stdout)]
+        return told(self.done.stdout)
 
 
 @pytest.fixture
@@ -92,6 +96,39 @@ def test_a_client_that_was_there_before_keeps_cupti(run):
     assert [work.kind for work in guest.work] == 5 * ["collective"]
 
 
+# Collectives: 5 while the client is there, 6 when it has gone, 7 when it has come again.
+def test_a_client_that_was_there_before_leaves_cupti_to_us_when_it_goes(run):
+    guest = run("client_first_that_goes")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5), ("kernels", 7)]
+    assert guest.tiers() == [("events", "the program uses CUPTI itself"), ("cupti", "the other client of CUPTI has gone"),
+                             ("events", "the program uses CUPTI itself")]
+    assert [work.kind for work in guest.work if work.kind in ("collective", "kernel")] == (
+        5 * ["collective"] + 6 * ["kernel"] + 7 * ["collective"])
+
+
+@pytest.mark.parametrize("story", ["client_gone_before", "client_first_without_subscription"])
+def test_a_client_before_has_gone_when_one_that_comes_later_would_have(run, story):
+    guest = run(story)
+    assert [tier for tier, _ in guest.tiers()] == ["events", "cupti"]
+    assert len(guest.kernels()) == 6 and all(work["call"] == "ncclAllReduce" for work in guest.kernels())
+
+
+def test_a_client_that_was_there_before_and_stays_subscribed_keeps_cupti(run):
+    guest = run("client_first_that_stays_subscribed")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5)]
+    assert guest.tiers() == [("events", "the program uses CUPTI itself")] and len(guest.work) == 5 + 6
+
+
+@pytest.mark.parametrize("story, subscribed, reason", [
+    ("hidden_client_first", 1, "another client has subscribed to CUPTI"),
+    ("hidden_client_after_a_seen_one", 2, "the program uses CUPTI itself")])
+def test_a_client_that_no_hook_sees_never_meets_us(run, story, subscribed, reason):
+    """It comes again as unseen: what CUPTI would refuse or hand it then were our doing."""
+    guest = run(story)
+    assert guest.told() == subscribed * [("subscribe", 0)] + [("kernels", 5), ("subscribe", 0), ("kernels", 7)]
+    assert guest.tiers() == [("events", reason)] and len(guest.work) == 5 + 6 + 7
+
+
 def test_cupti_is_lent_and_taken_again(run):
     guest = run("client_later")
     # The program finds what it would find alone, also the second time.
@@ -127,6 +164,48 @@ def test_a_client_that_looks_in_the_librarys_own_handle_is_seen(run):
     assert len(guest.kernels()) == 3
 
 
+def alone(story):
+    """What the program tells unrecorded."""
+    standins = BUILD / "lib" / "standin"
+    done = subprocess.run([GUEST, story], text=True, timeout=120, stdout=subprocess.PIPE, check=True,
+                          env={**os.environ, "LD_PRELOAD": f"{standins}/libcudart.so.13:{standins}/libnccl.so.2",
+                               "LD_LIBRARY_PATH": str(standins)})
+    return told(done.stdout)
+
+
+def by_function(calls):
+    return {re.sub(r"_v\d{4,}$", "", name): times for name, times in calls}
+
+
+COLLECTIVES = 40
+IN_ALL_TIERS = {"cudaGetDevice": 1, "cudaPointerGetAttributes": 1}
+BY_EVENTS = {"cudaPeekAtLastError": 2, "cudaStreamIsCapturing": 2, "cudaEventRecord": 2, "cudaEventElapsedTime": 2,
+             "cudaEventCreateWithFlags": 2, "cudaEventQuery": 1}  # a collective
+FIRST_USE = {"cudaThreadExchangeStreamCaptureMode": 1, "cudaSetDevice": 1, "cudaStreamCreateWithFlags": 1}
+
+
+@pytest.mark.parametrize("tier", ["none", "events", "cupti"])
+def test_a_clients_profile_has_of_our_calls_what_the_manual_says(run, tier):
+    without = by_function(alone("client_of_calls"))
+    seen = by_function(run("client_of_calls", tier=tier).told())
+    assert seen["kernels"] == without["kernels"] == COLLECTIVES
+    ours = {name: times - without.get(name, 0) for name, times in seen.items() if times != without.get(name, 0)}
+    page = (recording.SOURCE / "docs" / "gpu-times.md").read_text()
+    section = page.split("### What the program's own profile shows of us")[1].split("\n## ")[0]
+    assert not [name for name in ours if f"`{name}`" not in section]
+
+    expected = dict(IN_ALL_TIERS)
+    if tier != "none":
+        expected |= {name: times * COLLECTIVES for name, times in BY_EVENTS.items()}
+    if tier == "cupti":  # no collective had been timed by events before: the anchor and its stream come now
+        expected |= FIRST_USE | {"cudaEventCreateWithFlags": 2 * COLLECTIVES + 2}
+    for_anchor = {name: ours.pop(name, 0) - expected.pop(name, 0) for name in ("cudaEventRecord", "cudaEventQuery")}
+    assert ours == expected
+    assert 0 <= for_anchor["cudaEventRecord"] <= (3 if tier == "cupti" else 0)
+    # The device is behind for 300 ms: not each of the communicator's collectives is asked about again and again.
+    assert for_anchor["cudaEventQuery"] >= 0 and (tier == "cupti" or for_anchor["cudaEventQuery"] < 4 * COLLECTIVES)
+
+
 def test_a_client_is_never_given_our_buffers(run):
     """Threads launch while CUPTI is lent; the client frees what CUPTI hands it."""
     assert run("client_among_threads").told() == [("failed", 0)]
@@ -136,6 +215,28 @@ def test_a_client_that_keeps_its_kinds_keeps_cupti(run):
     guest = run("client_keeps_its_kinds")
     assert guest.told() == [("subscribe", 0), ("kernels", 9)]
     assert [tier for tier, _ in guest.tiers()] == ["cupti", "events"]
+
+
+def test_a_client_of_one_context_keeps_cupti_until_it_ends_it(run):
+    """Of that context we would get nothing: its setting supersedes ours."""
+    guest = run("client_of_a_context")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events"]
+    assert len([work for work in guest.work if work.kind == "collective"]) == 5 + 6
+
+
+def test_a_client_of_one_context_that_ends_cupti_has_gone(run):
+    guest = run("client_of_a_context_that_ends")
+    assert guest.told() == [("subscribe", 0), ("kernels", 5)]
+    assert [tier for tier, _ in guest.tiers()] == ["cupti", "events", "cupti"]
+    assert len(guest.kernels()) == 3 + 6
+
+
+def test_each_call_of_the_table_has_a_hook_and_no_other():
+    names = subprocess.run(["nm", "-D", "--defined-only", recording.INJECTOR], text=True, stdout=subprocess.PIPE, check=True)
+    table = (recording.SOURCE / "injector" / "device_times" / "cupti_calls.def").read_text()
+    rows = re.findall(r"^DDPSCOPE_CUPTI_CALL\((\w+)\)$", table, re.MULTILINE)
+    assert sorted(rows) == sorted(set(re.findall(r" T (cupti\w+)$", names.stdout, re.MULTILINE))) and len(rows) == 12
 
 
 def test_what_a_client_leaves_behind_does_no_harm(run):

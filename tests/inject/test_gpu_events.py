@@ -92,6 +92,13 @@ def test_what_is_too_much_is_counted(run):
     assert len(set(sequences)) == len(sequences)
 
 
+def test_behind_one_communicator_no_other_waits(run):
+    guest = run("one_behind")
+    assert guest.done.returncode == 0, guest.done.stderr
+    assert [work["sequence"] for work in guest.collectives] == [0, 1, 2]
+    assert len({work["communicator"] for work in guest.collectives}) == 1
+
+
 @pytest.mark.parametrize("story, code", [("quick_end", 7), ("normal_end", 0)])
 def test_the_end_loses_nothing(run, story, code):
     guest = run(story)

@@ -368,3 +368,18 @@ def test_coverage_says_what_is_lacking(tmp_path):
 
 def test_the_report_names_the_tier(run):
     assert run("bound", "five").report()["job"]["gpu_timing"] == "profiler"
+
+
+def test_the_reason_of_no_tier_at_all_is_told(run):
+    guest = run("bound", "no_nccl")
+    reason = "none: profiler was asked for, and no call of NCCL was seen"
+    assert not guest.tiers() and guest.info().count(f"  gpu times {reason}\n") == 1
+    [entry] = [entry for entry in guest.report()["coverage"] if "the devices of" in entry["what"]]
+    assert reason in entry["why"] and not entry["unjudged"]
+
+
+@pytest.mark.parametrize("story, timing", [("no_nccl", "auto"), ("five", "profiler")])
+def test_where_nothing_is_lacking_no_reason_is_told(run, story, timing):
+    guest = run("bound", story, timing=timing)
+    assert "gpu times none" not in guest.info() and len(guest.tiers()) == 1
+    assert not [entry for entry in guest.report()["coverage"] if "the devices of" in entry["what"]]

@@ -38,6 +38,33 @@ TEST_F(OnlyStandin, KernelsWithoutABodyAreRecorded) {
   EXPECT_STREQ(kernels[0].name, "without_body");
 }
 
+// Of a GPU's CUPTI the header says so, too; what it does there was not seen.
+TEST_F(OnlyStandin, AContextsSettingSupersedesThatOfAll) {
+  static CUcontext context = nullptr;
+  CUpti_SubscriberHandle subscriber = nullptr;
+  const auto look = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
+    context = static_cast<const CUpti_CallbackData*>(data)->context;
+  };
+  CU(cuptiSubscribe(&subscriber, look, nullptr));
+  CU(cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
+  void* memory = nullptr;
+  OK(cudaMalloc(&memory, 64));
+  CU(cuptiEnableDomain(0, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
+  ASSERT_NE(context, nullptr);
+
+  CU(cuptiActivityEnableContext(context, CUPTI_ACTIVITY_KIND_MEMSET));
+  OK(cudaMemset(memory, 1, 16));
+  CU(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET));
+  CU(cuptiActivityDisableContext(context, CUPTI_ACTIVITY_KIND_MEMSET));
+  OK(cudaMemset(memory, 2, 16));
+  finish();
+  const auto fills = trace().records<CUpti_ActivityMemset4>();
+  ASSERT_EQ(fills.size(), 1U);
+  EXPECT_EQ(fills[0].value, 1U);
+  EXPECT_EQ(cuptiActivityEnableContext(context, CUPTI_ACTIVITY_KIND_RUNTIME), CUPTI_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuptiActivityEnableContext(nullptr, CUPTI_ACTIVITY_KIND_MEMSET), CUPTI_ERROR_INVALID_CONTEXT);
+}
+
 TEST_F(OnlyStandin, RefusesWhatItDoesNotProvide) {
   EXPECT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD), CUPTI_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MARKER), CUPTI_ERROR_NOT_SUPPORTED);

@@ -122,8 +122,15 @@ Lines lines_of(const Reader& reader, const merged::RankRow& rank) {
   return lines;
 }
 
+// Of "cuda:0 stream 7" what comes before the blank.
+std::string_view device_of(std::string_view label) { return label.substr(0, label.find(' ')); }
+
 void label_lines(Lines& lines) {
   for (std::size_t i = 1; i < lines.threads.size(); ++i) lines.threads[i].label = "thread";
+  bool several_devices = std::any_of(lines.streams.begin(), lines.streams.end(), [&](const RowPart& part) {
+    return device_of(part.label) != device_of(lines.streams[0].label);
+  });
+  for (RowPart& part : lines.streams) part.label = short_stream_label(part.label, several_devices);
   if (lines.streams.size() == 1) lines.streams[0].label = "gpu";
   for (RowPart& part : lines.workers) part.label = "workers";
 }
@@ -200,6 +207,19 @@ void add_ranks(const Reader& reader, const RowChoice& choice, std::vector<Row>& 
 }
 
 }  // namespace
+
+std::string short_stream_label(std::string_view label, bool with_device) {
+  constexpr std::string_view kDevice = "cuda:", kStream = " stream ";
+  std::size_t at = label.find(kStream);
+  if (!label.starts_with(kDevice) || at == label.npos) return std::string(label);
+  std::string_view stream = label.substr(at + kStream.size());
+  auto end_of = [&](std::size_t most) {
+    return stream.size() <= most ? std::string(stream)
+                                 : "…" + std::string(stream.substr(stream.size() - most));
+  };
+  if (with_device) return fmt::format("{}: {}", label.substr(kDevice.size(), at - kDevice.size()), end_of(5));
+  return stream.size() <= 4 ? fmt::format("stream {}", stream) : end_of(6);
+}
 
 Row rank_row(const Reader& reader, std::uint32_t index, bool open) {
   Row row{RowKind::kRank, index, 0, {}, open};

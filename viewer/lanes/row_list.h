@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/merged/reader.h"
@@ -55,6 +56,9 @@ constexpr std::size_t kMostRankRows = 64;
 constexpr std::size_t kMostShapeMembers = 16;
 
 std::vector<Row> make_rows(const merged::Reader& reader, const RowChoice& choice);
+// Of a stream ("cuda:0 stream 7", "cuda:0 stream 0x55607e85b820") what fits beside its line and tells it from
+// its rank's others: "stream 7", "…85b820"; where these are of several devices "0: 7", "0: …5b820".
+std::string short_stream_label(std::string_view label, bool with_device);
 // The lines of one rank, without regard to others.
 Row rank_row(const merged::Reader& reader, std::uint32_t index, bool open);
 

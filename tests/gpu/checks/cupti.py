@@ -69,14 +69,17 @@ def client(machine, folder, story):
     return done.values("kernels"), [tier for tier, _ in trace.tiers()], trace
 
 
-@check("cupti.client-first", 6)
+@check("cupti.client-first", 10)
 def client_first(machine, folder):
     kernels, tiers, trace = client(machine, folder, "client_first")
     require(kernels == [5], f"the program's own profile has {kernels} of 5 kernels")
-    require(tiers == ["events"] and "program uses CUPTI itself" in trace.tiers()[0][1], f"the tier is {trace.tiers()}")
+    require(tiers == ["events", "cupti"] and "program uses CUPTI itself" in trace.tiers()[0][1],
+            f"the tiers are {trace.tiers()}")
+    ours = len(trace.kinds("kernel"))
+    require(ours == 6, f"{ours} kernels are recorded and not the 6 behind the program's own profile")
 
 
-@check("cupti.refused", 6)
+@check("cupti.refused", 10)
 def refused(machine, folder):
     kernels, tiers, trace = client(machine, folder, "hidden_client")
     require(kernels == [5], f"the program's own profile has {kernels} of 5 kernels")

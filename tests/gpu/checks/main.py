@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -76,11 +77,20 @@ def run_all(checks, machine, out, seconds):
     return results
 
 
+def how_to_build(build):
+    """Only a tree that was configured with the tests has the target; that of preset release was not."""
+    cache = build / "CMakeCache.txt"
+    if cache.is_file() and re.search(r"^BUILD_TESTING:\w+=(ON|TRUE|YES|1)$", cache.read_text(), re.MULTILINE | re.IGNORECASE):
+        return f"cmake --build {build} --target gpu_checks"
+    return ("cmake --preset dev && cmake --build build/dev --target gpu_checks, in the repository; "
+            "then tests/gpu/run.sh build/dev")
+
+
 def main():
     options = arguments()
     if not (options.build / "bin" / "gpu_guest").exists():
         print(f"error: {options.build}: here is no built tree, or gpu_guest is missing in it", file=sys.stderr)
-        print(f"hint: cmake --build {options.build} --target gpu_checks", file=sys.stderr)
+        print(f"hint: {how_to_build(options.build)}", file=sys.stderr)
         return 2
     if options.page and not options.page.is_file():
         print(f"error: {options.page}: there is no such page", file=sys.stderr)

@@ -75,15 +75,21 @@ struct Device {
   Stream stream;
 };
 
+// Profiles before it uses CUDA, and unsubscribes; works on when that is for longer than a client has to be
+// gone.
 void profile_at_once(Profiler profiler) {
   std::printf("{\"subscribe\": %d}\n", profiler.subscribe());
   profiler.register_callbacks();
   profiler.begin();
-  Device().work(5);
+  const Device device;
+  device.work(5);
   std::printf("{\"kernels\": %d}\n", profiler.end());
+  profiler.unsubscribe();
+  std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+  device.work(6);
 }
 
-// Profiles before it uses CUDA; the hidden one so that nobody but CUPTI knows.
+// The hidden one so that nobody but CUPTI knows.
 void client_first(const Numbers&) { profile_at_once(Profiler()); }
 void hidden_client(const Numbers&) { profile_at_once(Profiler(Lookup::kHidden)); }
 

@@ -297,9 +297,8 @@ def test_exports_hooks_only():
     # What moves the position in a folder: the listing of it counts from there on, or not at all.
     others |= {"rewinddir", "seekdir", "getdents64"}
     # By which another client of CUPTI comes and goes: it is lent.
-    others |= {"cuptiSubscribe", "cuptiSubscribe_v2", "cuptiUnsubscribe", "cuptiFinalize", "cuptiActivityEnable",
-               "cuptiActivityEnableAndDump", "cuptiActivityDisable", "cuptiActivityFlushAll",
-               "cuptiActivityRegisterCallbacks", "cuptiActivityRegisterTimestampCallback"}
+    calls = (recording.SOURCE / "injector" / "device_times" / "cupti_calls.def").read_text()
+    others |= {line.split("(")[1].rstrip(")") for line in calls.splitlines() if line.startswith("DDPSCOPE_CUPTI_CALL(")}
     # By which NCCL, and NVTX for its payloads, find a tool.
     others |= {"InitializeInjectionNvtxExtension", *(f"ncclProfiler_v{version}" for version in range(1, 7))}
     symbols = [line.split()[1:] for line in listing.stdout.splitlines()]

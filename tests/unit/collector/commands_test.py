@@ -234,6 +234,27 @@ def test_info_names_ranks(trace):
     assert "2 ranks, 2 processes on 1 host, world size 2" in result.stdout
 
 
+@pytest.mark.parametrize("process, says", [
+    ("process p rank=0 until=2", "1 rank, 1 process on 1 host, no world size told, attempt 0"),
+    ("process p rank=0 world=1 until=2", "1 rank, 1 process on 1 host, world size 1, attempt 0")])
+def test_a_world_that_nothing_tells_has_no_size(tmp_path, process, says):
+    trace = compile_trace(f"{process}\np 0.5 +0.1 mkdir path=/out\n", tmp_path / "trace")
+    merged = tmp_path / "job.merged"
+    assert ddpscope("export", trace, "-o", merged, "--format", "merged").returncode == 0
+    for kind in (trace, merged):
+        assert f"job       {says}\n" in ddpscope("info", kind).stdout
+
+
+@pytest.mark.parametrize("lines, says", [
+    ('p 0.1 +0 nvtxRangePush name="step"\np 0.2 +0 nvtxRangePush name="load"\np 0.3 +0 nvtxRangePop\np 0.4 +0 nvtxRangePop\n'
+     'p 0.5 +0 nvtxRangeStart id=7 name="save"\np 0.6 +0 nvtxRangeEnd id=7\np 0.7 +0 nvtxMark name="saved"\n', "3 ranges, 1 mark"),
+    ('p 0.5 +0 nvtxRangeStart id=7 name="never ends"\n', "1 range, 0 marks"),
+    ("p 0.5 +0.1 mkdir path=/out\n", None)])
+def test_info_counts_the_programs_own_ranges(tmp_path, lines, says):
+    info = ddpscope("info", compile_trace("process p rank=0 until=2\n" + lines, tmp_path / "trace")).stdout
+    assert [line.split(maxsplit=1)[1] for line in info.splitlines() if line.startswith("  nvtx ")] == ([says] if says else [])
+
+
 def test_one_rank_alone_is_not_called_healthy(tmp_path):
     one = compile_trace("process p pid=100 rank=0 until=2\np 0.5 +0.1 mkdir path=/out\n", tmp_path / "one")
     report = json.loads(ddpscope("report", one, "--format", "json").stdout)

@@ -125,5 +125,27 @@ r1 0.5 +0 device_timing tier="events" reason="no CUPTI"
   EXPECT_EQ(gpu_timing(read("process r0 rank=0 world=1 until=9\n")), "none");
 }
 
+TEST_F(DeviceWorkTest, ATierThatWasAskedForAndNeverCameHasAReason) {
+  auto why = [this](const std::string& lines) {
+    return why_untimed(read("process r0 rank=0 world=1 until=9\n" + lines), 0);
+  };
+  const std::string profiler = "r0 0.1 +0 environment name=\"DDPSCOPE_GPU_TIMING\" value=\"profiler\"\n";
+  const std::string cupti = "r0 0.1 +0 environment name=\"DDPSCOPE_GPU_TIMING\" value=\"cupti\"\n";
+  const std::string malloc = "r0 0.2 +0.1 cudaMalloc device=0\n", device = "r0 0.3 +0 device device=0\n";
+  const std::string nccl = "r0 0.4 +0.1 ncclGetUniqueId\n";
+  EXPECT_EQ(why(profiler), "profiler was asked for, and no call of CUDA was seen");
+  EXPECT_EQ(why(cupti), "cupti was asked for, and no call of CUDA was seen");
+  EXPECT_EQ(why(cupti + malloc), "cupti was asked for, and no call of CUDA succeeded");
+  EXPECT_EQ(why(profiler + malloc + device), "profiler was asked for, and no call of NCCL was seen");
+  EXPECT_EQ(why(profiler + malloc + device + nccl),
+            "profiler was asked for, and no collective of NCCL was seen");
+  // A tier was told, or none was asked for by name.
+  EXPECT_EQ(why(profiler + malloc + device + "r0 0.5 +0 device_timing tier=\"events\" reason=\"old\"\n"), "");
+  EXPECT_EQ(why(malloc + device), "");
+  for (const char* tier : {"auto", "none"})
+    EXPECT_EQ(why("r0 0.1 +0 environment name=\"DDPSCOPE_GPU_TIMING\" value=\"" + std::string(tier) + "\"\n"),
+              "");
+}
+
 }  // namespace
 }  // namespace ddpscope::model
