@@ -46,6 +46,17 @@ TEST_F(CanvasTest, NothingIsBetterThanOneLetter) {
   EXPECT_EQ(cut_to(*canvas_, Face::kBody, "", 5), "");
 }
 
+TEST_F(CanvasTest, ACollectivesNumberIsWholeOrNotThere) {
+  float number = canvas_->text_width(Face::kSmall, "#38"),
+        all = canvas_->text_width(Face::kSmall, "#38 AllReduce");
+  for (float width = 0; width < all; width += 1) {
+    std::string cut = cut_to(*canvas_, Face::kSmall, "#38 AllReduce", width);
+    EXPECT_TRUE(cut.empty() || cut == "#38" || cut.starts_with("#38 A")) << cut;
+    EXPECT_LE(canvas_->text_width(Face::kSmall, cut), width);
+    EXPECT_EQ(cut.empty(), width < number) << width;
+  }
+}
+
 TEST_F(CanvasTest, LinesFitAndLoseNoWord) {
   std::string text =
       "rank 1 does not run the barrier that ranks 0, 2 and 3 run at /a/very/long/path/without/a/blank.py:99";

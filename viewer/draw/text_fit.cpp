@@ -23,6 +23,12 @@ std::size_t fitting(const Canvas& canvas, Face face, std::string_view text, floa
   return low;
 }
 
+// Bytes of the "#38" that it begins with.
+std::size_t numbered(std::string_view text) {
+  if (!text.starts_with('#')) return 0;
+  return std::min(text.find_first_not_of("0123456789", 1), text.size());
+}
+
 }  // namespace
 
 std::string cut_to(const Canvas& canvas, Face face, std::string_view text, float width) {
@@ -30,6 +36,11 @@ std::string cut_to(const Canvas& canvas, Face face, std::string_view text, float
   constexpr std::string_view kMore = "…";
   std::size_t bytes = fitting(canvas, face, text, width - canvas.text_width(face, kMore));
   while (bytes > 0 && text[bytes - 1] == ' ') --bytes;
+  // "#3…" would be another collective than #38.
+  if (std::size_t number = numbered(text); number > 0 && bytes <= number) {
+    text = text.substr(0, number);
+    return canvas.text_width(face, text) <= width ? std::string(text) : "";
+  }
   if (bytes < 2) return "";
   return std::string(text.substr(0, bytes)) + std::string(kMore);
 }

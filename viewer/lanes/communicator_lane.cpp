@@ -33,12 +33,9 @@ class Lane {
     CollectivesInView found = walk_collectives(frame_.reader, row_.index, frame_.view, frame_.budget);
     for (const CollectiveRun& run : found.runs) draw_run(run);
     for (std::size_t i = 0; i < found.whole.size(); ++i) {
-      CollectiveShape shape = shape_of(frame_.reader, found.whole[i]);
-      bool followed =
-          i + 1 < found.whole.size() && found.whole[i + 1].sequence == found.whole[i].sequence + 1;
-      if (followed && !(found.whole[i].flags & merged::kTimed))
-        cut_at_next(shape, shape_of(frame_.reader, found.whole[i + 1]));
-      draw_whole(found.whole[i], shape);
+      const WholeCollective& own = found.whole[i];
+      next_ns_ = i + 1 < found.whole.size() ? found.whole[i + 1].shape.first_ns : INT64_MAX;
+      draw_whole(own.collective, own.shape);
     }
     frame_.canvas.pop_clip();
   }
@@ -111,10 +108,11 @@ class Lane {
     frame_.canvas.fill(own, with_alpha(colour, 0.28f));
     frame_.canvas.fill({std::max(all, left), own.top, right, own.bottom}, with_alpha(colour, 0.35f));
     frame_.canvas.fill({left, own.top, left + frame_.px(2), own.bottom}, colour);
-    if (right - left > frame_.px(40))
-      frame_.canvas.text_in(Face::kSmall,
-                            {std::max(left, frame_.plot.left) + frame_.px(6), own.top,
-                             std::min(right, frame_.plot.right) - 2, own.bottom},
+    // Ranks that are ahead are in the next one already: there is its text.
+    float text_left = std::max(left, frame_.plot.left);
+    float text_right = std::min({right, frame_.plot.right, frame_.x_of(next_ns_)});
+    if (text_right - text_left > frame_.px(40))
+      frame_.canvas.text_in(Face::kSmall, {text_left + frame_.px(6), own.top, text_right - 2, own.bottom},
                             frame_.colours().text, collective_text(collective, shape));
   }
 
@@ -124,10 +122,10 @@ class Lane {
     float far_left = frame_.plot.left - 50, far_right = frame_.plot.right + 50;
     for (std::size_t i = first; i < last; ++i) {
       const MemberShape& member = shape.members[i];
-      Box own = line_box(i, std::clamp(frame_.x_of(member.from_ns), far_left, far_right),
+      Box own = line_box(i, std::clamp(frame_.x_of(member.came_ns), far_left, far_right),
                          std::clamp(frame_.x_of(member.to_ns), far_left, far_right));
       own.right = std::max(own.right, own.left + 1);
-      frame_.canvas.fill(own, with_alpha(colour, 0.34f));
+      fill_part(own, member, colour, 0.34f);
       frame_.canvas.fill({own.left, own.top, own.left + frame_.px(3), own.bottom}, colour);
       left_edge.insert(left_edge.end(), {{own.left, own.top}, {own.left, own.bottom}});
       right_edge.insert(right_edge.end(), {{own.right, own.top}, {own.right, own.bottom}});
@@ -151,6 +149,14 @@ class Lane {
     frame_.canvas.polyline(round, colour, frame_.px(1.2f));
   }
 
+  // Paler where its host has issued it and its stream is still busy with something else.
+  void fill_part(const Box& own, const MemberShape& member, Colour colour, float alpha) {
+    float begin = std::clamp(frame_.x_of(member.from_ns), own.left, own.right);
+    if (begin > own.left)
+      frame_.canvas.fill({own.left, own.top, begin, own.bottom}, with_alpha(colour, 0.4f * alpha));
+    frame_.canvas.fill({begin, own.top, own.right, own.bottom}, with_alpha(colour, alpha));
+  }
+
   void draw_chevrons(const Box& own, Colour colour) {
     float x = std::min(own.right, frame_.plot.right) - frame_.px(10), y = own.middle_y(),
           half = frame_.px(3.5f);
@@ -161,46 +167,45 @@ class Lane {
 
   // Those who did something else, or nothing: a hole where their part should be.
   void draw_others(const merged::Collective& collective, const CollectiveShape& shape) {
-    const Palette& p = frame_.colours();
-    float from = frame_.x_of(shape.first_ns), to = frame_.x_of(shape.end_ns);
     for (std::size_t i = 0; i < shape.members.size(); ++i) {
       const MemberShape& member = shape.members[i];
       if (member.takes_part) continue;
-      Box hole = line_box(i, std::max(from, frame_.plot.left - 9), std::min(to, frame_.plot.right + 9));
-      hole.top += frame_.px(1), hole.bottom -= frame_.px(1);
-      if (member.elsewhere) hole.right = std::min(hole.right, frame_.x_of(member.from_ns));
-      bool barrier = shape.kind == Kind::kBarrier;
-      std::int32_t rank = communicator_.members[i].rank;
-      if (hole.right - hole.left > frame_.px(6)) {
-        frame_.canvas.fill(hole, with_alpha(p.error_ground, 0.9f));
-        frame_.canvas.dashed_frame(hole, p.error, frame_.px(1.4f));
-        float left = std::max(hole.left, frame_.plot.left) + frame_.px(8);
-        float right = std::min(hole.right, frame_.plot.right) - frame_.px(4);
-        frame_.canvas.text_centred(
-            Face::kSmall, {left, hole.top, right, hole.bottom}, p.error,
-            barrier ? fmt::format("rank {}: no barrier here", rank) : fmt::format("rank {}: not here", rank));
-      }
-      if (member.elsewhere) draw_elsewhere(collective, i, member);
+      if (member.absent) draw_hole(shape, i, member.from_ns, member.to_ns);
+      if (member.elsewhere && !shape.contested) draw_hole(shape, i, shape.first_ns, member.came_ns);
+      if (member.elsewhere) draw_elsewhere(collective, shape, i);
     }
   }
 
-  void draw_elsewhere(const merged::Collective& collective, std::size_t i, const MemberShape& member) {
+  void draw_hole(const CollectiveShape& shape, std::size_t i, std::int64_t from_ns, std::int64_t to_ns) {
     const Palette& p = frame_.colours();
-    Box own =
-        line_box(i, frame_.x_of(member.from_ns), std::min(frame_.x_of(member.to_ns), frame_.plot.right + 50));
+    Box hole = line_box(i, std::max(frame_.x_of(from_ns), frame_.plot.left - 9),
+                        std::min(frame_.x_of(to_ns), frame_.plot.right + 9));
+    hole.top += frame_.px(1), hole.bottom -= frame_.px(1);
+    if (hole.right - hole.left <= frame_.px(6)) return;
+    frame_.canvas.fill(hole, with_alpha(p.error_ground, 0.9f));
+    frame_.canvas.dashed_frame(hole, p.error, frame_.px(1.4f));
+    float left = std::max(hole.left, frame_.plot.left) + frame_.px(8);
+    float right = std::min(hole.right, frame_.plot.right) - frame_.px(4);
+    std::string words = fmt::format("rank {}: {}", communicator_.members[i].rank,
+                                    shape.kind == Kind::kBarrier ? "no barrier here" : "not here");
+    if (frame_.canvas.text_width(Face::kSmall, words) <= right - left)
+      frame_.canvas.text_centred(Face::kSmall, {left, hole.top, right, hole.bottom}, p.error, words);
+  }
+
+  void draw_elsewhere(const merged::Collective& collective, const CollectiveShape& shape, std::size_t i) {
+    const Palette& p = frame_.colours();
+    const MemberShape& member = shape.members[i];
+    Box own = line_box(i, std::max(frame_.x_of(member.came_ns), frame_.plot.left - 50),
+                       std::min(frame_.x_of(member.to_ns), frame_.plot.right + 50));
     own.top += frame_.px(1), own.bottom -= frame_.px(1);
     own.right = std::max(own.right, own.left + frame_.px(4));
-    frame_.canvas.fill(own, mixed(p.lane_even, p.collective, 0.75f));
+    frame_.canvas.fill(own, p.lane_even);
+    fill_part(own, member, colour_of_kind(member.kind), 0.75f);
     frame_.canvas.frame(own, p.error, 0, frame_.px(1.5f));
     float left = std::max(own.left, frame_.plot.left), right = std::min(own.right, frame_.plot.right);
     frame_.canvas.text_in(Face::kSmall, {left + frame_.px(6), own.top, right - frame_.px(24), own.bottom},
-                          p.bar_text, collective_text_of(collective, collective.arrivals[i].signature));
+                          p.bar_text, member_text(collective, shape, i));
     if (member.never) draw_chevrons(own, p.error);
-  }
-
-  static std::string collective_text_of(const merged::Collective& collective, std::uint32_t signature) {
-    if (signature >= collective.signatures.size()) return fmt::format("#{}", collective.sequence);
-    return fmt::format("#{} {}", collective.sequence, signature_text(collective.signatures[signature]));
   }
 
   // The lines first ... last - 1 that are all inside from `left` to `right`.
@@ -215,7 +220,7 @@ class Lane {
     for (std::size_t first = 0; first < shape.members.size(); ++first) {
       float left = frame_.plot.left, right = frame_.plot.right;
       for (std::size_t last = first; last < shape.members.size() && shape.members[last].takes_part; ++last) {
-        left = std::max(left, frame_.x_of(shape.members[last].from_ns));
+        left = std::max(left, frame_.x_of(shape.members[last].came_ns));
         right = std::min(right, frame_.x_of(shape.members[last].to_ns));
         if (right - left >= needed && last + 1 - first > best.last - best.first)
           best = {left, right, first, last + 1};
@@ -225,23 +230,34 @@ class Lane {
     return best.last > best.first ? best : widest;
   }
 
+  std::string what_becomes_of(const merged::Collective& collective, const CollectiveShape& shape) const {
+    std::string text = shape.never ? "never completes" : "";
+    if (shape.behind == 0) return text;
+    std::uint64_t first = collective.sequence + 1, last = collective.sequence + shape.behind;
+    text += text.empty() ? "" : " · ";
+    if (first == last) return text + fmt::format("#{} waits behind it", first);
+    return text + fmt::format("#{}{}#{} wait behind it", first, last == first + 1 ? " and " : "–", last);
+  }
+
   void draw_title(const merged::Collective& collective, const CollectiveShape& shape) {
     const Palette& p = frame_.colours();
-    std::string title = collective_text(collective, shape);
+    std::string title = collective_text(collective, shape), more_words = what_becomes_of(collective, shape);
     float pad = frame_.px(10), more = frame_.px(shape.never ? 30 : 6);
     Room room = room_for(shape, frame_.canvas.text_width(Face::kStrong, title) + pad + more);
     Box lines{room.left + pad, line_box(room.first, 0, 0).top, room.right - more,
               line_box(std::max(room.last, room.first + 1) - 1, 0, 0).bottom};
     if (lines.width() < frame_.px(24)) return;
-    bool strong = lines.width() >= frame_.canvas.text_width(Face::kStrong, title);
+    float width = frame_.canvas.text_width(Face::kStrong, title);
+    bool strong = lines.width() >= width;
     float height = frame_.canvas.line_height(Face::kStrong);
-    bool two = shape.never && lines.height() > 2.1f * height;
+    bool two = !more_words.empty() && lines.height() > 2.1f * height;
     float y = lines.middle_y() - (two ? height : height / 2);
     frame_.canvas.text_in(strong ? Face::kStrong : Face::kSmall, {lines.left, y, lines.right, y + height},
                           p.text, title);
-    if (two)
-      frame_.canvas.text_in(Face::kSmall, {lines.left, y + height, lines.right, y + 2 * height}, p.text_mid,
-                            "never completes");
+    if (more_words.empty()) return;
+    Box rest{lines.left, y + height, lines.right, y + 2 * height};
+    if (!two) rest = {lines.left + width + frame_.px(12), y, lines.right, y + height};
+    if (rest.width() > frame_.px(60)) frame_.canvas.text_in(Face::kSmall, rest, p.text_mid, more_words);
   }
 
   LaneFrame& frame_;
@@ -251,6 +267,7 @@ class Lane {
   std::size_t members_;
   bool by_member_;
   float line_;
+  std::int64_t next_ns_ = INT64_MAX;  // where the shape after the drawn one begins
 };
 
 }  // namespace
