@@ -93,6 +93,25 @@ TEST(CollectiveShapeTest, WhatARankNeverComesToStaysOpenAndTheLaterOnesWaitBehin
   EXPECT_EQ(late.front().shape.members[1].to_ns, end);
 }
 
+// The others give up: nothing tells when the device was done with what it never could do.
+TEST(CollectiveShapeTest, WhatIsGivenUpStaysOpen) {
+  tests::TemporaryFolder folder;
+  auto reader =
+      tests::open_text(beginning(3) +
+                           "r* 1.000 +0.001 $reduce\nr* 1.010 +0.010 cudaStreamSynchronize stream=0x7\n"
+                           "r1 1.500 +0.001 exit status=1\n"
+                           "r0,r2 1.400 +0.001 $reduce\n"
+                           "r0,r2 1.402 +0.300 cudaStreamSynchronize stream=0x7\n"
+                           "r0,r2/2 1.700 +0.050 ncclCommAbort communicator=1\n",
+                       folder);
+  ASSERT_TRUE(reader);
+  auto late = seen(*reader, {2000 * kMs, 2100 * kMs});
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_TRUE(late[0].shape.never);
+  EXPECT_EQ(late[0].shape.members[2].to_ns, reader->job().duration_ns);
+  EXPECT_EQ(late[0].shape.members[1].to_ns, reader->job().duration_ns);
+}
+
 // Ranks 0 and 2 were timed; of rank 1 there are the host's calls and the wait for all three.
 TEST(CollectiveShapeTest, AMemberThatWasNotTimedLeavesWithTheOthers) {
   tests::TemporaryFolder folder;

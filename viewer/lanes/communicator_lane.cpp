@@ -57,14 +57,23 @@ class Lane {
     if (!by_member_) return;
     for (std::size_t i = 0; i < communicator_.members.size(); ++i) {
       Box own = line_box(i, frame_.gutter_left, frame_.plot.left - frame_.px(10));
-      const merged::CommunicatorMember& member = communicator_.members[i];
-      bool all = frame_.story.fault_rows.size() >= communicator_.members.size();
-      bool faulty = frame_.story.finding != merged::kNone && frame_.story.at_fault(member.rank_row) && !all &&
-                    frame_.story.communicator == row_.index;
-      frame_.canvas.text_in_right(Face::kMonoSmall,
-                                  {own.right - frame_.px(30), own.top, own.right, own.bottom},
-                                  faulty ? p.error : p.text_low, fmt::format("{}", member.rank));
+      frame_.canvas.text_in_right(
+          Face::kMonoSmall, {own.right - frame_.px(30), own.top, own.right, own.bottom},
+          at_fault(i) ? p.error : p.text_low, fmt::format("{}", communicator_.members[i].rank));
     }
+  }
+
+  // By the chosen finding, if it is about this communicator and some of the members are not.
+  bool at_fault(std::size_t member) const {
+    const Story& story = frame_.story;
+    return story.finding != merged::kNone && story.communicator == row_.index &&
+           story.fault_rows.size() < communicator_.members.size() &&
+           story.at_fault(communicator_.members[member].rank_row);
+  }
+  bool blames_some() const {
+    for (std::size_t i = 0; i < communicator_.members.size(); ++i)
+      if (at_fault(i)) return true;
+    return false;
   }
 
   Colour colour_of_kind(Kind kind) const {
@@ -137,10 +146,10 @@ class Lane {
                             [](const MemberShape& member) { return member.never; });
     std::vector<Point> outline(right_edge.rbegin(), right_edge.rend());
     if (open) {
-      frame_.canvas.line({left_edge.front().x, left_edge.front().y}, {far_right, left_edge.front().y}, colour,
-                         frame_.px(1.2f));
-      frame_.canvas.line({left_edge.back().x, left_edge.back().y}, {far_right, left_edge.back().y}, colour,
-                         frame_.px(1.2f));
+      frame_.canvas.line({left_edge.front().x, left_edge.front().y},
+                         {right_edge.front().x, left_edge.front().y}, colour, frame_.px(1.2f));
+      frame_.canvas.line({left_edge.back().x, left_edge.back().y}, {right_edge.back().x, left_edge.back().y},
+                         colour, frame_.px(1.2f));
       return frame_.canvas.polyline(left_edge, colour, frame_.px(1.2f));
     }
     std::vector<Point> round = left_edge;
@@ -200,8 +209,10 @@ class Lane {
     own.top += frame_.px(1), own.bottom -= frame_.px(1);
     own.right = std::max(own.right, own.left + frame_.px(4));
     frame_.canvas.fill(own, p.lane_even);
-    fill_part(own, member, colour_of_kind(member.kind), 0.75f);
-    frame_.canvas.frame(own, p.error, 0, frame_.px(1.5f));
+    fill_part(own, member, colour_of_kind(member.kind), 0.5f);
+    // Where as many do one thing as another, the finding may know better.
+    bool wrong = !shape.contested || !blames_some() || at_fault(i);
+    frame_.canvas.frame(own, wrong ? p.error : colour_of_kind(member.kind), 0, frame_.px(1.5f));
     float left = std::max(own.left, frame_.plot.left), right = std::min(own.right, frame_.plot.right);
     frame_.canvas.text_in(Face::kSmall, {left + frame_.px(6), own.top, right - frame_.px(24), own.bottom},
                           p.bar_text, member_text(collective, shape, i));

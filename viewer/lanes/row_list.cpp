@@ -191,12 +191,14 @@ void add_ranks(const Reader& reader, const RowChoice& choice, std::vector<Row>& 
     bool comes_open = many <= 16;
     rows.push_back(rank_row(reader, index, comes_open != choice.turned.contains(index)));
   };
-  for (std::uint32_t index : choice.pinned) add(index);
-  for (std::uint32_t index = 0; index < many; ++index) {
-    bool pinned = std::find(choice.pinned.begin(), choice.pinned.end(), index) != choice.pinned.end();
+  std::vector<std::uint32_t> order = choice.pinned;
+  auto append = [&](std::uint32_t index) {
     bool shown = choice.only.empty() || choice.only.contains(index);
-    if (!pinned && shown) add(index);
-  }
+    if (shown && std::find(order.begin(), order.end(), index) == order.end()) order.push_back(index);
+  };
+  for (std::uint32_t index : choice.first) append(index);
+  for (std::uint32_t index = 0; index < many; ++index) append(index);
+  for (std::uint32_t index : order) add(index);
 }
 
 }  // namespace

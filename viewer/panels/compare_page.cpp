@@ -100,7 +100,7 @@ class Page {
                             {left_ + frame_.px(64), own.top, left_ + frame_.px(270), own.bottom}, p.text_mid,
                             slug);
       frame_.canvas.text_in(Face::kBody, {left_ + frame_.px(280), own.top, right_, own.bottom},
-                            gone ? p.text_low : p.text, with_short_paths(title));
+                            gone ? p.text_low : p.text, in_short(title));
     }
     y_ += line;
     return own;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "viewer/story/cards.h"
 #include "viewer/timeline/collective_walk.h"
 
 namespace ddpscope::viewer {
@@ -41,8 +42,10 @@ class Teller {
       tell_file();
     else if (has_file() && slug.find("write") != std::string::npos)
       tell_file();
-    else if (slug == "skipped-barrier" || slug == "mismatched-collective" || slug == "hung-collective")
+    else if (slug == "skipped-barrier" || slug == "mismatched-collective" || slug == "hung-collective" ||
+             slug == "uneven-steps")
       tell_collective();
+    if (slug == "divergent-existence-check") find_collective();
     if (!finding_.order.empty()) link_unordered();
     return end();
   }
@@ -183,30 +186,48 @@ class Teller {
 
   // ---- a collective that not all ran
   void tell_collective() {
-    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
-      auto detail = story_.discs[i].place == merged::kNoEvent ? Result<merged::Detail>(Error{})
-                                                              : reader_.detail(story_.discs[i].place);
-      if (!detail || detail->collective.communicator == merged::kNone) continue;
-      bool faulty = story_.at_fault(story_.discs[i].rank_row);
-      if (story_.communicator == merged::kNone || faulty) {
-        story_.communicator = detail->collective.communicator;
-        story_.sequence = detail->collective.sequence;
-      }
-      bool instead = finding_.evidence[i].detail.starts_with(kInstead);
-      if (faulty && instead && story_.notes.empty() && finding_.slug == "skipped-barrier")
-        story_.notes.push_back({i, note_of(i, *detail)});
-    }
+    find_collective();
+    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();)
+      if (accuses(finding_, i, reader_.ranks().size())) add_note(i);
     // Little is seen of arrivals alone: what comes of them belongs to the picture.
     std::int64_t more = std::max<std::int64_t>(story_.focus.length() * 6 / 10, 100'000);
     story_.focus.to_ns += more;
     story_.focus.from_ns -= more / 4;
   }
 
-  std::vector<std::string> note_of(std::size_t i, const merged::Detail& detail) const {
+  // The last that one at fault took part in, else the first.
+  void find_collective() {
+    for (const StoryDisc& disc : story_.discs) {
+      auto detail =
+          disc.place == merged::kNoEvent ? Result<merged::Detail>(Error{}) : reader_.detail(disc.place);
+      if (!detail || detail->collective.communicator == merged::kNone) continue;
+      if (story_.communicator != merged::kNone && !story_.at_fault(disc.rank_row)) continue;
+      story_.communicator = detail->collective.communicator;
+      story_.sequence = detail->collective.sequence;
+    }
+  }
+
+  // What the one at fault did instead, or why it never came.
+  void add_note(std::size_t i) {
+    constexpr std::string_view kInstead = "instead: ", kNeverCame = "never came: ";
     const Evidence& evidence = finding_.evidence[i];
-    std::string what = evidence.detail.substr(0, evidence.detail.find(','));
-    return {fmt::format("rank {} goes on without the barrier", evidence.rank),
-            fmt::format("its #{} is: {}", detail.collective.sequence, what.substr(kInstead.size()))};
+    std::string_view detail = evidence.detail;
+    if (detail.starts_with(kNeverCame)) {
+      story_.notes.push_back({i,
+                              {fmt::format("rank {} never comes", evidence.rank),
+                               std::string(detail.substr(kNeverCame.size()))}});
+      return;
+    }
+    if (!detail.starts_with(kInstead) || story_.discs[i].place == merged::kNoEvent) return;
+    auto call = reader_.detail(story_.discs[i].place);
+    if (!call) return;
+    const char* does = finding_.slug == "skipped-barrier" ? "goes on without the barrier"
+                       : finding_.slug == "uneven-steps"  ? "has no data left"
+                                                          : "does not call what its peers call";
+    std::string_view what = detail.substr(0, detail.find(',')).substr(kInstead.size());
+    story_.notes.push_back({i,
+                            {fmt::format("rank {} {}", evidence.rank, does),
+                             fmt::format("its #{} is: {}", call->collective.sequence, what)}});
   }
 
   // ---- reductions, some of them in vain
@@ -289,7 +310,6 @@ class Teller {
     }
   }
 
-  static constexpr std::string_view kInstead = "instead: ";
   static constexpr std::size_t kMostBatchLines = 4;
   static constexpr std::uint64_t kMostInputs = 4096;
   static constexpr std::ptrdiff_t kInputsShown = 9;

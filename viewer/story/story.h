@@ -93,8 +93,9 @@ float lane_height(const Story& story);
 float file_line_middle(std::size_t line);
 constexpr float kSyncMiddle = 19;  // px at scale 1
 
-// "…/step_000008.bin" for paths of several folders: a person knows them by their names.
-std::string with_short_paths(std::string_view text);
+// A sentence of a finding: "…/step_000008.bin" for paths of several folders (a person knows them by their
+// names), and "ranks 0, 2–14 and 15" for a list of more than three in a row.
+std::string in_short(std::string_view text);
 
 // "rank 5", "ranks 0-4, 6, 7" with en dashes, "no rank"
 std::string ranks_text(const std::vector<std::int32_t>& ranks);

@@ -189,10 +189,16 @@ void place_absent(const CollectiveShape* before, CollectiveShape& own) {
   }
 }
 
-// Those whose end nothing tells leave with the others.
-void end_unknown(CollectiveShape& shape) {
-  for (MemberShape& member : shape.members)
-    if (!member.absent && member.to_ns == kUnknown) member.to_ns = std::max(shape.end_ns, member.from_ns);
+// Those whose end nothing tells leave with the others; none leave what is held up.
+void end_unknown(CollectiveShape& shape, bool held_up, std::int64_t run_end_ns) {
+  bool known = std::any_of(shape.members.begin(), shape.members.end(), [](const MemberShape& member) {
+    return !member.absent && member.to_ns != kUnknown;
+  });
+  for (MemberShape& member : shape.members) {
+    if (member.absent || member.to_ns != kUnknown) continue;
+    member.never = held_up && !known;
+    member.to_ns = std::max(member.never ? run_end_ns : shape.end_ns, member.from_ns);
+  }
 }
 
 }  // namespace
@@ -209,7 +215,7 @@ std::vector<CollectiveShape> shapes_in_order(const merged::Reader& reader,
   for (const merged::Collective& collective : collectives) {
     CollectiveShape& shape = shapes.emplace_back(alone(reader, collective, may_wait));
     sum_up(shape, true, run_end_ns);
-    end_unknown(shape);
+    end_unknown(shape, holds_up(collective.flags), run_end_ns);
   }
   for (std::size_t k = shapes.size(); k-- > 1;)
     for (std::size_t i = 0; i < std::min(shapes[k - 1].members.size(), shapes[k].members.size()); ++i)

@@ -27,7 +27,7 @@ class Walk {
   std::int64_t end_of(const merged::CollectiveNode& node, std::int64_t next_ns) const {
     std::int64_t run_end = reader_.job().duration_ns;
     std::int64_t end = node.last_end_ns == merged::kNever ? run_end : node.last_end_ns;
-    if (!(node.flags & merged::kTimed) && !holds_up(node.flags)) end = std::min(end, next_ns);
+    if (!(node.flags & merged::kTimed)) end = holds_up(node.flags) ? run_end : std::min(end, next_ns);
     return std::max(end, node.last_arrival_ns);
   }
 
