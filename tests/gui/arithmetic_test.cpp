@@ -1,6 +1,7 @@
 // Time against pixels, ticks, texts and the places of rows.
 #include <gtest/gtest.h>
 
+#include "viewer/view/label_place.h"
 #include "viewer/view/row_layout.h"
 #include "viewer/view/time_view.h"
 
@@ -119,6 +120,26 @@ TEST(TextTest, CountsAndBytes) {
   EXPECT_EQ(count_text(418'000), "418 k");
   EXPECT_EQ(count_text(2'914'000), "2.91 M");
   EXPECT_EQ(bytes_text(48'200'000), "48.2 MB");
+}
+
+TEST(LabelPlaceTest, StandsLeftElseInTheFirstGapToTheRightOnNothing) {
+  Stretch row{0, 1000}, anchor{300, 316};
+  auto left = place_beside(anchor, 100, 6, row, {anchor}, {});
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->at.left, 194);
+  EXPECT_FALSE(left->crossed);
+  // A line from the left: right is free.
+  auto right = place_beside(anchor, 100, 6, row, {{330, 360}, anchor}, {{0, 300}});
+  ASSERT_TRUE(right);
+  EXPECT_EQ(right->at.left, 366);
+  EXPECT_FALSE(right->crossed);
+  // Lines on both sides: left, and it says so.
+  auto crossed = place_beside(anchor, 100, 6, row, {anchor}, {{0, 1000}});
+  ASSERT_TRUE(crossed);
+  EXPECT_EQ(crossed->at.left, 194);
+  EXPECT_TRUE(crossed->crossed);
+  // A bar on the left, the row's end on the right.
+  EXPECT_FALSE(place_beside({900, 916}, 100, 6, row, {{850, 870}, {900, 916}}, {}));
 }
 
 TEST(RowLayoutTest, FindsRowsByHeightAlone) {

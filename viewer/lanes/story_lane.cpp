@@ -39,12 +39,6 @@ void draw_file_line(LaneFrame& frame, const FileLine& line, const Box& box) {
   }
 }
 
-float first_x(const LaneFrame& frame, const FileLine& line) {
-  for (const StoryAccess& event : line.accesses)
-    if (event.end_ns >= frame.view.shown.from_ns) return frame.x_of(event.begin_ns);
-  return frame.plot.right;
-}
-
 std::string digest_text(std::uint64_t digest) { return fmt::format("{:04x}", digest >> 48); }
 
 struct Chip {
@@ -112,7 +106,6 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
     const FileLine& line = lines[i];
     float middle = box.top + frame.px(file_line_middle(i));
     Box own{frame.plot.left, middle - frame.px(8), frame.plot.right, middle + frame.px(8)};
-    Colour colour = line.writes ? p.file_write : p.file_read;
     frame.canvas.text_in_right(
         Face::kMonoSmall,
         {frame.plot.left - frame.px(40), own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_low,
@@ -122,14 +115,6 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
     frame.canvas.line({frame.plot.left, own.bottom + frame.px(2)},
                       {frame.plot.right, own.bottom + frame.px(2)}, p.grid);
     draw_file_line(frame, line, own);
-    // What it does stands before the first bar in view, left of its disc, where there is room; else behind
-    // the last.
-    std::string words = fmt::format("rank {} {}", rank_of(frame, line.rank_row),
-                                    line.does.empty() ? line.writes ? "writes" : "uses it" : line.does);
-    float x = first_x(frame, line) - frame.px(22),
-          width = frame.canvas.text_width(Face::kSmall, words) + frame.px(12);
-    if (x - width > frame.plot.left)
-      frame.canvas.text_in_right(Face::kSmall, {frame.plot.left, own.top, x, own.bottom}, colour, words);
     frame.canvas.pop_clip();
   }
   for (const StoryArrow& arrow : frame.story.arrows) {

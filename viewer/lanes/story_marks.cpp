@@ -88,6 +88,9 @@ void draw_story_marks(LaneFrame& frame, const RowPlacing& placing, std::size_t f
     if (seen) draw_arrow(frame.canvas, arrow_curve(from, to), arrow.kind);
   }
   std::vector<Point> at = spread(frame, points);
+  for (std::size_t row = 0; row < placing.rows.size(); ++row)
+    if (placing.rows[row].kind == RowKind::kStory && frame.story.lane == StoryLane::kFile)
+      draw_file_labels(frame, at, placing.row_box(row, frame.plot).top);
   Box within = frame.plot.inset(frame.px(6));
   for (const StoryArrow& arrow : frame.story.arrows) {
     Point from = points[arrow.from], to = points[arrow.to];

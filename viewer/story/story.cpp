@@ -106,11 +106,10 @@ class Teller {
     story_.lane = StoryLane::kFile;
     for (const Evidence& evidence : finding_.evidence)
       if (!evidence.file.empty() && story_.file.empty()) story_.file = evidence.file;
-    TimeSpan near = evidence_span();
+    TimeSpan near = file_span(), used = near;
     std::int64_t around = std::max<std::int64_t>(near.length(), 200'000);
     near = {near.from_ns - around, near.to_ns + 3 * around};
     std::map<std::uint32_t, FileLine> lines;
-    TimeSpan used = evidence_span();
     for (EventPlace place : reader_.accesses_of(story_.file)) {
       std::uint32_t row = reader_.tracks()[place.track].rank_row;
       FileLine& line = lines.try_emplace(row, FileLine{row, {}, false, story_.at_fault(row)}).first->second;
@@ -127,6 +126,17 @@ class Teller {
     for (auto& [row, line] : lines) story_.lines.push_back(std::move(line));
     story_.focus = used;
     put_discs_on_lines();
+  }
+
+  // Of the evidence of that file: what became of others, or of the job, may be much later.
+  TimeSpan file_span() const {
+    TimeSpan span{INT64_MAX, INT64_MIN};
+    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
+      if (finding_.evidence[i].file != story_.file) continue;
+      span.from_ns = std::min(span.from_ns, story_.discs[i].t_ns);
+      span.to_ns = std::max(span.to_ns, story_.discs[i].t_ns);
+    }
+    return span.from_ns <= span.to_ns ? span : evidence_span();
   }
 
   bool leaves_open(const merged::Event& event) const {
@@ -149,7 +159,8 @@ class Teller {
       story_.discs[i].lane_y = file_line_middle(static_cast<std::size_t>(found - story_.lines.begin()));
       std::size_t end =
           std::min({evidence.detail.find(','), evidence.detail.find(" until"), evidence.detail.size()});
-      if (found->does.empty()) found->does = evidence.detail.substr(0, end);
+      if (!found->does.empty()) continue;
+      found->does = evidence.detail.substr(0, end), found->disc = i;
     }
   }
 

@@ -50,7 +50,8 @@ struct FileLine {
   std::vector<StoryAccess> accesses;
   bool writes = false;
   bool at_fault = false;
-  std::string does{};  // "writes 619032 bytes"
+  std::string does{};                               // "writes 619032 bytes"
+  std::size_t disc = static_cast<std::size_t>(-1);  // that tells it; index, none if it is no disc's
 };
 
 // Collectives first ... end - 1 that reduce the gradients once.
