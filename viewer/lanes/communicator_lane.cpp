@@ -48,13 +48,14 @@ class Lane {
 
   void draw_names() {
     const Palette& p = frame_.colours();
-    std::string id = fmt::format("{:06x} · {} ranks", communicator_.id & 0xFFFFFF, communicator_.size);
+    std::string id = fmt::format("{:06x} · {} {}", communicator_.id & 0xFFFFFF, communicator_.size,
+                                 communicator_.size == 1 ? "rank" : "ranks");
     std::string hint = row_.open && box_.height() > frame_.px(72) ? "a shape is a collective" : "";
     draw_gutter(frame_, box_,
                 {{Face::kStrong, p.text, communicator_.name},
                  {Face::kMonoSmall, p.text_low, id},
                  {Face::kSmall, p.text_low, hint}});
-    if (!by_member_) return;
+    if (!by_member_ || communicator_.size == 1) return;  // that rank is in its name
     for (std::size_t i = 0; i < communicator_.members.size(); ++i) {
       Box own = line_box(i, frame_.gutter_left, frame_.plot.left - frame_.px(10));
       frame_.canvas.text_in_right(

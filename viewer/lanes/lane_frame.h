@@ -75,6 +75,7 @@ void draw_file_lane(LaneFrame& frame, const Box& box);
 void draw_file_labels(LaneFrame& frame, const std::vector<Point>& discs, float lane_top);
 void draw_batches_lane(LaneFrame& frame, const Box& box);
 void draw_syncs_lane(LaneFrame& frame, const Box& box);
+void draw_absence_lane(LaneFrame& frame, const Box& box);
 
 // Where a disc stands: on the bar of its event if that is to be seen, else in the middle of its rank's row.
 struct RowPlacing {

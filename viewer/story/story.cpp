@@ -8,6 +8,7 @@
 #include <set>
 
 #include "viewer/story/cards.h"
+#include "viewer/story/passes.h"
 #include "viewer/timeline/collective_walk.h"
 
 namespace ddpscope::viewer {
@@ -36,8 +37,12 @@ class Teller {
     const std::string& slug = finding_.slug;
     if (slug == "redundant-accumulation-sync")
       tell_syncs();
-    else if (slug == "unsharded-sampler" || slug == "repeated-epoch-order")
+    else if (slug == "unsharded-sampler")
       tell_batches();
+    else if (slug == "repeated-epoch-order")
+      tell_passes();
+    else if (auto absence = absence_of(finding_))
+      tell_absence(std::move(*absence));
     else if (has_file() && !finding_.order.empty())
       tell_file();
     else if (has_file() && slug.find("write") != std::string::npos)
@@ -46,7 +51,7 @@ class Teller {
              slug == "uneven-steps")
       tell_collective();
     if (slug == "divergent-existence-check") find_collective();
-    if (!finding_.order.empty()) link_unordered();
+    if (!finding_.order.empty() && story_.lane != StoryLane::kAbsence) link_unordered();
     return end();
   }
 
@@ -307,6 +312,27 @@ class Teller {
     story_.focus = {first->begin_ns, last->end_ns};
   }
 
+  // Of one rank: the others do the same with their own samples.
+  void tell_passes() {
+    if (story_.fault_rows.empty()) return;
+    FileLine inputs{story_.fault_rows.front(), {}, false, true};
+    add_inputs(inputs);
+    story_.lines = passes_of(inputs);
+    if (!story_.lines.empty()) {
+      story_.lane = StoryLane::kBatches;
+      const std::vector<StoryAccess>& first = story_.lines.front().accesses;
+      std::size_t last = std::min<std::size_t>(first.size(), kInputsShown) - 1;
+      story_.focus = {first.front().begin_ns, first[last].end_ns};
+    } else if (story_.discs.size() > 1)
+      story_.arrows.push_back({0, 1, ArrowKind::kInTime, {"the same sample, after the same one as before"}});
+  }
+
+  void tell_absence(StoryAbsence absence) {
+    story_.lane = StoryLane::kAbsence;
+    story_.focus = absence.focus;
+    story_.absence = std::move(absence);
+  }
+
   void add_inputs(FileLine& line) const {
     const merged::RankRow& rank = reader_.ranks()[line.rank_row];
     for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
@@ -347,29 +373,6 @@ Story sketch(const Reader& reader, std::uint32_t finding) {
 Story tell(const Reader& reader, std::uint32_t finding) {
   if (finding >= reader.outcome().findings.size()) return {};
   return Teller(reader, finding).tell();
-}
-
-namespace {
-constexpr float kFooter = 20;  // says what the arrows mean
-}
-
-float file_line_middle(std::size_t line) { return 7 + 20 * static_cast<float>(line) + 8; }
-
-float lane_height(const Story& story) {
-  switch (story.lane) {
-    case StoryLane::kFile: {
-      auto lines = static_cast<float>(std::min<std::size_t>(story.lines.size(), kMostFileLines));
-      return std::max(20 * lines + 14 + (story.arrows.empty() ? 0 : kFooter), 64.0f);
-    }
-    case StoryLane::kBatches:
-      return 28.0f * static_cast<float>(story.lines.size()) +
-             16.0f * static_cast<float>(story.lines.size() - 1) + 14;
-    case StoryLane::kSyncs:
-      return 78;
-    case StoryLane::kNone:
-      break;
-  }
-  return 0;
 }
 
 }  // namespace ddpscope::viewer

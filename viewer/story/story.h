@@ -8,6 +8,7 @@
 
 #include "collector/merged/reader.h"
 #include "viewer/draw/marks.h"
+#include "viewer/story/absence.h"
 #include "viewer/view/time_view.h"
 
 namespace ddpscope::viewer {
@@ -63,7 +64,7 @@ struct SyncSet {
 
 constexpr std::ptrdiff_t kMostFileLines = 16;
 
-enum class StoryLane : std::uint8_t { kNone, kFile, kBatches, kSyncs };
+enum class StoryLane : std::uint8_t { kNone, kFile, kBatches, kSyncs, kAbsence };
 
 struct Story {
   std::uint32_t finding = merged::kNone;  // none: nothing was chosen
@@ -76,10 +77,11 @@ struct Story {
 
   StoryLane lane = StoryLane::kNone;
   std::string file;                            // kFile: path
-  std::vector<FileLine> lines;                 // kFile, kBatches: ranks
+  std::vector<FileLine> lines;                 // kFile, kBatches: ranks, or a rank's passes
   std::uint32_t communicator = merged::kNone;  // kSyncs, and where a collective is at fault
   std::uint64_t sequence = 0;                  // of that collective
   std::vector<SyncSet> syncs;
+  StoryAbsence absence;  // kAbsence
 
   bool concerns(std::uint32_t rank_row) const;
   bool at_fault(std::uint32_t rank_row) const;
