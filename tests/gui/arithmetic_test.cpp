@@ -1,6 +1,7 @@
 // Time against pixels, ticks, texts and the places of rows.
 #include <gtest/gtest.h>
 
+#include "viewer/app/panes.h"
 #include "viewer/view/label_place.h"
 #include "viewer/view/row_layout.h"
 #include "viewer/view/time_view.h"
@@ -120,6 +121,24 @@ TEST(TextTest, CountsAndBytes) {
   EXPECT_EQ(count_text(418'000), "418 k");
   EXPECT_EQ(count_text(2'914'000), "2.91 M");
   EXPECT_EQ(bytes_text(48'200'000), "48.2 MB");
+}
+
+TEST(PanesTest, AtALargeScaleTheDrawerGivesWayToTheLanes) {
+  for (float scale : {0.5f, 1.0f, 1.5f, 2.0f, 2.5f, 3.0f, 4.0f}) {
+    Panes panes = panes_of(1920, 1080, scale, {}, 100);
+    EXPECT_GE(panes.lanes.height(), 60 * scale) << scale;
+    EXPECT_GE(panes.lanes.height(), scale <= 2 ? 165 * scale : 0) << scale;
+    EXPECT_GE(panes.drawer.top, panes.legend.bottom) << scale;
+    EXPECT_LE(panes.drawer.bottom, panes.status.top) << scale;
+    EXPECT_EQ(panes.drawer.height() > 0, scale < 4) << scale;
+  }
+  EXPECT_EQ(panes_of(1920, 1080, 1, {}, 100).drawer.height(), PaneSizes{}.drawer_height);
+}
+
+TEST(TextTest, OneIsNoPlural) {
+  EXPECT_EQ(plural(0, "rank"), "ranks");
+  EXPECT_EQ(plural(1, "rank"), "rank");
+  EXPECT_EQ(plural(2, "rank"), "ranks");
 }
 
 TEST(LabelPlaceTest, StandsLeftElseInTheFirstGapToTheRightOnNothing) {

@@ -316,7 +316,7 @@ void App::clear() {
   } else if (state_.page != OverPage::kNone) {
     state_.page = OverPage::kNone;
   } else if (state_.search.open) {
-    state_.search.open = false;
+    state_.search = {};
   } else if (state_.measured) {
     state_.measured.reset();
   } else if (state_.row_filter.open) {

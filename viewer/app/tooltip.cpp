@@ -33,7 +33,9 @@ void add_event(const Palette& p, const merged::Reader& reader, const merged::Det
                      fmt::format("#{} of {}", detail.collective.sequence,
                                  reader.communicators()[detail.collective.communicator].name)});
   if (!detail.file.empty()) lines.push_back({Face::kMonoSmall, p.text, detail.file});
-  if (detail.bytes) lines.push_back({Face::kSmall, p.text_mid, fmt::format("{} bytes", detail.bytes)});
+  if (detail.bytes)
+    lines.push_back(
+        {Face::kSmall, p.text_mid, fmt::format("{} {}", detail.bytes, plural(detail.bytes, "byte"))});
   if (detail.calls > 1)
     lines.push_back({Face::kSmall, p.text_mid, fmt::format("{} calls in one record", detail.calls)});
   for (std::size_t i = 0; i < std::min(detail.fields.size(), kMostFields); ++i)

@@ -49,7 +49,7 @@ class Lane {
   void draw_names() {
     const Palette& p = frame_.colours();
     std::string id = fmt::format("{:06x} · {} {}", communicator_.id & 0xFFFFFF, communicator_.size,
-                                 communicator_.size == 1 ? "rank" : "ranks");
+                                 plural(static_cast<std::uint64_t>(communicator_.size), "rank"));
     std::string hint = row_.open && box_.height() > frame_.px(72) ? "a shape is a collective" : "";
     draw_gutter(frame_, box_,
                 {{Face::kStrong, p.text, communicator_.name},

@@ -99,7 +99,8 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
   auto writers = std::count_if(lines.begin(), lines.end(), [](const FileLine& line) { return line.writes; });
   std::string who = writers > 0
                         ? fmt::format("{} {} it", writers, writers == 1 ? "rank writes" : "ranks write")
-                        : fmt::format("{} ranks use it", lines.size());
+                        : fmt::format("{} it", lines.size() == 1 ? "1 rank uses"
+                                                                 : fmt::format("{} ranks use", lines.size()));
   draw_gutter(
       frame, box,
       {{Face::kStrong, p.text, std::string(base_name(frame.story.file))}, {Face::kSmall, p.text_low, who}});
@@ -181,9 +182,9 @@ void draw_bracket(LaneFrame& frame, const SyncSet& set, std::size_t number, cons
                         frame.px(1.5f));
   std::string title = fmt::format("sync {} {}", number, set.needed ? "needed" : "in vain");
   std::uint64_t calls = set.end - set.first;
-  std::string more =
-      set.needed ? "right before the optimizer"
-                 : fmt::format("{} {}, summed again by the next", calls, calls == 1 ? "call" : "calls");
+  std::string more = set.needed
+                         ? "right before the optimizer"
+                         : fmt::format("{} {}, summed again by the next", calls, plural(calls, "call"));
   float middle = (left + right) / 2;
   for (auto [face, words, text, down] : {std::tuple{Face::kStrong, &title, colour, 2.0f},
                                          std::tuple{Face::kSmall, &more, p.text_mid, 18.0f}}) {

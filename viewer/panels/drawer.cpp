@@ -58,8 +58,7 @@ class Drawer {
                   finding_.severity, finding_.confidence);
     std::size_t count = frame_.reader.outcome().findings.size();
     std::string which = fmt::format("finding {} of {}", frame_.state.finding + 1, count);
-    if (left_out > 0)
-      which = fmt::format("{} more {}: 1–9   {}", left_out, left_out == 1 ? "card" : "cards", which);
+    if (left_out > 0) which = fmt::format("{} more {}: 1–9   {}", left_out, plural(left_out, "card"), which);
     float right = box_.right - frame_.px(16);
     float which_width = frame_.canvas.text_width(Face::kMonoSmall, which);
     frame_.canvas.text_right(Face::kMonoSmall, {right, y + frame_.px(4)}, p.text_low, which);

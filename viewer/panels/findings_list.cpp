@@ -132,9 +132,9 @@ void draw_nothing(PanelFrame& frame, const Box& box) {
   if (!frame.state.filter.empty()) {
     lines = {"nothing matches; Esc clears"};
   } else {
-    std::string looked =
-        fmt::format("No findings in {} ranks and {} events. What could not be judged stands below.",
-                    job.ranks, count_text(job.calls));
+    std::string looked = fmt::format("No findings in {} {} and {} {}. What could not be judged stands below.",
+                                     job.ranks, plural(static_cast<std::uint64_t>(job.ranks), "rank"),
+                                     count_text(job.calls), plural(job.calls, "event"));
     lines = wrapped(frame.canvas, Face::kBody, looked, box.width() - frame.px(32), 5);
   }
   float y = box.top + frame.px(12);
