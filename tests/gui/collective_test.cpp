@@ -112,6 +112,24 @@ TEST(CollectiveShapeTest, WhatIsGivenUpStaysOpen) {
   EXPECT_EQ(late[0].shape.members[1].to_ns, reader->job().duration_ns);
 }
 
+// Of rank 1 no wait covers the first; rank 0's is the one that never returns, and it has issued another one
+// since.
+TEST(CollectiveShapeTest, WhoseEndIsUnknownLeavesWhenTheOthersGoOn) {
+  tests::TemporaryFolder folder;
+  auto reader = tests::open_text(beginning(2) +
+                                     "r* 1.000 +0.001 $reduce\nr0 1.100 +0.001 $reduce\n"
+                                     "r0 1.200 inside cudaStreamSynchronize stream=0x7\n",
+                                 folder);
+  ASSERT_TRUE(reader);
+  auto all = all_of(*reader);
+  ASSERT_EQ(all.size(), 2u);
+  expect_one_at_a_time(all);
+  EXPECT_EQ(all[0].shape.members[0].to_ns, 1100 * kMs);
+  EXPECT_EQ(all[0].shape.members[1].to_ns, 1100 * kMs);
+  EXPECT_FALSE(all[0].shape.never);
+  EXPECT_TRUE(all[1].shape.never);
+}
+
 // Ranks 0 and 2 were timed; of rank 1 there are the host's calls and the wait for all three.
 TEST(CollectiveShapeTest, AMemberThatWasNotTimedLeavesWithTheOthers) {
   tests::TemporaryFolder folder;

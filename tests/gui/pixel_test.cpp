@@ -159,6 +159,27 @@ TEST_P(PixelTest, APendingCollectiveReachesTheEndAndTheRankThatNeverComesIsAHole
   }
 }
 
+// The trace ends as rank 0 has come to the last one and the others have not.
+TEST_P(PixelTest, WhereATraceJustEndsNobodyIsToBlame) {
+  auto image = draw(
+      "let reduce = ncclAllReduce communicator=1 count=4K datatype=f32 stream=0x7 buffer=0x100\n"
+      "for r in 0..2 {\n"
+      "  process r$r rank=$r world=3 pid=${100+r}\n"
+      "  r$r 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r\n"
+      "  r$r 1.0 +0.001 $reduce\n"
+      "  r$r 1.1 +0.01 cudaStreamSynchronize stream=0x7\n"
+      "}\n"
+      "r0 1.2 +0.001 $reduce\nr0 1.21 inside cudaStreamSynchronize stream=0x7\n");
+  ASSERT_TRUE(image);
+  ASSERT_TRUE(app_->reader().outcome().findings.empty());
+  auto last = app_->reader().collectives(0, 1, 2);
+  ASSERT_TRUE(last && last->size() == 1 && last->front().flags & merged::kMissing);
+  const Palette& p = palette_of(GetParam().theme);
+  const Panes& panes = app_->panes();
+  EXPECT_EQ(count_near(*image, panes.lanes, p.error, 40), 0);
+  EXPECT_EQ(count_near(*image, panes.lanes, mixed(p.lane_odd, p.error_ground, 0.9f), 3), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,
                          testing::Values(Look{ThemeName::kDark, 1}, Look{ThemeName::kLight, 1},
                                          Look{ThemeName::kColorblind, 1}, Look{ThemeName::kDark, 1.5f},

@@ -31,11 +31,17 @@ class Lane {
     frame_.canvas.push_clip({frame_.plot.left, std::max(box_.top, frame_.plot.top), frame_.plot.right,
                              std::min(box_.bottom, frame_.plot.bottom)});
     CollectivesInView found = walk_collectives(frame_.reader, row_.index, frame_.view, frame_.budget);
-    for (const CollectiveRun& run : found.runs) draw_run(run);
+    std::uint64_t waiting = UINT64_MAX;  // from then on for one that is never over: a number in that one
+    for (const WholeCollective& own : found.whole)
+      if (own.shape.behind > 0) waiting = std::min(waiting, own.collective.sequence + 1);
+    for (const CollectiveRun& run : found.runs)
+      if (run.first_sequence < waiting) draw_run(run);
     for (std::size_t i = 0; i < found.whole.size(); ++i) {
       const WholeCollective& own = found.whole[i];
       next_ns_ = i + 1 < found.whole.size() ? found.whole[i + 1].shape.first_ns : INT64_MAX;
-      draw_whole(own.collective, own.shape);
+      // What waits for one that is never over has nothing to be drawn but its number in that one.
+      bool waits = holds_up(own.collective.flags) && own.shape.first_ns >= own.shape.end_ns;
+      if (!waits) draw_whole(own.collective, own.shape);
     }
     frame_.canvas.pop_clip();
   }
@@ -92,7 +98,8 @@ class Lane {
     float left = std::max(run.left, frame_.plot.left),
           right = std::min(std::max(run.right, run.left + 1), frame_.plot.right);
     Colour colour = colour_of_kind(run.kind);
-    if (run.flags & merged::kNeverCompleted) colour = frame_.colours().error;
+    // Of a trace that just ends nobody is to blame.
+    if (run.flags & merged::kNeverCompleted && run.severity > 0) colour = frame_.colours().error;
     Box own{left, box_.top + frame_.px(kTopPad), right, box_.bottom - frame_.px(kTopPad)};
     frame_.canvas.fill(own, with_alpha(colour, 0.5f));
   }
@@ -180,26 +187,38 @@ class Lane {
     for (std::size_t i = 0; i < shape.members.size(); ++i) {
       const MemberShape& member = shape.members[i];
       if (member.takes_part) continue;
-      if (member.absent) draw_hole(shape, i, member.from_ns, member.to_ns);
-      if (member.elsewhere && !shape.contested) draw_hole(shape, i, shape.first_ns, member.came_ns);
+      Blame blame = blame_of(collective);
+      if (member.absent) draw_hole(shape, i, {member.from_ns, member.to_ns}, blame);
+      if (member.elsewhere && !shape.contested) draw_hole(shape, i, {shape.first_ns, member.came_ns}, blame);
       if (member.elsewhere) draw_elsewhere(collective, shape, i);
     }
   }
 
-  void draw_hole(const CollectiveShape& shape, std::size_t i, std::int64_t from_ns, std::int64_t to_ns) {
+  // As loud as what was found about it. Where a trace just ends some have come and others have not: nobody is
+  // to blame.
+  struct Blame {
+    Colour line, ground;
+  };
+  Blame blame_of(const merged::Collective& collective) const {
     const Palette& p = frame_.colours();
-    Box hole = line_box(i, std::max(frame_.x_of(from_ns), frame_.plot.left - 9),
-                        std::min(frame_.x_of(to_ns), frame_.plot.right + 9));
+    if (collective.max_severity == 0) return {p.text_low, p.wait_ground};
+    auto severity = static_cast<Severity>(collective.max_severity - 1);
+    return {colour_of(p, severity), ground_of(p, severity)};
+  }
+
+  void draw_hole(const CollectiveShape& shape, std::size_t i, TimeSpan span, Blame blame) {
+    Box hole = line_box(i, std::max(frame_.x_of(span.from_ns), frame_.plot.left - 9),
+                        std::min(frame_.x_of(span.to_ns), frame_.plot.right + 9));
     hole.top += frame_.px(1), hole.bottom -= frame_.px(1);
     if (hole.right - hole.left <= frame_.px(6)) return;
-    frame_.canvas.fill(hole, with_alpha(p.error_ground, 0.9f));
-    frame_.canvas.dashed_frame(hole, p.error, frame_.px(1.4f));
+    frame_.canvas.fill(hole, with_alpha(blame.ground, 0.9f));
+    frame_.canvas.dashed_frame(hole, blame.line, frame_.px(1.4f));
     float left = std::max(hole.left, frame_.plot.left) + frame_.px(8);
     float right = std::min(hole.right, frame_.plot.right) - frame_.px(4);
     std::string words = fmt::format("rank {}: {}", communicator_.members[i].rank,
                                     shape.kind == Kind::kBarrier ? "no barrier here" : "not here");
     if (frame_.canvas.text_width(Face::kSmall, words) <= right - left)
-      frame_.canvas.text_centred(Face::kSmall, {left, hole.top, right, hole.bottom}, p.error, words);
+      frame_.canvas.text_centred(Face::kSmall, {left, hole.top, right, hole.bottom}, blame.line, words);
   }
 
   void draw_elsewhere(const merged::Collective& collective, const CollectiveShape& shape, std::size_t i) {
@@ -213,11 +232,12 @@ class Lane {
     fill_part(own, member, colour_of_kind(member.kind), 0.5f);
     // Where as many do one thing as another, the finding may know better.
     bool wrong = !shape.contested || !blames_some() || at_fault(i);
-    frame_.canvas.frame(own, wrong ? p.error : colour_of_kind(member.kind), 0, frame_.px(1.5f));
+    frame_.canvas.frame(own, wrong ? blame_of(collective).line : colour_of_kind(member.kind), 0,
+                        frame_.px(1.5f));
     float left = std::max(own.left, frame_.plot.left), right = std::min(own.right, frame_.plot.right);
     frame_.canvas.text_in(Face::kSmall, {left + frame_.px(6), own.top, right - frame_.px(24), own.bottom},
                           p.bar_text, member_text(collective, shape, i));
-    if (member.never) draw_chevrons(own, p.error);
+    if (member.never) draw_chevrons(own, blame_of(collective).line);
   }
 
   // The lines first ... last - 1 that are all inside from `left` to `right`.

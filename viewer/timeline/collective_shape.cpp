@@ -212,14 +212,20 @@ std::vector<CollectiveShape> shapes_in_order(const merged::Reader& reader,
                                              bool may_wait) {
   std::int64_t run_end_ns = reader.job().duration_ns;
   std::vector<CollectiveShape> shapes;
-  for (const merged::Collective& collective : collectives) {
-    CollectiveShape& shape = shapes.emplace_back(alone(reader, collective, may_wait));
-    sum_up(shape, true, run_end_ns);
-    end_unknown(shape, holds_up(collective.flags), run_end_ns);
+  for (const merged::Collective& collective : collectives)
+    shapes.push_back(alone(reader, collective, may_wait));
+  for (std::size_t k = shapes.size(); k-- > 0;) {
+    auto cut = [&] {
+      if (k + 1 == shapes.size()) return;
+      for (std::size_t i = 0; i < std::min(shapes[k].members.size(), shapes[k + 1].members.size()); ++i)
+        end_at(shapes[k].members[i], latest_end(collectives[k], shapes[k], shapes[k + 1], i));
+    };
+    // Once before what is not known is taken from what is, and once with it.
+    cut();
+    sum_up(shapes[k], true, run_end_ns);
+    end_unknown(shapes[k], holds_up(collectives[k].flags), run_end_ns);
+    cut();
   }
-  for (std::size_t k = shapes.size(); k-- > 1;)
-    for (std::size_t i = 0; i < std::min(shapes[k - 1].members.size(), shapes[k].members.size()); ++i)
-      end_at(shapes[k - 1].members[i], latest_end(collectives[k - 1], shapes[k - 1], shapes[k], i));
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const CollectiveShape* before = k > 0 ? &shapes[k - 1] : nullptr;
     bool in_trouble = is_troubled(collectives[k].flags);
