@@ -159,7 +159,7 @@ TEST_P(PixelTest, APendingCollectiveReachesTheEndAndTheRankThatNeverComesIsAHole
   }
 }
 
-// The trace ends as rank 0 has come to the last one and the others have not.
+// The trace ends as rank 0 has come to the last one, rank 1 is in the call and rank 2 is not there.
 TEST_P(PixelTest, WhereATraceJustEndsNobodyIsToBlame) {
   auto image = draw(
       "let reduce = ncclAllReduce communicator=1 count=4K datatype=f32 stream=0x7 buffer=0x100\n"
@@ -169,7 +169,7 @@ TEST_P(PixelTest, WhereATraceJustEndsNobodyIsToBlame) {
       "  r$r 1.0 +0.001 $reduce\n"
       "  r$r 1.1 +0.01 cudaStreamSynchronize stream=0x7\n"
       "}\n"
-      "r0 1.2 +0.001 $reduce\nr0 1.21 inside cudaStreamSynchronize stream=0x7\n");
+      "r0 1.2 +0.001 $reduce\nr0 1.21 inside cudaStreamSynchronize stream=0x7\nr1 1.2 inside $reduce\n");
   ASSERT_TRUE(image);
   ASSERT_TRUE(app_->reader().outcome().findings.empty());
   auto last = app_->reader().collectives(0, 1, 2);
