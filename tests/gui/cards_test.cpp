@@ -99,6 +99,19 @@ TEST_F(AppTest, TheRankAtFaultIsInSightAmongMany) {
   }
 }
 
+// Where hosts have rows, that rank has one of its own above them.
+TEST_F(AppTest, TheRankAtFaultIsInSightAboveTheHosts) {
+  App& app = open(uneven(100));
+  settle();
+  Box plot = app.panes().plot_of(app.panes().lanes);
+  std::size_t row = row_of_rank(app.rows(), app.reader(), app.story().fault_rows.at(0));
+  ASSERT_EQ(app.rows()[row].kind, RowKind::kRank);
+  EXPECT_EQ(app.rows()[row + 1].kind, RowKind::kHostsHeading);
+  Box box = app.placing().row_box(row, plot);
+  EXPECT_GE(box.top, plot.top);
+  EXPECT_LE(box.bottom, plot.bottom);
+}
+
 TEST(InShortTest, RanksInARowAreARange) {
   EXPECT_EQ(in_short("ranks 0, 1, 2, 3 and 5 wait; rank 4 never came"),
             "ranks 0–3 and 5 wait; rank 4 never came");

@@ -136,8 +136,9 @@ float App::scroll_to_story() const {
   if (story_.fault_rows.empty() || story_.lane != StoryLane::kNone) return scroll;
   std::size_t fault = row_of_rank(rows_, reader_, story_.fault_rows.front());
   if (fault >= rows_.size()) return scroll;
-  return scrolled_to(scroll, layout_.box(fault).top, layout_.box(fault).bottom(), rows_height(),
-                     layout_.height());
+  float margin = 40;  // not at the very edge, where its disc is cut
+  return scrolled_to(scroll, layout_.box(fault).top - margin, layout_.box(fault).bottom() + margin,
+                     rows_height(), layout_.height());
 }
 
 // Of its lane, its communicator's and the ranks' that it concerns, or only of the first one at fault.

@@ -130,7 +130,16 @@ class Lane {
     float text_right = std::min({right, frame_.plot.right, frame_.x_of(next_ns_)});
     if (text_right - text_left > frame_.px(40))
       frame_.canvas.text_in(Face::kSmall, {text_left + frame_.px(6), own.top, text_right - 2, own.bottom},
-                            frame_.colours().text, collective_text(collective, shape));
+                            frame_.colours().text, collective_text(collective, shape) + missing_text(shape));
+  }
+
+  // Where members have no lines of their own. " · not here: ranks 3, 5"
+  std::string missing_text(const CollectiveShape& shape) const {
+    std::vector<std::int32_t> ranks;
+    for (std::size_t i = 0; i < shape.members.size(); ++i)
+      if (shape.members[i].absent) ranks.push_back(communicator_.members[i].rank);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks.empty() ? "" : " · not here: " + ranks_text(ranks);
   }
 
   // Members first ... last - 1, all of whom take part.

@@ -168,8 +168,9 @@ void add_steps(const Reader& reader, std::vector<Row>& rows) {
   }
 }
 
-// Hosts, and under an unfolded one its ranks.
+// The few ranks at fault; hosts, and under an unfolded one its ranks.
 void add_hosts(const Reader& reader, const RowChoice& choice, std::vector<Row>& rows) {
+  for (std::uint32_t index : choice.first) rows.push_back(rank_row(reader, index, true));
   rows.push_back({RowKind::kHostsHeading, 0, 28});
   for (std::uint32_t host = 0; host < reader.hosts().size(); ++host) {
     bool open = choice.turned_hosts.contains(host);
