@@ -33,12 +33,15 @@ Result<Parsed> parse(int argc, char** argv) {
   app.add_option("TRACE", options.trace, "folder that `ddpscope run` filled, or a merged file")->required();
   app.add_option("OTHER", options.other, "a second trace to compare with");
   app.add_option("--goto", options.go_to, "finding to start at: its id, slug or number (default: the worst)");
-  app.add_option("--screenshot", options.screenshot, "writes a picture and ends; needs no display");
+  CLI::Option* picture =
+      app.add_option("--screenshot", options.screenshot, "writes a picture and ends; needs no display");
   app.add_option("--size", size, "of the picture in pixels, WIDTHxHEIGHT (default: 1920x1080)");
   app.add_option("--theme", theme, "dark, light or colorblind (default: dark)");
   app.add_option("--scale", options.scale, "of everything that is drawn (default: 1)")
       ->check(CLI::Range(0.5, 4.0));
-  app.add_flag("--bench", options.bench, "prints how long opening and frames take, as JSON");
+  // A picture waits for the disk, which a measured frame must not.
+  app.add_flag("--bench", options.bench, "prints how long opening and frames take, as JSON")
+      ->excludes(picture);
   app.add_flag("--whole-run", options.whole_run, "starts with the whole run in view");
   app.add_flag("--reduced-motion", options.reduced_motion, "jumps instead of flying");
   constexpr const char* kHint = "`ddpscope-viewer --help` shows the options";

@@ -48,8 +48,14 @@ Sides sides_of(const Facts& facts, const Divergence& divergence) {
 std::vector<findings::Evidence> evidence_of(const Facts& facts, const Divergence& divergence) {
   const auto& members = facts.collectives.communicators[divergence.communicator].members;
   std::vector<findings::Evidence> evidence;
+  auto is_odd = [&](std::uint32_t m) {
+    return std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
+  };
+  // However many others there are, what the odd ones did is told, of several at least some.
+  std::size_t odd = 0, room = kMaxEvidence;
+  for (std::uint32_t m = 0; m < members.size(); ++m) odd += is_odd(m) && divergence.calls[m] != kNone;
   auto add = [&](std::uint32_t call, const std::string& detail) {
-    if (evidence.size() < kMaxEvidence)
+    if (evidence.size() < room)
       evidence.push_back(evidence_of(facts.job, facts.collectives, facts.collectives.calls[call], detail));
   };
   const auto& first = members[divergence.odd.front()];
@@ -58,12 +64,14 @@ std::vector<findings::Evidence> evidence_of(const Facts& facts, const Divergence
   if (ordinal > 0)
     add(first.calls[ordinal - 1],
         "the last call in which the ranks agree: " + describe(facts, first.calls[ordinal - 1]));
-  for (bool odd : {false, true})
+  for (bool of_odd : {false, true}) {
+    room = of_odd ? kMaxEvidence : kMaxEvidence - std::min(odd, kMaxEvidence / 2);
     for (std::uint32_t m = 0; m < members.size(); ++m) {
-      bool is_odd = std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
       std::uint32_t call = divergence.calls[m];
-      if (is_odd == odd && call != kNone) add(call, (odd ? "instead: " : "") + describe(facts, call));
+      if (is_odd(m) == of_odd && call != kNone)
+        add(call, (of_odd ? "instead: " : "") + describe(facts, call));
     }
+  }
   return evidence;
 }
 

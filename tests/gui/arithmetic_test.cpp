@@ -1,6 +1,8 @@
 // Time against pixels, ticks, texts and the places of rows.
 #include <gtest/gtest.h>
 
+#include "viewer/app/panes.h"
+#include "viewer/view/label_place.h"
 #include "viewer/view/row_layout.h"
 #include "viewer/view/time_view.h"
 
@@ -119,6 +121,44 @@ TEST(TextTest, CountsAndBytes) {
   EXPECT_EQ(count_text(418'000), "418 k");
   EXPECT_EQ(count_text(2'914'000), "2.91 M");
   EXPECT_EQ(bytes_text(48'200'000), "48.2 MB");
+}
+
+TEST(PanesTest, AtALargeScaleTheDrawerGivesWayToTheLanes) {
+  for (float scale : {0.5f, 1.0f, 1.5f, 2.0f, 2.5f, 3.0f, 4.0f}) {
+    Panes panes = panes_of(1920, 1080, scale, {}, 100);
+    EXPECT_GE(panes.lanes.height(), 60 * scale) << scale;
+    EXPECT_GE(panes.lanes.height(), scale <= 2 ? 165 * scale : 0) << scale;
+    EXPECT_GE(panes.drawer.top, panes.legend.bottom) << scale;
+    EXPECT_LE(panes.drawer.bottom, panes.status.top) << scale;
+    EXPECT_EQ(panes.drawer.height() > 0, scale < 4) << scale;
+  }
+  EXPECT_EQ(panes_of(1920, 1080, 1, {}, 100).drawer.height(), PaneSizes{}.drawer_height);
+}
+
+TEST(TextTest, OneIsNoPlural) {
+  EXPECT_EQ(plural(0, "rank"), "ranks");
+  EXPECT_EQ(plural(1, "rank"), "rank");
+  EXPECT_EQ(plural(2, "rank"), "ranks");
+}
+
+TEST(LabelPlaceTest, StandsLeftElseInTheFirstGapToTheRightOnNothing) {
+  Stretch row{0, 1000}, anchor{300, 316};
+  auto left = place_beside(anchor, 100, 6, row, {anchor}, {});
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->at.left, 194);
+  EXPECT_FALSE(left->crossed);
+  // A line from the left: right is free.
+  auto right = place_beside(anchor, 100, 6, row, {{330, 360}, anchor}, {{0, 300}});
+  ASSERT_TRUE(right);
+  EXPECT_EQ(right->at.left, 366);
+  EXPECT_FALSE(right->crossed);
+  // Lines on both sides: left, and it says so.
+  auto crossed = place_beside(anchor, 100, 6, row, {anchor}, {{0, 1000}});
+  ASSERT_TRUE(crossed);
+  EXPECT_EQ(crossed->at.left, 194);
+  EXPECT_TRUE(crossed->crossed);
+  // A bar on the left, the row's end on the right.
+  EXPECT_FALSE(place_beside({900, 916}, 100, 6, row, {{850, 870}, {900, 916}}, {}));
 }
 
 TEST(RowLayoutTest, FindsRowsByHeightAlone) {

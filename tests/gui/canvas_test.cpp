@@ -64,6 +64,36 @@ TEST_F(CanvasTest, NothingIsBetterThanOneLetter) {
   EXPECT_EQ(cut_to(*canvas_, Face::kBody, "", 5), "");
 }
 
+TEST_F(CanvasTest, ACollectivesNumberIsWholeOrNotThere) {
+  float number = canvas_->text_width(Face::kSmall, "#38"),
+        all = canvas_->text_width(Face::kSmall, "#38 AllReduce");
+  for (float width = 0; width < all; width += 1) {
+    std::string cut = cut_to(*canvas_, Face::kSmall, "#38 AllReduce", width);
+    EXPECT_TRUE(cut.empty() || cut == "#38" || cut.starts_with("#38 A")) << cut;
+    EXPECT_LE(canvas_->text_width(Face::kSmall, cut), width);
+    EXPECT_EQ(cut.empty(), width < number) << width;
+  }
+}
+
+TEST_F(CanvasTest, ALineBreakInANameIsSpelledOut) {
+  EXPECT_EQ(printable("a\nb"), "a\\nb");
+  EXPECT_EQ(printable("step – 1 … größer"), "step – 1 … größer");
+  EXPECT_EQ(printable("C:\\data – x"), "C:\\data – x");
+  EXPECT_EQ(printable(printable("a\n\xC3")), printable("a\n\xC3"));
+  std::string cut_off = printable(std::string_view("gr\xC3\xB6\xC3", 5));
+  EXPECT_EQ(cut_off, "grö\\xc3");
+  for (const std::string& line : wrapped(*canvas_, Face::kBody, "rank 0 writes /data/a\nb.bin\t", 90, 5))
+    EXPECT_EQ(line.find_first_of("\n\t"), std::string::npos) << line;
+  EXPECT_EQ(cut_to(*canvas_, Face::kBody, "a\nb", 200), "a\\nb");
+  // What is drawn has one line: no glyph below another.
+  ImDrawList& list = canvas_->list();
+  int before = list.VtxBuffer.Size;
+  canvas_->text(Face::kBody, {10, 10}, 0xFFFFFFFF, "a\nb");
+  for (int i = before; i < list.VtxBuffer.Size; ++i)
+    EXPECT_LT(list.VtxBuffer[i].pos.y, 10 + 1.5f * canvas_->line_height(Face::kBody));
+  EXPECT_GT(list.VtxBuffer.Size, before);
+}
+
 TEST_F(CanvasTest, LinesFitAndLoseNoWord) {
   std::string text =
       "rank 1 does not run the barrier that ranks 0, 2 and 3 run at /a/very/long/path/without/a/blank.py:99";

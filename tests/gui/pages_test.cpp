@@ -29,6 +29,35 @@ TEST_F(AppTest, SearchFindsCallsRanksAndFindings) {
   EXPECT_TRUE(search("no such thing").empty());
 }
 
+TEST_F(AppTest, NoTwoHitsOfASearchReadAlike) {
+  App& app = open(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2 pid=${100+r} until=4\n"
+      "  r$r 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+      "  r$r 1.0 +0.001 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 buffer=0x100 "
+      "stack=\"data.py:88 prepare\"\n"
+      "  r$r 1.1 +0.01 cudaStreamSynchronize stream=0x7\n"
+      "  r$r 2.0 +0.001 ncclAllReduce communicator=1 count=4M datatype=f32 stream=0x7 buffer=0x900\n"
+      "  r$r 2.1 +0.01 cudaStreamSynchronize stream=0x7\n"
+      "  r$r 2.2 +0.01 cudaMemcpy kind=d2h bytes=4 source=0x900\n"
+      "}\n");
+  app.state().search.open = true;
+  app.state().search.text = "allreduce";
+  frame();
+  std::set<std::string> texts;
+  for (const SearchHit& hit : app.state().search.hits) texts.insert(hit.text);
+  EXPECT_EQ(texts.size(), app.state().search.hits.size());
+  EXPECT_EQ(texts.size(), 4u);  // two kinds on two ranks
+  EXPECT_TRUE(texts.contains("ncclAllReduce (barrier)  rank 0"));
+  // Whoever closes it begins anew.
+  press(Key::kEscape);
+  EXPECT_FALSE(app.state().search.open);
+  app.act({ActionKind::kOpenSearch, 0});
+  frame();
+  EXPECT_EQ(app.state().search.text, "");
+  EXPECT_TRUE(app.state().search.hits.empty());
+}
+
 TEST_F(AppTest, CopiesWhatIsChosen) {
   App& app = open(tests::draw_skipped_barrier(4).text);
   std::string copied;

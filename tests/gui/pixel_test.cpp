@@ -29,10 +29,10 @@ bool near(Colour a, Colour b, int most = 12) {
 }
 
 // How many pixels of a box have a colour.
-int count_near(const Image& image, const Box& box, Colour colour) {
+int count_near(const Image& image, const Box& box, Colour colour, int most = 12) {
   int count = 0;
   for (float y = box.top; y < box.bottom; ++y)
-    for (float x = box.left; x < box.right; ++x) count += near(pixel(image, x, y), colour);
+    for (float x = box.left; x < box.right; ++x) count += near(pixel(image, x, y), colour, most);
   return count;
 }
 
@@ -113,6 +113,71 @@ TEST_P(PixelTest, TheFindingsFlagAndTickAreSeenAtEveryZoom) {
     EXPECT_GT(count_near(*image, {tick - px(6), map.top, tick + px(6), map.top + px(18)}, p.error), 30)
         << "minimap";
   }
+}
+
+// Of a communicator's lane the line of a member, from then on to the run's end.
+Box member_line(const App& app, std::size_t member, std::int64_t from_ns) {
+  std::size_t row = 0;
+  while (app.rows()[row].kind != RowKind::kCommunicator) ++row;
+  Box plot = app.panes().plot_of(app.panes().lanes);
+  float scale = app.state().scale, top = app.placing().row_box(row, plot).top + (6 + 17 * member) * scale;
+  return {std::max(app.time_view().x_of(from_ns), plot.left), top,
+          app.time_view().x_of(app.reader().job().duration_ns), top + 17 * scale};
+}
+
+// Rank 1 never comes: three collectives of each other rank are pending, and one of them is a shape to the
+// end.
+TEST_P(PixelTest, APendingCollectiveReachesTheEndAndTheRankThatNeverComesIsAHole) {
+  auto image = draw(
+      "let reduce = ncclAllReduce communicator=1 count=4K datatype=f32 stream=0x7 buffer=0x100\n"
+      "for r in 0..2 {\n"
+      "  process r$r rank=$r world=3 pid=${100+r} until=${9-6*(r%2)}\n"
+      "  r$r 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r\n"
+      "  r$r 1.0 +0.001 $reduce\n"
+      "  r$r 1.1 +0.01 cudaStreamSynchronize stream=0x7\n"
+      "}\n"
+      "for i in 0..2 every 0.1 {\n  r0,r2 2.0 +0.001 $reduce\n}\n"
+      "r0,r2 2.3 inside cudaStreamSynchronize stream=0x7\n"
+      "r1 3.0 +0.001 exit status=1\n");
+  ASSERT_TRUE(image);
+  app_->show_whole_run();
+  app_->state().sizes.drawer = false;  // room for the lane at every scale
+  app_->state().scroll = 0;
+  image = *picture_of(*app_, 1600, 1000);
+  const Palette& p = palette_of(GetParam().theme);
+  for (std::size_t member : {0u, 1u, 2u}) {
+    Box line = member_line(*app_, member, 2'000'000'000);
+    float hole = static_cast<float>(count_near(*image, line, mixed(p.lane_odd, p.error_ground, 0.9f), 3));
+    if (member == 1)
+      EXPECT_GT(hole, line.width() * line.height() * 0.5f);
+    else
+      EXPECT_EQ(hole, 0) << "member " << member;
+    if (member == 1) continue;
+    // Filled to the end: no pixel of the bare lane.
+    Box last{line.right - px(100), line.top + 1, line.right - 1, line.bottom - 1};
+    EXPECT_EQ(count_near(*image, last, p.lane_odd, 3), 0) << "member " << member;
+  }
+}
+
+// The trace ends as rank 0 has come to the last one, rank 1 is in the call and rank 2 is not there.
+TEST_P(PixelTest, WhereATraceJustEndsNobodyIsToBlame) {
+  auto image = draw(
+      "let reduce = ncclAllReduce communicator=1 count=4K datatype=f32 stream=0x7 buffer=0x100\n"
+      "for r in 0..2 {\n"
+      "  process r$r rank=$r world=3 pid=${100+r}\n"
+      "  r$r 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r\n"
+      "  r$r 1.0 +0.001 $reduce\n"
+      "  r$r 1.1 +0.01 cudaStreamSynchronize stream=0x7\n"
+      "}\n"
+      "r0 1.2 +0.001 $reduce\nr0 1.21 inside cudaStreamSynchronize stream=0x7\nr1 1.2 inside $reduce\n");
+  ASSERT_TRUE(image);
+  ASSERT_TRUE(app_->reader().outcome().findings.empty());
+  auto last = app_->reader().collectives(0, 1, 2);
+  ASSERT_TRUE(last && last->size() == 1 && last->front().flags & merged::kMissing);
+  const Palette& p = palette_of(GetParam().theme);
+  const Panes& panes = app_->panes();
+  EXPECT_EQ(count_near(*image, panes.lanes, p.error, 40), 0);
+  EXPECT_EQ(count_near(*image, panes.lanes, mixed(p.lane_odd, p.error_ground, 0.9f), 3), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,

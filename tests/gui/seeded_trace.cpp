@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <fstream>
 #include <random>
 
 #include "collector/merged/make.h"
@@ -96,6 +97,13 @@ SharedFile draw_shared_file(unsigned seed) {
       "}}\n",
       job.ranks - 1, job.ranks, write_ms / 1000.0, job.path);
   return job;
+}
+
+std::string golden(const std::string& name, int ranks) {
+  std::ifstream file(std::filesystem::path(GOLDEN_FOLDER) / (name + ".txt"));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.empty()) ADD_FAILURE() << "there is no golden trace " << name;
+  return fmt::format("let W = {}\n{}", ranks, text);
 }
 
 const char* const kHealthy = R"(

@@ -44,6 +44,9 @@ struct SharedFile {
 };
 SharedFile draw_shared_file(unsigned seed);
 
+// A golden trace, "checkpoint-race/speaks-all-rename", with that many ranks.
+std::string golden(const std::string& name, int ranks);
+
 extern const char* const kHealthy;     // two ranks, nothing wrong
 extern const char* const kOneRank;     // alone, events of no length among its own
 std::string healthy_ranks(int ranks);  // as many, nothing wrong

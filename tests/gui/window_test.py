@@ -118,6 +118,7 @@ def test_ten_thousand_ranks(tmp_path):
         (["TRACE", "--screenshot", "x.png", "--size", "12"], "--size"),
         (["TRACE", "--screenshot", "x.png", "--theme", "pink"], "pink"),
         (["TRACE", "--screenshot", "x.png", "--scale", "nan"], "--scale"),
+        (["TRACE", "--screenshot", "x.png", "--bench"], "--bench"),
         (["TRACE", "--screenshot", "/no/such/folder/x.png", "--size", "400x400"], "cannot be written"),
         (["/no/such/trace", "--screenshot", "x.png"], "no such file"),
         (["/dev/null", "--screenshot", "x.png"], ""),

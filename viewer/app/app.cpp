@@ -101,6 +101,9 @@ void App::rebuild_rows() {
   state_.rows.story_height = lane_height(story_);
   state_.rows.only.clear();
   if (state_.only_concerned) state_.rows.only.insert(story_.rank_rows.begin(), story_.rank_rows.end());
+  state_.rows.first.clear();
+  bool many = reader_.ranks().size() > kManyRankRows, few = story_.fault_rows.size() <= kFewRankRows;
+  if (many && few) state_.rows.first = story_.fault_rows;
   filter_rows();
   rows_ = make_rows(reader_, state_.rows);
   std::vector<float> heights;
@@ -120,26 +123,39 @@ void App::filter_rows() {
   if (!wanted.empty()) state_.rows.only = std::move(wanted);
 }
 
-// So that the rows that the story is about are seen: all of them, or as many as fit.
+// So that the rows that the story is about are seen: all of them, or what it is about and who is at fault, or
+// as much of these as fits.
 float App::scroll_to_story() const {
-  float top = layout_.height(), bottom = 0;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    bool concerned = rows_[i].kind == RowKind::kStory ||
-                     (rows_[i].kind == RowKind::kCommunicator && rows_[i].index == story_.communicator);
-    for (std::uint32_t rank : story_.rank_rows) concerned |= row_of_rank(rows_, reader_, rank) == i;
-    if (!concerned) continue;
-    top = std::min(top, layout_.box(i).top);
-    bottom = std::max(bottom, layout_.box(i).bottom());
+  float scroll = state_.scroll;
+  for (bool all : {true, false}) {
+    auto [top, bottom] = story_extent(all);
+    if (bottom <= top) continue;
+    scroll = scrolled_to(state_.scroll, top, bottom, rows_height(), layout_.height());
+    if (bottom - top <= rows_height()) return scroll;
   }
-  if (bottom <= top) return state_.scroll;
-  float scroll = scrolled_to(state_.scroll, top, bottom, rows_height(), layout_.height());
-  if (bottom - top <= rows_height() || story_.fault_rows.empty() || story_.lane != StoryLane::kNone)
-    return scroll;
-  // Not all of it fits: whoever is at fault has to be seen.
+  if (story_.fault_rows.empty() || story_.lane != StoryLane::kNone) return scroll;
   std::size_t fault = row_of_rank(rows_, reader_, story_.fault_rows.front());
   if (fault >= rows_.size()) return scroll;
-  return scrolled_to(scroll, layout_.box(fault).top, layout_.box(fault).bottom(), rows_height(),
-                     layout_.height());
+  float margin = 40;  // not at the very edge, where its disc is cut
+  return scrolled_to(scroll, layout_.box(fault).top - margin, layout_.box(fault).bottom() + margin,
+                     rows_height(), layout_.height());
+}
+
+// Of its lane, its communicator's and the ranks' that it concerns, or only of the first one at fault.
+std::pair<float, float> App::story_extent(bool all) const {
+  float top = layout_.height(), bottom = 0;
+  auto add = [&](std::size_t row) {
+    if (row >= rows_.size()) return;
+    top = std::min(top, layout_.box(row).top), bottom = std::max(bottom, layout_.box(row).bottom());
+  };
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i].kind == RowKind::kStory ||
+        (rows_[i].kind == RowKind::kCommunicator && rows_[i].index == story_.communicator))
+      add(i);
+  std::vector<std::uint32_t> ranks = all ? story_.rank_rows : story_.fault_rows;
+  if (!all && ranks.size() > 1) ranks.resize(1);
+  for (std::uint32_t rank : ranks) add(row_of_rank(rows_, reader_, rank));
+  return {top, bottom};
 }
 
 void App::fly_to(TimeSpan span, float scroll) {
@@ -301,7 +317,7 @@ void App::clear() {
   } else if (state_.page != OverPage::kNone) {
     state_.page = OverPage::kNone;
   } else if (state_.search.open) {
-    state_.search.open = false;
+    state_.search = {};
   } else if (state_.measured) {
     state_.measured.reset();
   } else if (state_.row_filter.open) {

@@ -122,7 +122,8 @@ class App {
   void rebuild_rows();
   void filter_rows();
   float scroll_to_story() const;
-  float rows_height() const;  // px at scale 1, of the lanes pane
+  std::pair<float, float> story_extent(bool all) const;  // px at scale 1
+  float rows_height() const;                             // px at scale 1, of the lanes pane
   void add_bookmark();
   std::optional<std::size_t> bookmark_near(std::int64_t t_ns) const;
   void note_nearest();

@@ -52,7 +52,7 @@ void App::draw(Canvas& canvas, const Mouse& mouse) {
 
   draw_measure(canvas);
   draw_legend(panel, panes_.legend, panes_.plot_of(panes_.legend));
-  if (state_.sizes.drawer) draw_drawer(panel, panes_.drawer);
+  if (panes_.drawer.height() > 0) draw_drawer(panel, panes_.drawer);
   draw_status_bar(panel, panes_.status, cursor_text(mouse));
   draw_top_bar(panel, panes_.top);
   canvas.fill(panes_.list_splitter, canvas.colours().window);

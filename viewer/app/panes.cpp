@@ -10,18 +10,22 @@ namespace {
 constexpr float kTop = 40, kMinimap = 52, kRuler = 24, kFlags = 26, kLegend = 24, kStatus = 24, kSplitter = 4;
 constexpr float kGutter = 176, kRightMargin = 16;
 constexpr float kLeastList = 260, kMostList = 520, kLeastDrawer = 120;
+// At a large scale the drawer gives way, down to its head; the lanes are what the window is for.
+constexpr float kLeastLanes = 170, kDrawerHead = 66, kHardlyLanes = 60;
+constexpr float kRest = kTop + kMinimap + kRuler + kFlags + kLegend + kStatus + kSplitter;
 
 }  // namespace
 
 PaneSizes limited(PaneSizes sizes, float height, float scale) {
   sizes.list_width = std::clamp(sizes.list_width, kLeastList, kMostList);
-  sizes.drawer_height =
-      std::clamp(sizes.drawer_height, kLeastDrawer, std::max(kLeastDrawer, height / scale / 2));
+  float most = std::max(kDrawerHead, std::min(height / scale / 2, height / scale - kRest - kLeastLanes));
+  sizes.drawer_height = std::clamp(sizes.drawer_height, std::min(kLeastDrawer, most), most);
   return sizes;
 }
 
 Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, float coverage_height) {
   PaneSizes sizes = limited(wanted, height, scale);
+  if (height / scale - kRest - sizes.drawer_height < kHardlyLanes) sizes.drawer = false;
   auto px = [scale](float at_scale_one) { return std::round(at_scale_one * scale); };
   Panes panes;
   panes.top = {0, 0, width, px(kTop)};

@@ -21,6 +21,7 @@ struct Panes {
 
 // `coverage_height`: px that the box under the list asks for; it gets no more than 40 % of the list's height.
 Panes panes_of(float width, float height, float scale, const PaneSizes& sizes, float coverage_height);
+// No drawer where it would leave no lanes.
 PaneSizes limited(PaneSizes sizes, float height, float scale);
 
 }  // namespace ddpscope::viewer

@@ -4,6 +4,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <map>
 
 #include "viewer/app/app.h"
 
@@ -131,6 +132,9 @@ void App::run_search() {
   }
   auto names = reader_.find_names(search.text);
   if (names.size() > kMostNames) names.resize(kMostNames);
+  // One call can be of two kinds: a collective, and the barrier of those that nobody reads.
+  std::map<std::string_view, int> kinds;
+  for (std::uint32_t name : names) ++kinds[reader_.names()[name].text];
   for (std::uint32_t name : names)
     for (std::uint32_t row = 0; row < reader_.ranks().size() && search.hits.size() < kMostHits; ++row) {
       const merged::RankRow& rank = reader_.ranks()[row];
@@ -138,9 +142,11 @@ void App::run_search() {
       for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track)
         for (const merged::NameCount& on : reader_.names_on(track))
           if (on.name == name) count += on.count;
-      if (count > 0)
-        search.hits.push_back({SearchHit::What::kCall, name, row, count,
-                               fmt::format("{}  rank {}", reader_.names()[name].text, rank.rank)});
+      if (count == 0) continue;
+      std::string text(reader_.names()[name].text);
+      if (kinds[text] > 1) text += fmt::format(" ({})", merged::name_of(reader_.names()[name].kind));
+      search.hits.push_back(
+          {SearchHit::What::kCall, name, row, count, fmt::format("{}  rank {}", text, rank.rank)});
     }
 }
 

@@ -33,7 +33,9 @@ void add_event(const Palette& p, const merged::Reader& reader, const merged::Det
                      fmt::format("#{} of {}", detail.collective.sequence,
                                  reader.communicators()[detail.collective.communicator].name)});
   if (!detail.file.empty()) lines.push_back({Face::kMonoSmall, p.text, detail.file});
-  if (detail.bytes) lines.push_back({Face::kSmall, p.text_mid, fmt::format("{} bytes", detail.bytes)});
+  if (detail.bytes)
+    lines.push_back(
+        {Face::kSmall, p.text_mid, fmt::format("{} {}", detail.bytes, plural(detail.bytes, "byte"))});
   if (detail.calls > 1)
     lines.push_back({Face::kSmall, p.text_mid, fmt::format("{} calls in one record", detail.calls)});
   for (std::size_t i = 0; i < std::min(detail.fields.size(), kMostFields); ++i)
@@ -116,9 +118,12 @@ void App::draw_tooltip(Canvas& canvas, const Mouse& mouse) {
     narrow.width = 4;
     WalkBudget budget = WalkBudget::of(std::chrono::microseconds(1000));
     auto found = walk_collectives(reader_, rows_[row].index, narrow, budget);
-    if (!found.whole.empty())
-      add_collective(p, reader_.communicators()[rows_[row].index], found.whole.back(),
-                     shape_of(reader_, found.whole.back()), lines);
+    // Several may have been issued by then; that one is meant whose shape is under the mouse.
+    auto under = std::find_if(found.whole.begin(), found.whole.end(), [&](const WholeCollective& whole) {
+      return narrow.shown.meets({whole.shape.first_ns, whole.shape.end_ns});
+    });
+    if (under != found.whole.end())
+      add_collective(p, reader_.communicators()[rows_[row].index], under->collective, under->shape, lines);
   } else if (merged::EventPlace place = event_under(mouse.at); place != merged::kNoEvent) {
     if (const merged::Detail* detail = details_.get(place, options_.unhurried))
       add_event(p, reader_, *detail, lines);

@@ -117,7 +117,8 @@ float Canvas::text_width(Face face, std::string_view text) const {
   return font->CalcTextSizeA(font->FontSize, 1e9f, 0, text.data(), text.data() + text.size()).x;
 }
 
-void Canvas::text(Face face, Point top_left, Colour colour, std::string_view text) {
+void Canvas::text(Face face, Point top_left, Colour colour, std::string_view original) {
+  std::string text = printable(original);
   const ImFont* font = theme_.fonts[face];
   list_.AddText(font, font->FontSize, {std::floor(top_left.x), std::floor(top_left.y)}, colour, text.data(),
                 text.data() + text.size());

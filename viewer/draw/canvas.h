@@ -71,6 +71,9 @@ class Canvas {
   Surface* surface_;
 };
 
+// With control characters (a line break in a path) and what is no UTF-8 spelled out. All that is drawn goes
+// through it.
+std::string printable(std::string_view text);
 // `text` or its beginning and "…", no wider than `width`.
 std::string cut_to(const Canvas& canvas, Face face, std::string_view text, float width);
 // Its lines, broken between words, no more than `most`: the last is cut. A word wider than a line is broken

@@ -1,6 +1,7 @@
 // Texts cut and broken to the room that there is.
 #include <algorithm>
 
+#include "collector/reports/escape.h"
 #include "viewer/draw/canvas.h"
 
 namespace ddpscope::viewer {
@@ -23,19 +24,43 @@ std::size_t fitting(const Canvas& canvas, Face face, std::string_view text, floa
   return low;
 }
 
+// Bytes of the "#38" that it begins with.
+std::size_t numbered(std::string_view text) {
+  if (!text.starts_with('#')) return 0;
+  return std::min(text.find_first_not_of("0123456789", 1), text.size());
+}
+
 }  // namespace
 
-std::string cut_to(const Canvas& canvas, Face face, std::string_view text, float width) {
+std::string printable(std::string_view text) {
+  bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+  if (plain) return std::string(text);
+  std::string escaped = reports::escape(text);
+  auto slashes = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\\'));
+  return escaped.size() == text.size() + slashes ? std::string(text)
+                                                 : escaped;  // backslashes alone are no reason
+}
+
+std::string cut_to(const Canvas& canvas, Face face, std::string_view original, float width) {
+  std::string clean = printable(original);
+  std::string_view text = clean;
   if (canvas.text_width(face, text) <= width) return std::string(text);
   constexpr std::string_view kMore = "…";
   std::size_t bytes = fitting(canvas, face, text, width - canvas.text_width(face, kMore));
   while (bytes > 0 && text[bytes - 1] == ' ') --bytes;
+  // "#3…" would be another collective than #38.
+  if (std::size_t number = numbered(text); number > 0 && bytes <= number) {
+    text = text.substr(0, number);
+    return canvas.text_width(face, text) <= width ? std::string(text) : "";
+  }
   if (bytes < 2) return "";
   return std::string(text.substr(0, bytes)) + std::string(kMore);
 }
 
-std::vector<std::string> wrapped(const Canvas& canvas, Face face, std::string_view text, float width,
+std::vector<std::string> wrapped(const Canvas& canvas, Face face, std::string_view original, float width,
                                  std::size_t most) {
+  std::string clean = printable(original);
+  std::string_view text = clean;
   std::vector<std::string> lines;
   while (!text.empty() && lines.size() < most) {
     if (lines.size() + 1 == most || canvas.text_width(face, text) <= width) {

@@ -70,7 +70,9 @@ void draw_bar(LaneFrame& frame, const Bar& bar, const Box& box, const BarStyle& 
     row.fill(box.left, box.right,
              bar.folded ? with_alpha(style.fill, 0.35f + 0.65f * bar.filled()) : style.fill);
   if (style.edge && box.width() > frame.px(3)) row.fill(box.left, box.left + frame.px(2), style.edge);
-  if (bar.open && is_collective(bar.kind)) row.fill(box.left, box.left + frame.px(2), p.error);
+  // Where nothing was found, the trace just ends in it.
+  if (bar.open && is_collective(bar.kind) && frame.story.finding != merged::kNone)
+    row.fill(box.left, box.left + frame.px(2), p.error);
 }
 
 void draw_bar_text(LaneFrame& frame, std::uint32_t track, const Bar& bar, const Box& box,

@@ -31,14 +31,17 @@ class Lane {
     frame_.canvas.push_clip({frame_.plot.left, std::max(box_.top, frame_.plot.top), frame_.plot.right,
                              std::min(box_.bottom, frame_.plot.bottom)});
     CollectivesInView found = walk_collectives(frame_.reader, row_.index, frame_.view, frame_.budget);
-    for (const CollectiveRun& run : found.runs) draw_run(run);
+    std::uint64_t waiting = UINT64_MAX;  // from then on for one that is never over: a number in that one
+    for (const WholeCollective& own : found.whole)
+      if (own.shape.behind > 0) waiting = std::min(waiting, own.collective.sequence + 1);
+    for (const CollectiveRun& run : found.runs)
+      if (run.first_sequence < waiting) draw_run(run);
     for (std::size_t i = 0; i < found.whole.size(); ++i) {
-      CollectiveShape shape = shape_of(frame_.reader, found.whole[i]);
-      bool followed =
-          i + 1 < found.whole.size() && found.whole[i + 1].sequence == found.whole[i].sequence + 1;
-      if (followed && !(found.whole[i].flags & merged::kTimed))
-        cut_at_next(shape, shape_of(frame_.reader, found.whole[i + 1]));
-      draw_whole(found.whole[i], shape);
+      const WholeCollective& own = found.whole[i];
+      next_ns_ = i + 1 < found.whole.size() ? found.whole[i + 1].shape.first_ns : INT64_MAX;
+      // What waits for one that is never over has nothing to be drawn but its number in that one.
+      bool waits = holds_up(own.collective.flags) && own.shape.first_ns >= own.shape.end_ns;
+      if (!waits) draw_whole(own.collective, own.shape);
     }
     frame_.canvas.pop_clip();
   }
@@ -51,23 +54,33 @@ class Lane {
 
   void draw_names() {
     const Palette& p = frame_.colours();
-    std::string id = fmt::format("{:06x} · {} ranks", communicator_.id & 0xFFFFFF, communicator_.size);
+    std::string id = fmt::format("{:06x} · {} {}", communicator_.id & 0xFFFFFF, communicator_.size,
+                                 plural(static_cast<std::uint64_t>(communicator_.size), "rank"));
     std::string hint = row_.open && box_.height() > frame_.px(72) ? "a shape is a collective" : "";
     draw_gutter(frame_, box_,
                 {{Face::kStrong, p.text, communicator_.name},
                  {Face::kMonoSmall, p.text_low, id},
                  {Face::kSmall, p.text_low, hint}});
-    if (!by_member_) return;
+    if (!by_member_ || communicator_.size == 1) return;  // that rank is in its name
     for (std::size_t i = 0; i < communicator_.members.size(); ++i) {
       Box own = line_box(i, frame_.gutter_left, frame_.plot.left - frame_.px(10));
-      const merged::CommunicatorMember& member = communicator_.members[i];
-      bool all = frame_.story.fault_rows.size() >= communicator_.members.size();
-      bool faulty = frame_.story.finding != merged::kNone && frame_.story.at_fault(member.rank_row) && !all &&
-                    frame_.story.communicator == row_.index;
-      frame_.canvas.text_in_right(Face::kMonoSmall,
-                                  {own.right - frame_.px(30), own.top, own.right, own.bottom},
-                                  faulty ? p.error : p.text_low, fmt::format("{}", member.rank));
+      frame_.canvas.text_in_right(
+          Face::kMonoSmall, {own.right - frame_.px(30), own.top, own.right, own.bottom},
+          at_fault(i) ? p.error : p.text_low, fmt::format("{}", communicator_.members[i].rank));
     }
+  }
+
+  // By the chosen finding, if it is about this communicator and some of the members are not.
+  bool at_fault(std::size_t member) const {
+    const Story& story = frame_.story;
+    return story.finding != merged::kNone && story.communicator == row_.index &&
+           story.fault_rows.size() < communicator_.members.size() &&
+           story.at_fault(communicator_.members[member].rank_row);
+  }
+  bool blames_some() const {
+    for (std::size_t i = 0; i < communicator_.members.size(); ++i)
+      if (at_fault(i)) return true;
+    return false;
   }
 
   Colour colour_of_kind(Kind kind) const {
@@ -85,7 +98,8 @@ class Lane {
     float left = std::max(run.left, frame_.plot.left),
           right = std::min(std::max(run.right, run.left + 1), frame_.plot.right);
     Colour colour = colour_of_kind(run.kind);
-    if (run.flags & merged::kNeverCompleted) colour = frame_.colours().error;
+    // Of a trace that just ends nobody is to blame.
+    if (run.flags & merged::kNeverCompleted && run.severity > 0) colour = frame_.colours().error;
     Box own{left, box_.top + frame_.px(kTopPad), right, box_.bottom - frame_.px(kTopPad)};
     frame_.canvas.fill(own, with_alpha(colour, 0.5f));
   }
@@ -111,11 +125,21 @@ class Lane {
     frame_.canvas.fill(own, with_alpha(colour, 0.28f));
     frame_.canvas.fill({std::max(all, left), own.top, right, own.bottom}, with_alpha(colour, 0.35f));
     frame_.canvas.fill({left, own.top, left + frame_.px(2), own.bottom}, colour);
-    if (right - left > frame_.px(40))
-      frame_.canvas.text_in(Face::kSmall,
-                            {std::max(left, frame_.plot.left) + frame_.px(6), own.top,
-                             std::min(right, frame_.plot.right) - 2, own.bottom},
-                            frame_.colours().text, collective_text(collective, shape));
+    // Ranks that are ahead are in the next one already: there is its text.
+    float text_left = std::max(left, frame_.plot.left);
+    float text_right = std::min({right, frame_.plot.right, frame_.x_of(next_ns_)});
+    if (text_right - text_left > frame_.px(40))
+      frame_.canvas.text_in(Face::kSmall, {text_left + frame_.px(6), own.top, text_right - 2, own.bottom},
+                            frame_.colours().text, collective_text(collective, shape) + missing_text(shape));
+  }
+
+  // Where members have no lines of their own. " · not here: ranks 3, 5"
+  std::string missing_text(const CollectiveShape& shape) const {
+    std::vector<std::int32_t> ranks;
+    for (std::size_t i = 0; i < shape.members.size(); ++i)
+      if (shape.members[i].absent) ranks.push_back(communicator_.members[i].rank);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks.empty() ? "" : " · not here: " + ranks_text(ranks);
   }
 
   // Members first ... last - 1, all of whom take part.
@@ -124,10 +148,10 @@ class Lane {
     float far_left = frame_.plot.left - 50, far_right = frame_.plot.right + 50;
     for (std::size_t i = first; i < last; ++i) {
       const MemberShape& member = shape.members[i];
-      Box own = line_box(i, std::clamp(frame_.x_of(member.from_ns), far_left, far_right),
+      Box own = line_box(i, std::clamp(frame_.x_of(member.came_ns), far_left, far_right),
                          std::clamp(frame_.x_of(member.to_ns), far_left, far_right));
       own.right = std::max(own.right, own.left + 1);
-      frame_.canvas.fill(own, with_alpha(colour, 0.34f));
+      fill_part(own, member, colour, 0.34f);
       frame_.canvas.fill({own.left, own.top, own.left + frame_.px(3), own.bottom}, colour);
       left_edge.insert(left_edge.end(), {{own.left, own.top}, {own.left, own.bottom}});
       right_edge.insert(right_edge.end(), {{own.right, own.top}, {own.right, own.bottom}});
@@ -139,16 +163,24 @@ class Lane {
                             [](const MemberShape& member) { return member.never; });
     std::vector<Point> outline(right_edge.rbegin(), right_edge.rend());
     if (open) {
-      frame_.canvas.line({left_edge.front().x, left_edge.front().y}, {far_right, left_edge.front().y}, colour,
-                         frame_.px(1.2f));
-      frame_.canvas.line({left_edge.back().x, left_edge.back().y}, {far_right, left_edge.back().y}, colour,
-                         frame_.px(1.2f));
+      frame_.canvas.line({left_edge.front().x, left_edge.front().y},
+                         {right_edge.front().x, left_edge.front().y}, colour, frame_.px(1.2f));
+      frame_.canvas.line({left_edge.back().x, left_edge.back().y}, {right_edge.back().x, left_edge.back().y},
+                         colour, frame_.px(1.2f));
       return frame_.canvas.polyline(left_edge, colour, frame_.px(1.2f));
     }
     std::vector<Point> round = left_edge;
     round.insert(round.end(), outline.begin(), outline.end());
     round.push_back(left_edge.front());
     frame_.canvas.polyline(round, colour, frame_.px(1.2f));
+  }
+
+  // Paler where its host has issued it and its stream is still busy with something else.
+  void fill_part(const Box& own, const MemberShape& member, Colour colour, float alpha) {
+    float begin = std::clamp(frame_.x_of(member.from_ns), own.left, own.right);
+    if (begin > own.left)
+      frame_.canvas.fill({own.left, own.top, begin, own.bottom}, with_alpha(colour, 0.4f * alpha));
+    frame_.canvas.fill({begin, own.top, own.right, own.bottom}, with_alpha(colour, alpha));
   }
 
   void draw_chevrons(const Box& own, Colour colour) {
@@ -161,46 +193,60 @@ class Lane {
 
   // Those who did something else, or nothing: a hole where their part should be.
   void draw_others(const merged::Collective& collective, const CollectiveShape& shape) {
-    const Palette& p = frame_.colours();
-    float from = frame_.x_of(shape.first_ns), to = frame_.x_of(shape.end_ns);
     for (std::size_t i = 0; i < shape.members.size(); ++i) {
       const MemberShape& member = shape.members[i];
       if (member.takes_part) continue;
-      Box hole = line_box(i, std::max(from, frame_.plot.left - 9), std::min(to, frame_.plot.right + 9));
-      hole.top += frame_.px(1), hole.bottom -= frame_.px(1);
-      if (member.elsewhere) hole.right = std::min(hole.right, frame_.x_of(member.from_ns));
-      bool barrier = shape.kind == Kind::kBarrier;
-      std::int32_t rank = communicator_.members[i].rank;
-      if (hole.right - hole.left > frame_.px(6)) {
-        frame_.canvas.fill(hole, with_alpha(p.error_ground, 0.9f));
-        frame_.canvas.dashed_frame(hole, p.error, frame_.px(1.4f));
-        float left = std::max(hole.left, frame_.plot.left) + frame_.px(8);
-        float right = std::min(hole.right, frame_.plot.right) - frame_.px(4);
-        frame_.canvas.text_centred(
-            Face::kSmall, {left, hole.top, right, hole.bottom}, p.error,
-            barrier ? fmt::format("rank {}: no barrier here", rank) : fmt::format("rank {}: not here", rank));
-      }
-      if (member.elsewhere) draw_elsewhere(collective, i, member);
+      Blame blame = blame_of(collective);
+      if (member.absent) draw_hole(shape, i, {member.from_ns, member.to_ns}, blame);
+      if (member.elsewhere && !shape.contested) draw_hole(shape, i, {shape.first_ns, member.came_ns}, blame);
+      if (member.elsewhere) draw_elsewhere(collective, shape, i);
     }
   }
 
-  void draw_elsewhere(const merged::Collective& collective, std::size_t i, const MemberShape& member) {
+  // As loud as what was found about it. Where a trace just ends some have come and others have not: nobody is
+  // to blame.
+  struct Blame {
+    Colour line, ground;
+  };
+  Blame blame_of(const merged::Collective& collective) const {
     const Palette& p = frame_.colours();
-    Box own =
-        line_box(i, frame_.x_of(member.from_ns), std::min(frame_.x_of(member.to_ns), frame_.plot.right + 50));
-    own.top += frame_.px(1), own.bottom -= frame_.px(1);
-    own.right = std::max(own.right, own.left + frame_.px(4));
-    frame_.canvas.fill(own, mixed(p.lane_even, p.collective, 0.75f));
-    frame_.canvas.frame(own, p.error, 0, frame_.px(1.5f));
-    float left = std::max(own.left, frame_.plot.left), right = std::min(own.right, frame_.plot.right);
-    frame_.canvas.text_in(Face::kSmall, {left + frame_.px(6), own.top, right - frame_.px(24), own.bottom},
-                          p.bar_text, collective_text_of(collective, collective.arrivals[i].signature));
-    if (member.never) draw_chevrons(own, p.error);
+    if (collective.max_severity == 0) return {p.text_low, p.wait_ground};
+    auto severity = static_cast<Severity>(collective.max_severity - 1);
+    return {colour_of(p, severity), ground_of(p, severity)};
   }
 
-  static std::string collective_text_of(const merged::Collective& collective, std::uint32_t signature) {
-    if (signature >= collective.signatures.size()) return fmt::format("#{}", collective.sequence);
-    return fmt::format("#{} {}", collective.sequence, signature_text(collective.signatures[signature]));
+  void draw_hole(const CollectiveShape& shape, std::size_t i, TimeSpan span, Blame blame) {
+    Box hole = line_box(i, std::max(frame_.x_of(span.from_ns), frame_.plot.left - 9),
+                        std::min(frame_.x_of(span.to_ns), frame_.plot.right + 9));
+    hole.top += frame_.px(1), hole.bottom -= frame_.px(1);
+    if (hole.right - hole.left <= frame_.px(6)) return;
+    frame_.canvas.fill(hole, with_alpha(blame.ground, 0.9f));
+    frame_.canvas.dashed_frame(hole, blame.line, frame_.px(1.4f));
+    float left = std::max(hole.left, frame_.plot.left) + frame_.px(8);
+    float right = std::min(hole.right, frame_.plot.right) - frame_.px(4);
+    std::string words = fmt::format("rank {}: {}", communicator_.members[i].rank,
+                                    shape.kind == Kind::kBarrier ? "no barrier here" : "not here");
+    if (frame_.canvas.text_width(Face::kSmall, words) <= right - left)
+      frame_.canvas.text_centred(Face::kSmall, {left, hole.top, right, hole.bottom}, blame.line, words);
+  }
+
+  void draw_elsewhere(const merged::Collective& collective, const CollectiveShape& shape, std::size_t i) {
+    const Palette& p = frame_.colours();
+    const MemberShape& member = shape.members[i];
+    Box own = line_box(i, std::max(frame_.x_of(member.came_ns), frame_.plot.left - 50),
+                       std::min(frame_.x_of(member.to_ns), frame_.plot.right + 50));
+    own.top += frame_.px(1), own.bottom -= frame_.px(1);
+    own.right = std::max(own.right, own.left + frame_.px(4));
+    frame_.canvas.fill(own, p.lane_even);
+    fill_part(own, member, colour_of_kind(member.kind), 0.5f);
+    // Where as many do one thing as another, the finding may know better.
+    bool wrong = !shape.contested || !blames_some() || at_fault(i);
+    frame_.canvas.frame(own, wrong ? blame_of(collective).line : colour_of_kind(member.kind), 0,
+                        frame_.px(1.5f));
+    float left = std::max(own.left, frame_.plot.left), right = std::min(own.right, frame_.plot.right);
+    frame_.canvas.text_in(Face::kSmall, {left + frame_.px(6), own.top, right - frame_.px(24), own.bottom},
+                          p.bar_text, member_text(collective, shape, i));
+    if (member.never) draw_chevrons(own, blame_of(collective).line);
   }
 
   // The lines first ... last - 1 that are all inside from `left` to `right`.
@@ -215,7 +261,7 @@ class Lane {
     for (std::size_t first = 0; first < shape.members.size(); ++first) {
       float left = frame_.plot.left, right = frame_.plot.right;
       for (std::size_t last = first; last < shape.members.size() && shape.members[last].takes_part; ++last) {
-        left = std::max(left, frame_.x_of(shape.members[last].from_ns));
+        left = std::max(left, frame_.x_of(shape.members[last].came_ns));
         right = std::min(right, frame_.x_of(shape.members[last].to_ns));
         if (right - left >= needed && last + 1 - first > best.last - best.first)
           best = {left, right, first, last + 1};
@@ -225,23 +271,34 @@ class Lane {
     return best.last > best.first ? best : widest;
   }
 
+  std::string what_becomes_of(const merged::Collective& collective, const CollectiveShape& shape) const {
+    std::string text = shape.never ? "never completes" : "";
+    if (shape.behind == 0) return text;
+    std::uint64_t first = collective.sequence + 1, last = collective.sequence + shape.behind;
+    text += text.empty() ? "" : " · ";
+    if (first == last) return text + fmt::format("#{} waits behind it", first);
+    return text + fmt::format("#{}{}#{} wait behind it", first, last == first + 1 ? " and " : "–", last);
+  }
+
   void draw_title(const merged::Collective& collective, const CollectiveShape& shape) {
     const Palette& p = frame_.colours();
-    std::string title = collective_text(collective, shape);
+    std::string title = collective_text(collective, shape), more_words = what_becomes_of(collective, shape);
     float pad = frame_.px(10), more = frame_.px(shape.never ? 30 : 6);
     Room room = room_for(shape, frame_.canvas.text_width(Face::kStrong, title) + pad + more);
     Box lines{room.left + pad, line_box(room.first, 0, 0).top, room.right - more,
               line_box(std::max(room.last, room.first + 1) - 1, 0, 0).bottom};
     if (lines.width() < frame_.px(24)) return;
-    bool strong = lines.width() >= frame_.canvas.text_width(Face::kStrong, title);
+    float width = frame_.canvas.text_width(Face::kStrong, title);
+    bool strong = lines.width() >= width;
     float height = frame_.canvas.line_height(Face::kStrong);
-    bool two = shape.never && lines.height() > 2.1f * height;
+    bool two = !more_words.empty() && lines.height() > 2.1f * height;
     float y = lines.middle_y() - (two ? height : height / 2);
     frame_.canvas.text_in(strong ? Face::kStrong : Face::kSmall, {lines.left, y, lines.right, y + height},
                           p.text, title);
-    if (two)
-      frame_.canvas.text_in(Face::kSmall, {lines.left, y + height, lines.right, y + 2 * height}, p.text_mid,
-                            "never completes");
+    if (more_words.empty()) return;
+    Box rest{lines.left, y + height, lines.right, y + 2 * height};
+    if (!two) rest = {lines.left + width + frame_.px(12), y, lines.right, y + height};
+    if (rest.width() > frame_.px(60)) frame_.canvas.text_in(Face::kSmall, rest, p.text_mid, more_words);
   }
 
   LaneFrame& frame_;
@@ -251,6 +308,7 @@ class Lane {
   std::size_t members_;
   bool by_member_;
   float line_;
+  std::int64_t next_ns_ = INT64_MAX;  // where the shape after the drawn one begins
 };
 
 }  // namespace

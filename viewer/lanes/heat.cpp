@@ -94,9 +94,9 @@ bool host_at_fault(const LaneFrame& frame, std::uint32_t host) {
 void draw_hosts_heading(LaneFrame& frame, const Box& box) {
   const Palette& p = frame.colours();
   frame.canvas.fill(box, p.pane);
-  frame.canvas.text_in(Face::kStrong,
-                       {frame.gutter_left + frame.px(12), box.top, frame.plot.left, box.bottom}, p.text,
-                       fmt::format("{} hosts", frame.reader.hosts().size()));
+  frame.canvas.text_in(
+      Face::kStrong, {frame.gutter_left + frame.px(12), box.top, frame.plot.left, box.bottom}, p.text,
+      fmt::format("{} {}", frame.reader.hosts().size(), plural(frame.reader.hosts().size(), "host")));
   frame.canvas.text_in_right(Face::kSmall,
                              {frame.gutter_left, box.top, frame.plot.left - frame.px(10), box.bottom},
                              p.text_low, "late by");

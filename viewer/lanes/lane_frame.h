@@ -71,8 +71,11 @@ void draw_gutter(LaneFrame& frame, const Box& row, const std::vector<GutterLine>
 
 // Parts of the story lane.
 void draw_file_lane(LaneFrame& frame, const Box& box);
+// Over the arrows. `discs`: where they stand; `lane_top`: of the story's lane.
+void draw_file_labels(LaneFrame& frame, const std::vector<Point>& discs, float lane_top);
 void draw_batches_lane(LaneFrame& frame, const Box& box);
 void draw_syncs_lane(LaneFrame& frame, const Box& box);
+void draw_absence_lane(LaneFrame& frame, const Box& box);
 
 // Where a disc stands: on the bar of its event if that is to be seen, else in the middle of its rank's row.
 struct RowPlacing {

@@ -100,7 +100,7 @@ void draw_rank_strip(LaneFrame& frame, const Row& row, const Box& box) {
   bool faulty = frame.story.finding != merged::kNone && frame.story.at_fault(row.index);
   frame.canvas.text_in_right(
       Face::kMonoSmall, {frame.gutter_left, box.top, frame.plot.left - frame.px(8), box.bottom},
-      faulty ? frame.colours().text : frame.colours().text_low, fmt::format("{}", rank.rank));
+      faulty ? frame.colours().error : frame.colours().text_low, fmt::format("{}", rank.rank));
   std::vector<std::uint32_t> tracks;
   for (const RowPart& part : rank_row(frame.reader, row.index, false).parts)
     tracks.insert(tracks.end(), part.tracks.begin(), part.tracks.end());

@@ -175,8 +175,9 @@ void add_steps(const Reader& reader, std::vector<Row>& rows) {
   }
 }
 
-// Hosts, and under an unfolded one its ranks.
+// The few ranks at fault; hosts, and under an unfolded one its ranks.
 void add_hosts(const Reader& reader, const RowChoice& choice, std::vector<Row>& rows) {
+  for (std::uint32_t index : choice.first) rows.push_back(rank_row(reader, index, true));
   rows.push_back({RowKind::kHostsHeading, 0, 28});
   for (std::uint32_t host = 0; host < reader.hosts().size(); ++host) {
     bool open = choice.turned_hosts.contains(host);
@@ -198,12 +199,14 @@ void add_ranks(const Reader& reader, const RowChoice& choice, std::vector<Row>& 
     bool comes_open = many <= 16;
     rows.push_back(rank_row(reader, index, comes_open != choice.turned.contains(index)));
   };
-  for (std::uint32_t index : choice.pinned) add(index);
-  for (std::uint32_t index = 0; index < many; ++index) {
-    bool pinned = std::find(choice.pinned.begin(), choice.pinned.end(), index) != choice.pinned.end();
+  std::vector<std::uint32_t> order = choice.pinned;
+  auto append = [&](std::uint32_t index) {
     bool shown = choice.only.empty() || choice.only.contains(index);
-    if (!pinned && shown) add(index);
-  }
+    if (shown && std::find(order.begin(), order.end(), index) == order.end()) order.push_back(index);
+  };
+  for (std::uint32_t index : choice.first) append(index);
+  for (std::uint32_t index = 0; index < many; ++index) append(index);
+  for (std::uint32_t index : order) add(index);
 }
 
 }  // namespace

@@ -47,11 +47,14 @@ struct RowChoice {
   std::set<std::uint32_t> turned_communicators;
   std::set<std::uint32_t> only;       // rank rows shown; empty: all
   std::vector<std::uint32_t> pinned;  // rank rows on top
+  std::vector<std::uint32_t> first;   // next to them: of many ranks the few at fault, else out of sight
   float story_height = 0;             // px at scale 1; 0: the finding needs no row of its own
 };
 
 // Up to as many ranks each has a row of its own; of more their hosts have one.
 constexpr std::size_t kMostRankRows = 64;
+// Of more than so many no window shows the rows of all.
+constexpr std::size_t kManyRankRows = 8, kFewRankRows = 4;
 // Up to as many members a communicator's shapes have a line a member.
 constexpr std::size_t kMostShapeMembers = 16;
 

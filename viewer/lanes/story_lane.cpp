@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "viewer/lanes/lane_frame.h"
 
@@ -37,12 +38,6 @@ void draw_file_line(LaneFrame& frame, const FileLine& line, const Box& box) {
     last_right = std::max(right, left + frame.px(2));
     in_use = event.leaves_open;
   }
-}
-
-float first_x(const LaneFrame& frame, const FileLine& line) {
-  for (const StoryAccess& event : line.accesses)
-    if (event.end_ns >= frame.view.shown.from_ns) return frame.x_of(event.begin_ns);
-  return frame.plot.right;
 }
 
 std::string digest_text(std::uint64_t digest) { return fmt::format("{:04x}", digest >> 48); }
@@ -80,8 +75,9 @@ void draw_chips(LaneFrame& frame, const std::vector<Chip>& chips, const Box& box
 // Between two ranks' chips: an equals sign where the two have the same content.
 void draw_equal_strip(LaneFrame& frame, const std::vector<Chip>& upper, const std::vector<Chip>& lower,
                       const Box& box) {
-  Colour colour = frame.colours().error;
-  frame.canvas.fill(box, with_alpha(frame.colours().error_ground, 0.9f));
+  Severity severity = frame.reader.outcome().findings[frame.story.finding].severity;
+  Colour colour = colour_of(frame.colours(), severity);
+  frame.canvas.fill(box, with_alpha(ground_of(frame.colours(), severity), 0.9f));
   for (std::size_t i = 0; i < std::min(upper.size(), lower.size()); ++i) {
     float middle = (std::max(upper[i].left, lower[i].left) + std::min(upper[i].right, lower[i].right)) / 2;
     bool narrow =
@@ -103,7 +99,8 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
   auto writers = std::count_if(lines.begin(), lines.end(), [](const FileLine& line) { return line.writes; });
   std::string who = writers > 0
                         ? fmt::format("{} {} it", writers, writers == 1 ? "rank writes" : "ranks write")
-                        : fmt::format("{} ranks use it", lines.size());
+                        : fmt::format("{} it", lines.size() == 1 ? "1 rank uses"
+                                                                 : fmt::format("{} ranks use", lines.size()));
   draw_gutter(
       frame, box,
       {{Face::kStrong, p.text, std::string(base_name(frame.story.file))}, {Face::kSmall, p.text_low, who}});
@@ -112,7 +109,6 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
     const FileLine& line = lines[i];
     float middle = box.top + frame.px(file_line_middle(i));
     Box own{frame.plot.left, middle - frame.px(8), frame.plot.right, middle + frame.px(8)};
-    Colour colour = line.writes ? p.file_write : p.file_read;
     frame.canvas.text_in_right(
         Face::kMonoSmall,
         {frame.plot.left - frame.px(40), own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_low,
@@ -122,14 +118,6 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
     frame.canvas.line({frame.plot.left, own.bottom + frame.px(2)},
                       {frame.plot.right, own.bottom + frame.px(2)}, p.grid);
     draw_file_line(frame, line, own);
-    // What it does stands before the first bar in view, left of its disc, where there is room; else behind
-    // the last.
-    std::string words = fmt::format("rank {} {}", rank_of(frame, line.rank_row),
-                                    line.does.empty() ? line.writes ? "writes" : "uses it" : line.does);
-    float x = first_x(frame, line) - frame.px(22),
-          width = frame.canvas.text_width(Face::kSmall, words) + frame.px(12);
-    if (x - width > frame.plot.left)
-      frame.canvas.text_in_right(Face::kSmall, {frame.plot.left, own.top, x, own.bottom}, colour, words);
     frame.canvas.pop_clip();
   }
   for (const StoryArrow& arrow : frame.story.arrows) {
@@ -144,11 +132,16 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
 
 void draw_batches_lane(LaneFrame& frame, const Box& box) {
   const Palette& p = frame.colours();
-  draw_gutter(frame, box,
-              {{Face::kStrong, p.text, "input batches"},
-               {Face::kSmall, p.text_low, "colour and hex:"},
-               {Face::kSmall, p.text_low, "digest of the bytes"},
-               {Face::kSmall, p.error, std::string("= equal on both ranks")}});
+  bool passes = !frame.story.lines.front().does.empty();
+  Severity severity = frame.reader.outcome().findings[frame.story.finding].severity;
+  std::string of = passes ? fmt::format("of rank {}", rank_of(frame, frame.story.lines.front().rank_row))
+                          : "colour and hex:";
+  draw_gutter(
+      frame, box,
+      {{Face::kStrong, p.text, "input batches"},
+       {Face::kSmall, p.text_low, of},
+       {Face::kSmall, p.text_low, "digest of the bytes"},
+       {Face::kSmall, colour_of(p, severity), passes ? "= as a pass earlier" : "= equal on both ranks"}});
   std::vector<Chip> above;
   float y = box.top + frame.px(kTopPad);
   for (std::size_t i = 0; i < frame.story.lines.size(); ++i) {
@@ -160,7 +153,8 @@ void draw_batches_lane(LaneFrame& frame, const Box& box) {
     Box own{frame.plot.left, y, frame.plot.right, y + frame.px(24)};
     frame.canvas.text_in_right(
         Face::kSmall, {frame.gutter_left, own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_mid,
-        fmt::format("rank {}", rank_of(frame, frame.story.lines[i].rank_row)));
+        passes ? frame.story.lines[i].does
+               : fmt::format("rank {}", rank_of(frame, frame.story.lines[i].rank_row)));
     draw_chips(frame, chips, own);
     above = std::move(chips);
     y += frame.px(28);
@@ -169,11 +163,12 @@ void draw_batches_lane(LaneFrame& frame, const Box& box) {
 
 namespace {
 
-void draw_bracket(LaneFrame& frame, const SyncSet& set, std::size_t number, const Box& box) {
+// `room`: up to the neighbours' texts.
+void draw_bracket(LaneFrame& frame, const SyncSet& set, std::size_t number, const Box& box, float room) {
   const Palette& p = frame.colours();
   if (set.to_ns < frame.view.shown.from_ns || set.from_ns > frame.view.shown.to_ns) return;
   Colour colour = set.needed ? p.good : p.warning;
-  float left = frame.x_of(set.from_ns), right = std::max(frame.x_of(set.to_ns), left + frame.px(4));
+  float left = frame.x_of(set.from_ns), right = std::max(frame.x_of(set.to_ns), left + frame.px(20));
   float top = box.top + frame.px(8), bar = frame.px(22);
   Box own{left, top, right, top + bar};
   if (set.needed) {
@@ -186,18 +181,18 @@ void draw_bracket(LaneFrame& frame, const SyncSet& set, std::size_t number, cons
   frame.canvas.polyline({{left, y - frame.px(3)}, {left, y}, {right, y}, {right, y - frame.px(3)}}, colour,
                         frame.px(1.5f));
   std::string title = fmt::format("sync {} {}", number, set.needed ? "needed" : "in vain");
-  std::string more = set.needed ? "right before the optimizer"
-                                : fmt::format("{} calls, summed again by the next", set.end - set.first);
-  float room = std::max({right - left, frame.canvas.text_width(Face::kStrong, title),
-                         frame.canvas.text_width(Face::kSmall, more)}) +
-               4;
+  std::uint64_t calls = set.end - set.first;
+  std::string more = set.needed
+                         ? "right before the optimizer"
+                         : fmt::format("{} {}, summed again by the next", calls, plural(calls, "call"));
   float middle = (left + right) / 2;
-  frame.canvas.text_centred(Face::kStrong,
-                            {middle - room / 2, y + frame.px(2), middle + room / 2, y + frame.px(18)}, colour,
-                            title);
-  frame.canvas.text_centred(Face::kSmall,
-                            {middle - room / 2, y + frame.px(18), middle + room / 2, y + frame.px(32)},
-                            p.text_mid, more);
+  for (auto [face, words, text, down] : {std::tuple{Face::kStrong, &title, colour, 2.0f},
+                                         std::tuple{Face::kSmall, &more, p.text_mid, 18.0f}}) {
+    float half = frame.canvas.text_width(face, *words) / 2 + 2;
+    if (2 * half > room) continue;
+    frame.canvas.text_centred(
+        face, {middle - half, y + frame.px(down), middle + half, y + frame.px(down + 15)}, text, *words);
+  }
 }
 
 }  // namespace
@@ -210,8 +205,43 @@ void draw_syncs_lane(LaneFrame& frame, const Box& box) {
       {{Face::kStrong, p.text, "gradient syncs"},
        {Face::kSmall, p.text_low, "of one optimizer step:"},
        {Face::kSmall, p.warning, fmt::format("{} of {} in vain", in_vain, frame.story.syncs.size())}});
-  for (std::size_t i = 0; i < frame.story.syncs.size(); ++i)
-    draw_bracket(frame, frame.story.syncs[i], i + 1, box);
+  const std::vector<SyncSet>& syncs = frame.story.syncs;
+  auto middle = [&](std::size_t i) {
+    return (frame.x_of(syncs[i].from_ns) + frame.x_of(syncs[i].to_ns)) / 2;
+  };
+  for (std::size_t i = 0; i < syncs.size(); ++i) {
+    float room = frame.plot.width();
+    if (i > 0) room = std::min(room, middle(i) - middle(i - 1));
+    if (i + 1 < syncs.size()) room = std::min(room, middle(i + 1) - middle(i));
+    draw_bracket(frame, syncs[i], i + 1, box, room - frame.px(8));
+  }
+}
+
+// A hole where something should be.
+void draw_absence_lane(LaneFrame& frame, const Box& box) {
+  const Palette& p = frame.colours();
+  const StoryAbsence& absence = frame.story.absence;
+  Severity severity = frame.reader.outcome().findings[frame.story.finding].severity;
+  draw_gutter(
+      frame, box,
+      {{Face::kStrong, p.text, absence.title}, {Face::kSmall, colour_of(p, severity), absence.which}});
+  Box hole{std::max(frame.x_of(absence.span.from_ns), frame.plot.left - 9), box.top + frame.px(12),
+           std::min(frame.x_of(absence.span.to_ns), frame.plot.right + 9), box.bottom - frame.px(14)};
+  hole.right = std::max(hole.right, hole.left + frame.px(8));
+  frame.canvas.push_clip({frame.plot.left, box.top, frame.plot.right, box.bottom});
+  frame.canvas.fill(hole, with_alpha(ground_of(p, severity), 0.9f));
+  frame.canvas.dashed_frame(hole, colour_of(p, severity), frame.px(1.5f));
+  Box words{std::max(hole.left, frame.plot.left) + frame.px(10), hole.top,
+            std::min(hole.right, frame.plot.right) - frame.px(10), hole.bottom};
+  // Beside a hole that is too narrow.
+  float width = frame.canvas.text_width(Face::kStrong, absence.words);
+  bool fits = width <= words.width();
+  if (!fits && words.left + width > frame.plot.right)
+    words = {hole.left - frame.px(8) - width, hole.top, hole.left - frame.px(8), hole.bottom};
+  else if (!fits)
+    words = {hole.right + frame.px(8), hole.top, frame.plot.right, hole.bottom};
+  frame.canvas.text_in(Face::kStrong, words, colour_of(p, severity), absence.words);
+  frame.canvas.pop_clip();
 }
 
 void draw_story_row(LaneFrame& frame, const Box& box) {
@@ -231,6 +261,9 @@ void draw_story_row(LaneFrame& frame, const Box& box) {
       break;
     case StoryLane::kSyncs:
       draw_syncs_lane(frame, box);
+      break;
+    case StoryLane::kAbsence:
+      draw_absence_lane(frame, box);
       break;
     case StoryLane::kNone:
       break;

@@ -23,6 +23,23 @@ std::vector<Point> spread(const LaneFrame& frame, std::vector<Point> points) {
   return points;
 }
 
+// Below and to the right of its disc, or to the left where there is no room, and on no disc.
+Box note_box(const LaneFrame& frame, const Label& label, const Box& within, const std::vector<Point>& discs) {
+  Box middle = label_box(frame.canvas, label, within), first = middle;
+  float radius = disc_radius(frame.canvas) + frame.px(2);
+  for (int i = 0; i < 12; ++i) {
+    Box box = middle;
+    float by = frame.px(90 + 30.0f * static_cast<float>(i));
+    if (box.right + by > within.right) by = -by;
+    box.left += by, box.right += by;
+    if (box.left < within.left) continue;
+    if (first.left == middle.left) first = box;
+    Box around = box.inset(-radius);
+    if (std::none_of(discs.begin(), discs.end(), [&](Point p) { return around.contains(p); })) return box;
+  }
+  return first;
+}
+
 Colour colour_of_arrow(const Palette& p, ArrowKind kind) {
   return kind == ArrowKind::kByLuck ? p.warning : kind == ArrowKind::kInTime ? p.link : p.error;
 }
@@ -71,6 +88,9 @@ void draw_story_marks(LaneFrame& frame, const RowPlacing& placing, std::size_t f
     if (seen) draw_arrow(frame.canvas, arrow_curve(from, to), arrow.kind);
   }
   std::vector<Point> at = spread(frame, points);
+  for (std::size_t row = 0; row < placing.rows.size(); ++row)
+    if (placing.rows[row].kind == RowKind::kStory && frame.story.lane == StoryLane::kFile)
+      draw_file_labels(frame, at, placing.row_box(row, frame.plot).top);
   Box within = frame.plot.inset(frame.px(6));
   for (const StoryArrow& arrow : frame.story.arrows) {
     Point from = points[arrow.from], to = points[arrow.to];
@@ -85,10 +105,7 @@ void draw_story_marks(LaneFrame& frame, const RowPlacing& placing, std::size_t f
     Point p = at[note.disc];
     if (!in_view(frame, p)) continue;
     Label label{{p.x, p.y + frame.px(44)}, frame.colours().error, true, note.lines};
-    Box box = label_box(frame.canvas, label, within);
-    box.left += frame.px(90), box.right += frame.px(90);
-    if (box.right > within.right)
-      box.right -= frame.px(180) + box.width() / 2, box.left -= frame.px(180) + box.width() / 2;
+    Box box = note_box(frame, label, within, at);
     frame.canvas.line({p.x, p.y},
                       {std::clamp(p.x, box.left, box.right), std::clamp(p.y, box.top, box.bottom)},
                       frame.colours().error, frame.px(1.5f));

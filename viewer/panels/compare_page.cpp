@@ -55,8 +55,9 @@ class Page {
 
   void jobs(const Comparison& comparison) {
     auto facts = [](const merged::JobFacts& job) {
-      return fmt::format("{} {}, {}, {} events{}", job.ranks, job.ranks == 1 ? "rank" : "ranks",
-                         duration_text(job.duration_ns), count_text(job.calls),
+      return fmt::format("{} {}, {}, {} {}{}", job.ranks,
+                         plural(static_cast<std::uint64_t>(job.ranks), "rank"),
+                         duration_text(job.duration_ns), count_text(job.calls), plural(job.calls, "event"),
                          job.dropped ? fmt::format(", {} dropped", count_text(job.dropped)) : "");
     };
     text(Face::kBody, frame_.colours().text_mid, "here   " + facts(frame_.reader.job()));
@@ -100,7 +101,7 @@ class Page {
                             {left_ + frame_.px(64), own.top, left_ + frame_.px(270), own.bottom}, p.text_mid,
                             slug);
       frame_.canvas.text_in(Face::kBody, {left_ + frame_.px(280), own.top, right_, own.bottom},
-                            gone ? p.text_low : p.text, with_short_paths(title));
+                            gone ? p.text_low : p.text, in_short(title));
     }
     y_ += line;
     return own;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "viewer/panels/panel_frame.h"
+#include "viewer/story/cards.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -31,17 +32,16 @@ class Drawer {
     float order_width = order ? std::clamp(cards.width() * 0.26f, frame_.px(240), frame_.px(420)) : 0;
     float rest = cards.width() - fix - (order ? order_width + gap : 0);
     auto fitting = static_cast<std::size_t>(std::max(1.0f, rest / (frame_.px(kLeastCard) + gap)));
-    std::size_t shown = std::min(evidence, fitting);
-    std::size_t first = frame_.state.evidence != kNoneChosen && frame_.state.evidence >= shown
-                            ? frame_.state.evidence + 1 - shown
-                            : 0;
-    float width =
-        shown ? std::min(rest / static_cast<float>(shown) - gap, frame_.px(order ? 460 : kMostCard + 120))
-              : 0;
+    auto shown = cards_in_sight(finding_, fitting, frame_.state.evidence, frame_.reader.ranks().size());
+    float width = shown.empty() ? 0
+                                : std::min(rest / static_cast<float>(shown.size()) - gap,
+                                           frame_.px(order ? 460 : kMostCard + 120));
     float x = cards.left;
-    for (std::size_t i = first; i < first + shown; ++i, x += width + gap)
+    for (std::size_t i : shown) {
       card(i, {x, cards.top, x + width, cards.bottom});
-    head(evidence - shown);
+      x += width + gap;
+    }
+    head(evidence - shown.size());
     if (order) {
       order_card({x, cards.top, x + order_width, cards.bottom});
       x += order_width + gap;
@@ -58,14 +58,11 @@ class Drawer {
                   finding_.severity, finding_.confidence);
     std::size_t count = frame_.reader.outcome().findings.size();
     std::string which = fmt::format("finding {} of {}", frame_.state.finding + 1, count);
-    if (left_out > 0) which = fmt::format("{} more cards: 1–9   {}", left_out, which);
+    if (left_out > 0) which = fmt::format("{} more {}: 1–9   {}", left_out, plural(left_out, "card"), which);
     float right = box_.right - frame_.px(16);
     float which_width = frame_.canvas.text_width(Face::kMonoSmall, which);
     frame_.canvas.text_right(Face::kMonoSmall, {right, y + frame_.px(4)}, p.text_low, which);
-    Box title{box_.left + frame_.px(40), y, right - which_width - frame_.px(16), y + frame_.px(22)};
-    std::string words = with_short_paths(finding_.title);
-    bool fits = frame_.canvas.text_width(Face::kTitle, words) <= title.width();
-    frame_.canvas.text_in(fits ? Face::kTitle : Face::kStrong, title, p.text, words);
+    draw_title({box_.left + frame_.px(40), y, right - which_width - frame_.px(16), y + frame_.px(22)});
     float x = box_.left + frame_.px(40);
     y = box_.top + frame_.px(38);
     auto chip = [&](const std::string& text_of_chip, Colour text, Colour ground) {
@@ -90,6 +87,20 @@ class Drawer {
     float cost_width = frame_.canvas.text_width(Face::kStrong, cost);
     if (x + cost_width + frame_.px(20) < right && finding_.evidence.size() < 40)
       frame_.canvas.text_right(Face::kStrong, {right, y}, colour, cost);
+  }
+
+  // In two smaller lines where one is too short.
+  void draw_title(const Box& box) {
+    const Palette& p = frame_.colours();
+    std::string words = in_short(finding_.title);
+    for (Face face : {Face::kTitle, Face::kStrong})
+      if (frame_.canvas.text_width(face, words) <= box.width()) {
+        frame_.canvas.text_in(face, box, p.text, words);
+        return;
+      }
+    float line = frame_.canvas.line_height(Face::kStrong) + frame_.px(1), y = box.top - frame_.px(5);
+    for (const std::string& part : wrapped(frame_.canvas, Face::kStrong, words, box.width(), 2))
+      frame_.canvas.text(Face::kStrong, {box.left, y}, p.text, part), y += line;
   }
 
   std::string cost_sentence() const {
@@ -119,8 +130,7 @@ class Drawer {
   void card(std::size_t i, const Box& box) {
     const Palette& p = frame_.colours();
     const Evidence& evidence = finding_.evidence[i];
-    bool faulty =
-        std::find(finding_.ranks.begin(), finding_.ranks.end(), evidence.rank) != finding_.ranks.end();
+    bool faulty = accuses(finding_, i, frame_.reader.ranks().size());
     Box in = begin_card(box, i == frame_.state.evidence || frame_.hovers(box));
     frame_.on_click(box, ActionKind::kChooseEvidence, i);
     frame_.canvas.push_clip(box);
@@ -147,7 +157,7 @@ class Drawer {
     float body_line = frame_.canvas.line_height(Face::kBody) + frame_.px(1);
     auto most = static_cast<std::size_t>(std::max(0.0f, (stack_top - frame_.px(8) - y) / body_line));
     for (const std::string& words :
-         wrapped(frame_.canvas, Face::kBody, with_short_paths(evidence.detail), in.width(), most))
+         wrapped(frame_.canvas, Face::kBody, in_short(evidence.detail), in.width(), most))
       frame_.canvas.text(Face::kBody, {in.left, y}, p.text_mid, words), y += body_line;
     if (stack_lines > 0)
       frame_.canvas.line({in.left, stack_top - frame_.px(6)}, {in.right, stack_top - frame_.px(6)}, p.line);

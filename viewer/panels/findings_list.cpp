@@ -37,6 +37,8 @@ std::string code_place(const Finding& finding) {
   return "";
 }
 
+constexpr std::size_t kChosenLines = 10;  // of a title: all of it
+
 class List {
  public:
   List(PanelFrame& frame, const Box& box) : frame_(frame), box_(box), y_(box.top - frame.state.list_scroll) {}
@@ -54,7 +56,7 @@ class List {
     bool chosen = index == frame_.state.finding;
     float left = box_.left + frame_.px(38), right = box_.right - frame_.px(14);
     auto title =
-        wrapped(frame_.canvas, Face::kBody, with_short_paths(finding.title), right - left, chosen ? 4 : 3);
+        wrapped(frame_.canvas, Face::kBody, in_short(finding.title), right - left, chosen ? kChosenLines : 3);
     float line = frame_.canvas.line_height(Face::kBody) + frame_.px(1);
     float height = frame_.px(56) + line * static_cast<float>(title.size());
     Box own{box_.left, y_, box_.right, y_ + height};
@@ -130,9 +132,9 @@ void draw_nothing(PanelFrame& frame, const Box& box) {
   if (!frame.state.filter.empty()) {
     lines = {"nothing matches; Esc clears"};
   } else {
-    std::string looked =
-        fmt::format("No findings in {} ranks and {} events. What could not be judged stands below.",
-                    job.ranks, count_text(job.calls));
+    std::string looked = fmt::format("No findings in {} {} and {} {}. What could not be judged stands below.",
+                                     job.ranks, plural(static_cast<std::uint64_t>(job.ranks), "rank"),
+                                     count_text(job.calls), plural(job.calls, "event"));
     lines = wrapped(frame.canvas, Face::kBody, looked, box.width() - frame.px(32), 5);
   }
   float y = box.top + frame.px(12);

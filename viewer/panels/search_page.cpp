@@ -32,8 +32,9 @@ void draw_histogram(PanelFrame& frame, const Box& box, const CallDurations& dura
   };
   frame.canvas.text_in(
       Face::kSmall, {box.left, box.top + frame.px(4), box.right, top}, p.text_low,
-      fmt::format("how long: {} of {} calls{}, all ranks; bright: this rank", count_text(durations.looked_at),
-                  count_text(durations.count), durations.within ? " in the measured time" : ""));
+      fmt::format("how long: {} of {} {}{}, all ranks; bright: this rank", count_text(durations.looked_at),
+                  count_text(durations.count), plural(durations.count, "call"),
+                  durations.within ? " in the measured time" : ""));
   for (std::size_t i = first; i <= last; ++i) {
     float left = box.left + width * static_cast<float>(i - first), right = left + std::max(width - 1, 1.0f);
     frame.canvas.fill({left, bottom - height(durations.all[i]), right, bottom}, p.backward);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "viewer/draw/stacks.h"
 #include "viewer/panels/panel_frame.h"
@@ -172,40 +173,35 @@ void draw_legend(PanelFrame& frame, const Box& box, const Box& plot) {
   frame.on_click({box.left, box.top, plot.left, box.bottom}, ActionKind::kFilterRows);
   frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);
   float x = plot.left, height = frame.px(9);
-  auto next = [&](const char* words) {
+  // What has no room is left out, not cut.
+  bool full = false;
+  auto entry = [&](const char* words, const std::function<void(const Box& swatch)>& draw) {
     float width = frame.canvas.text_width(Face::kSmall, words);
+    full |= x + frame.px(28) + width > box.right;
+    if (full) return;
+    draw({x, box.middle_y() - height / 2, x + frame.px(18), box.middle_y() + height / 2});
     frame.canvas.text_in(Face::kSmall, {x + frame.px(24), box.top, x + frame.px(28) + width, box.bottom},
                          p.text_mid, words);
     x += frame.px(44) + width;
   };
-  auto swatch = [&] {
-    return Box{x, box.middle_y() - height / 2, x + frame.px(18), box.middle_y() + height / 2};
+  auto filled = [&](const char* words, Colour colour) {
+    entry(words, [&](const Box& swatch) { frame.canvas.fill(swatch, colour); });
   };
-  struct Entry {
-    Colour colour;
-    const char* words;
-  };
-  for (Entry entry : {Entry{p.barrier, "barrier"},
-                      {p.collective, "collective"},
-                      {p.backward, "device computes"},
-                      {p.forward, "host call"}}) {
-    frame.canvas.fill(swatch(), entry.colour);
-    next(entry.words);
-  }
-  frame.canvas.hatch(swatch(), p.wait_line, p.wait_ground, frame.px(6));
-  next("host waits");
-  for (Entry entry : {Entry{p.file_read, "file read"}, {p.file_write, "file write"}, {p.copy, "copy"}}) {
-    frame.canvas.fill(swatch(), entry.colour);
-    next(entry.words);
-  }
-  frame.canvas.dashed_frame(swatch(), p.error, frame.px(1.2f));
-  next("missing call");
-  frame.canvas.dashed_line({x, box.middle_y()}, {x + frame.px(18), box.middle_y()}, p.error, frame.px(2),
-                           frame.px(5), frame.px(3));
-  next("unordered");
-  frame.canvas.fill(
-      {x + frame.px(8), box.middle_y() - height / 2, x + frame.px(11), box.middle_y() + height / 2}, p.focus);
-  next("open, stat, rename");
+  filled("barrier", p.barrier), filled("collective", p.collective);
+  filled("device computes", p.backward), filled("host call", p.forward);
+  entry("host waits",
+        [&](const Box& swatch) { frame.canvas.hatch(swatch, p.wait_line, p.wait_ground, frame.px(6)); });
+  filled("file read", p.file_read), filled("file write", p.file_write), filled("copy", p.copy);
+  entry("missing call",
+        [&](const Box& swatch) { frame.canvas.dashed_frame(swatch, p.error, frame.px(1.2f)); });
+  entry("unordered", [&](const Box& swatch) {
+    frame.canvas.dashed_line({swatch.left, box.middle_y()}, {swatch.right, box.middle_y()}, p.error,
+                             frame.px(2), frame.px(5), frame.px(3));
+  });
+  entry("open, stat, rename", [&](const Box& swatch) {
+    frame.canvas.fill({swatch.left + frame.px(8), swatch.top, swatch.left + frame.px(11), swatch.bottom},
+                      p.focus);
+  });
 }
 
 }  // namespace ddpscope::viewer

@@ -13,10 +13,6 @@ struct Fact {
   bool wrong = false;
 };
 
-std::string plural(std::uint64_t count, const char* word) {
-  return fmt::format("{}{}", word, count == 1 ? "" : "s");
-}
-
 std::vector<Fact> facts_of(const merged::Reader& reader) {
   const merged::JobFacts& job = reader.job();
   std::uint64_t missing = 0;
@@ -26,9 +22,9 @@ std::vector<Fact> facts_of(const merged::Reader& reader) {
   return {{fmt::format("{}", job.ranks), plural(static_cast<std::uint64_t>(job.ranks), "rank")},
           {fmt::format("{}", reader.hosts().size()), plural(reader.hosts().size(), "host")},
           {duration_text(job.duration_ns), ""},
-          {count_text(job.calls), "events"},
+          {count_text(job.calls), plural(job.calls, "event")},
           {count_text(job.dropped), "dropped", job.dropped > 0},
-          {fmt::format("{}", missing), "missing ranks", missing > 0},
+          {fmt::format("{}", missing), plural(missing, "missing rank"), missing > 0},
           {clock, reader.hosts().size() == 1 ? "clock (one host)" : "clock", unaligned},
           {job.gpu_timing.empty() ? "none" : job.gpu_timing, "GPU times"}};
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "viewer/story/cards.h"
+#include "viewer/story/passes.h"
 #include "viewer/timeline/collective_walk.h"
 
 namespace ddpscope::viewer {
@@ -35,15 +37,21 @@ class Teller {
     const std::string& slug = finding_.slug;
     if (slug == "redundant-accumulation-sync")
       tell_syncs();
-    else if (slug == "unsharded-sampler" || slug == "repeated-epoch-order")
+    else if (slug == "unsharded-sampler")
       tell_batches();
+    else if (slug == "repeated-epoch-order")
+      tell_passes();
+    else if (auto absence = absence_of(finding_))
+      tell_absence(std::move(*absence));
     else if (has_file() && !finding_.order.empty())
       tell_file();
     else if (has_file() && slug.find("write") != std::string::npos)
       tell_file();
-    else if (slug == "skipped-barrier" || slug == "mismatched-collective" || slug == "hung-collective")
+    else if (slug == "skipped-barrier" || slug == "mismatched-collective" || slug == "hung-collective" ||
+             slug == "uneven-steps")
       tell_collective();
-    if (!finding_.order.empty()) link_unordered();
+    if (slug == "divergent-existence-check") find_collective();
+    if (!finding_.order.empty() && story_.lane != StoryLane::kAbsence) link_unordered();
     return end();
   }
 
@@ -103,11 +111,10 @@ class Teller {
     story_.lane = StoryLane::kFile;
     for (const Evidence& evidence : finding_.evidence)
       if (!evidence.file.empty() && story_.file.empty()) story_.file = evidence.file;
-    TimeSpan near = evidence_span();
+    TimeSpan near = file_span(), used = near;
     std::int64_t around = std::max<std::int64_t>(near.length(), 200'000);
     near = {near.from_ns - around, near.to_ns + 3 * around};
     std::map<std::uint32_t, FileLine> lines;
-    TimeSpan used = evidence_span();
     for (EventPlace place : reader_.accesses_of(story_.file)) {
       std::uint32_t row = reader_.tracks()[place.track].rank_row;
       FileLine& line = lines.try_emplace(row, FileLine{row, {}, false, story_.at_fault(row)}).first->second;
@@ -124,6 +131,17 @@ class Teller {
     for (auto& [row, line] : lines) story_.lines.push_back(std::move(line));
     story_.focus = used;
     put_discs_on_lines();
+  }
+
+  // Of the evidence of that file: what became of others, or of the job, may be much later.
+  TimeSpan file_span() const {
+    TimeSpan span{INT64_MAX, INT64_MIN};
+    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
+      if (finding_.evidence[i].file != story_.file) continue;
+      span.from_ns = std::min(span.from_ns, story_.discs[i].t_ns);
+      span.to_ns = std::max(span.to_ns, story_.discs[i].t_ns);
+    }
+    return span.from_ns <= span.to_ns ? span : evidence_span();
   }
 
   bool leaves_open(const merged::Event& event) const {
@@ -146,7 +164,8 @@ class Teller {
       story_.discs[i].lane_y = file_line_middle(static_cast<std::size_t>(found - story_.lines.begin()));
       std::size_t end =
           std::min({evidence.detail.find(','), evidence.detail.find(" until"), evidence.detail.size()});
-      if (found->does.empty()) found->does = evidence.detail.substr(0, end);
+      if (!found->does.empty()) continue;
+      found->does = evidence.detail.substr(0, end), found->disc = i;
     }
   }
 
@@ -183,30 +202,48 @@ class Teller {
 
   // ---- a collective that not all ran
   void tell_collective() {
-    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
-      auto detail = story_.discs[i].place == merged::kNoEvent ? Result<merged::Detail>(Error{})
-                                                              : reader_.detail(story_.discs[i].place);
-      if (!detail || detail->collective.communicator == merged::kNone) continue;
-      bool faulty = story_.at_fault(story_.discs[i].rank_row);
-      if (story_.communicator == merged::kNone || faulty) {
-        story_.communicator = detail->collective.communicator;
-        story_.sequence = detail->collective.sequence;
-      }
-      bool instead = finding_.evidence[i].detail.starts_with(kInstead);
-      if (faulty && instead && story_.notes.empty() && finding_.slug == "skipped-barrier")
-        story_.notes.push_back({i, note_of(i, *detail)});
-    }
+    find_collective();
+    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();)
+      if (accuses(finding_, i, reader_.ranks().size())) add_note(i);
     // Little is seen of arrivals alone: what comes of them belongs to the picture.
     std::int64_t more = std::max<std::int64_t>(story_.focus.length() * 6 / 10, 100'000);
     story_.focus.to_ns += more;
     story_.focus.from_ns -= more / 4;
   }
 
-  std::vector<std::string> note_of(std::size_t i, const merged::Detail& detail) const {
+  // The last that one at fault took part in, else the first.
+  void find_collective() {
+    for (const StoryDisc& disc : story_.discs) {
+      auto detail =
+          disc.place == merged::kNoEvent ? Result<merged::Detail>(Error{}) : reader_.detail(disc.place);
+      if (!detail || detail->collective.communicator == merged::kNone) continue;
+      if (story_.communicator != merged::kNone && !story_.at_fault(disc.rank_row)) continue;
+      story_.communicator = detail->collective.communicator;
+      story_.sequence = detail->collective.sequence;
+    }
+  }
+
+  // What the one at fault did instead, or why it never came.
+  void add_note(std::size_t i) {
+    constexpr std::string_view kInstead = "instead: ", kNeverCame = "never came: ";
     const Evidence& evidence = finding_.evidence[i];
-    std::string what = evidence.detail.substr(0, evidence.detail.find(','));
-    return {fmt::format("rank {} goes on without the barrier", evidence.rank),
-            fmt::format("its #{} is: {}", detail.collective.sequence, what.substr(kInstead.size()))};
+    std::string_view detail = evidence.detail;
+    if (detail.starts_with(kNeverCame)) {
+      story_.notes.push_back({i,
+                              {fmt::format("rank {} never comes", evidence.rank),
+                               std::string(detail.substr(kNeverCame.size()))}});
+      return;
+    }
+    if (!detail.starts_with(kInstead) || story_.discs[i].place == merged::kNoEvent) return;
+    auto call = reader_.detail(story_.discs[i].place);
+    if (!call) return;
+    const char* does = finding_.slug == "skipped-barrier" ? "goes on without the barrier"
+                       : finding_.slug == "uneven-steps"  ? "has no data left"
+                                                          : "does not call what its peers call";
+    std::string_view what = detail.substr(0, detail.find(',')).substr(kInstead.size());
+    story_.notes.push_back({i,
+                            {fmt::format("rank {} {}", evidence.rank, does),
+                             fmt::format("its #{} is: {}", call->collective.sequence, what)}});
   }
 
   // ---- reductions, some of them in vain
@@ -275,6 +312,27 @@ class Teller {
     story_.focus = {first->begin_ns, last->end_ns};
   }
 
+  // Of one rank: the others do the same with their own samples.
+  void tell_passes() {
+    if (story_.fault_rows.empty()) return;
+    FileLine inputs{story_.fault_rows.front(), {}, false, true};
+    add_inputs(inputs);
+    story_.lines = passes_of(inputs);
+    if (!story_.lines.empty()) {
+      story_.lane = StoryLane::kBatches;
+      const std::vector<StoryAccess>& first = story_.lines.front().accesses;
+      std::size_t last = std::min<std::size_t>(first.size(), kInputsShown) - 1;
+      story_.focus = {first.front().begin_ns, first[last].end_ns};
+    } else if (story_.discs.size() > 1)
+      story_.arrows.push_back({0, 1, ArrowKind::kInTime, {"the same sample, after the same one as before"}});
+  }
+
+  void tell_absence(StoryAbsence absence) {
+    story_.lane = StoryLane::kAbsence;
+    story_.focus = absence.focus;
+    story_.absence = std::move(absence);
+  }
+
   void add_inputs(FileLine& line) const {
     const merged::RankRow& rank = reader_.ranks()[line.rank_row];
     for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
@@ -289,7 +347,6 @@ class Teller {
     }
   }
 
-  static constexpr std::string_view kInstead = "instead: ";
   static constexpr std::size_t kMostBatchLines = 4;
   static constexpr std::uint64_t kMostInputs = 4096;
   static constexpr std::ptrdiff_t kInputsShown = 9;
@@ -316,29 +373,6 @@ Story sketch(const Reader& reader, std::uint32_t finding) {
 Story tell(const Reader& reader, std::uint32_t finding) {
   if (finding >= reader.outcome().findings.size()) return {};
   return Teller(reader, finding).tell();
-}
-
-namespace {
-constexpr float kFooter = 20;  // says what the arrows mean
-}
-
-float file_line_middle(std::size_t line) { return 7 + 20 * static_cast<float>(line) + 8; }
-
-float lane_height(const Story& story) {
-  switch (story.lane) {
-    case StoryLane::kFile: {
-      auto lines = static_cast<float>(std::min<std::size_t>(story.lines.size(), kMostFileLines));
-      return std::max(20 * lines + 14 + (story.arrows.empty() ? 0 : kFooter), 64.0f);
-    }
-    case StoryLane::kBatches:
-      return 28.0f * static_cast<float>(story.lines.size()) +
-             16.0f * static_cast<float>(story.lines.size() - 1) + 14;
-    case StoryLane::kSyncs:
-      return 78;
-    case StoryLane::kNone:
-      break;
-  }
-  return 0;
 }
 
 }  // namespace ddpscope::viewer

@@ -8,6 +8,7 @@
 
 #include "collector/merged/reader.h"
 #include "viewer/draw/marks.h"
+#include "viewer/story/absence.h"
 #include "viewer/view/time_view.h"
 
 namespace ddpscope::viewer {
@@ -50,7 +51,8 @@ struct FileLine {
   std::vector<StoryAccess> accesses;
   bool writes = false;
   bool at_fault = false;
-  std::string does{};  // "writes 619032 bytes"
+  std::string does{};                               // "writes 619032 bytes"
+  std::size_t disc = static_cast<std::size_t>(-1);  // that tells it; index, none if it is no disc's
 };
 
 // Collectives first ... end - 1 that reduce the gradients once.
@@ -62,7 +64,7 @@ struct SyncSet {
 
 constexpr std::ptrdiff_t kMostFileLines = 16;
 
-enum class StoryLane : std::uint8_t { kNone, kFile, kBatches, kSyncs };
+enum class StoryLane : std::uint8_t { kNone, kFile, kBatches, kSyncs, kAbsence };
 
 struct Story {
   std::uint32_t finding = merged::kNone;  // none: nothing was chosen
@@ -75,10 +77,11 @@ struct Story {
 
   StoryLane lane = StoryLane::kNone;
   std::string file;                            // kFile: path
-  std::vector<FileLine> lines;                 // kFile, kBatches: ranks
+  std::vector<FileLine> lines;                 // kFile, kBatches: ranks, or a rank's passes
   std::uint32_t communicator = merged::kNone;  // kSyncs, and where a collective is at fault
   std::uint64_t sequence = 0;                  // of that collective
   std::vector<SyncSet> syncs;
+  StoryAbsence absence;  // kAbsence
 
   bool concerns(std::uint32_t rank_row) const;
   bool at_fault(std::uint32_t rank_row) const;
@@ -93,8 +96,9 @@ float lane_height(const Story& story);
 float file_line_middle(std::size_t line);
 constexpr float kSyncMiddle = 19;  // px at scale 1
 
-// "…/step_000008.bin" for paths of several folders: a person knows them by their names.
-std::string with_short_paths(std::string_view text);
+// A sentence of a finding: "…/step_000008.bin" for paths of several folders (a person knows them by their
+// names), and "ranks 0, 2–14 and 15" for a list of more than three in a row.
+std::string in_short(std::string_view text);
 
 // "rank 5", "ranks 0-4, 6, 7" with en dashes, "no rank"
 std::string ranks_text(const std::vector<std::int32_t>& ranks);

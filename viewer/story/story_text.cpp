@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "viewer/story/story.h"
 
@@ -22,6 +24,8 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
+namespace {
+
 std::string with_short_paths(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -38,6 +42,62 @@ std::string with_short_paths(std::string_view text) {
     text.remove_prefix(1);
   }
   return result;
+}
+
+// The number that stands at `at`, and where it ends; nothing where there is none.
+struct Number {
+  long value = 0;
+  std::size_t end = 0;
+};
+std::optional<Number> number_at(std::string_view text, std::size_t at) {
+  Number number;
+  auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number.value);
+  if (error != std::errc()) return std::nullopt;
+  number.end = static_cast<std::size_t>(end - text.data());
+  return number;
+}
+
+constexpr std::string_view kRanks = "ranks ";
+
+// From the first number of "3, 4, 5 and 6" on: what is written instead; `at` moves behind the list.
+std::string short_list(std::string_view text, std::size_t& at) {
+  constexpr std::string_view kComma = ", ", kAnd = " and ";
+  std::string result;
+  std::string_view between;  // before the next number; behind "and" comes the last
+  while (auto number = number_at(text, at)) {
+    long first = number->value, last = first;
+    std::size_t begin = at;
+    result += between;
+    for (bool more = true; more;) {
+      at = number->end;
+      std::string_view word = text.substr(at).starts_with(kComma) ? kComma : kAnd;
+      bool listed = between != kAnd && text.substr(at).starts_with(word);
+      number = listed ? number_at(text, at + word.size()) : std::nullopt;
+      more = number && number->value == last + 1;
+      between = number ? word : "";
+      if (more) last = number->value;
+    }
+    result +=
+        last - first >= 3 ? fmt::format("{}–{}", first, last) : std::string(text.substr(begin, at - begin));
+    if (between.empty()) break;
+    at += between.size();
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string in_short(std::string_view text) {
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = text.find(kRanks); at != std::string_view::npos; at = text.find(kRanks, done)) {
+    at += kRanks.size();
+    result += text.substr(done, at - done);
+    result += short_list(text, at);
+    done = at;
+  }
+  result += text.substr(done);
+  return with_short_paths(result);
 }
 
 std::string cost_text(const findings::Finding& finding) {

@@ -27,7 +27,7 @@ class Walk {
   std::int64_t end_of(const merged::CollectiveNode& node, std::int64_t next_ns) const {
     std::int64_t run_end = reader_.job().duration_ns;
     std::int64_t end = node.last_end_ns == merged::kNever ? run_end : node.last_end_ns;
-    if (!(node.flags & merged::kTimed)) end = std::min(end, next_ns);
+    if (!(node.flags & merged::kTimed)) end = holds_up(node.flags) ? run_end : std::min(end, next_ns);
     return std::max(end, node.last_arrival_ns);
   }
 
@@ -86,16 +86,49 @@ class Walk {
       ranges_.emplace_back(sequence, sequence + 1);
   }
 
+  // With their neighbours: what is drawn of one depends on them, not on what is in view.
   void load_whole() {
-    for (auto [first, end] : ranges_) {
-      if (budget_.limited() && !reader_.collectives_ready(communicator_, first, end)) {
-        reader_.want_collectives(communicator_, first, end);
-        budget_.leave_out();
-        continue;
-      }
-      auto some = reader_.collectives(communicator_, first, end);
-      if (some) std::move(some->begin(), some->end(), std::back_inserter(found_.whole));
+    std::uint64_t all = reader_.communicators()[communicator_].collectives;
+    for (std::size_t i = 0; i < ranges_.size();) {
+      std::size_t last = i;
+      while (last + 1 < ranges_.size() && ranges_[last + 1].first <= ranges_[last].second + 2) ++last;
+      std::uint64_t first = ranges_[i].first, end = ranges_[last].second;
+      load(first - std::min<std::uint64_t>(first, 1), std::min(end + 1, all), {i, last + 1});
+      i = last + 1;
     }
+  }
+
+  // Collectives first ... end - 1; of them those of ranges_[some.first] ... [some.second - 1] are in view.
+  void load(std::uint64_t first, std::uint64_t end, std::pair<std::size_t, std::size_t> some) {
+    if (budget_.limited() && !reader_.collectives_ready(communicator_, first, end)) {
+      reader_.want_collectives(communicator_, first, end);
+      return budget_.leave_out();
+    }
+    auto loaded = reader_.collectives(communicator_, first, end);
+    if (!loaded) return;
+    std::vector<CollectiveShape> shapes = shapes_in_order(reader_, *loaded, !budget_.limited());
+    std::size_t range = some.first;
+    for (std::size_t k = 0; k < loaded->size(); ++k) {
+      std::uint64_t sequence = (*loaded)[k].sequence;
+      while (range < some.second && sequence >= ranges_[range].second) ++range;
+      if (range >= some.second || sequence < ranges_[range].first) continue;
+      if (!(k > 0 && holds_up((*loaded)[k - 1].flags))) shapes[k].behind = behind((*loaded)[k], shapes[k]);
+      found_.whole.push_back({std::move((*loaded)[k]), std::move(shapes[k])});
+    }
+  }
+
+  // How many wait for it: all later ones, if they were issued before it was over.
+  std::uint64_t behind(const merged::Collective& collective, const CollectiveShape& shape) {
+    std::uint64_t all = reader_.communicators()[communicator_].collectives;
+    if (!is_troubled(collective.flags) || collective.sequence + 1 >= all) return 0;
+    if (budget_.limited() && !reader_.collective_nodes_ready(communicator_, 0, all - 1, all)) {
+      reader_.want_collective_nodes(communicator_, 0, all - 1, all);
+      budget_.leave_out();
+      return 0;
+    }
+    auto nodes = reader_.collective_level(communicator_, 0);
+    bool issued = !nodes.empty() && nodes.back().last_arrival_ns <= shape.end_ns;
+    return issued ? all - 1 - collective.sequence : 0;
   }
 
   const merged::Reader& reader_;

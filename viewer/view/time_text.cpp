@@ -70,6 +70,10 @@ std::string duration_text(std::int64_t ns) {
   return fmt::format("{} h {} min", ns / kHour, ns / kMinute % 60);
 }
 
+std::string plural(std::uint64_t count, std::string_view word) {
+  return fmt::format("{}{}", word, count == 1 ? "" : "s");
+}
+
 std::string count_text(std::uint64_t count) {
   if (count < 10'000) return fmt::format("{}", count);
   if (count < 999'500) return three_digits(count / 1e3) + " k";

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ddpscope::viewer {
@@ -72,6 +73,8 @@ std::vector<Tick> ruler_ticks(const TimeView& view, float label_px);
 std::string time_text(std::int64_t t_ns, std::int64_t resolution_ns);
 // "46 ms", "17.4 ms", "1.40 s", "2 min 52 s", "2 h 14 min": three digits.
 std::string duration_text(std::int64_t ns);
+// "rank" for one, else "ranks"
+std::string plural(std::uint64_t count, std::string_view word);
 // "2.91 M", "418 k", "762"
 std::string count_text(std::uint64_t count);
 // "48.2 MB" of 10^6

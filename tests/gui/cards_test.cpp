@@ -1,0 +1,128 @@
+// Which evidence has a card, whose is an accusation, and how sentences are shortened.
+#include "viewer/story/cards.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/gui/app_fixture.h"
+#include "viewer/story/story.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+constexpr auto kNothing = static_cast<std::size_t>(-1);
+
+// The last of `ranks` issues one all-reduce fewer, and then a barrier.
+std::string uneven(int ranks) {
+  return fmt::format(
+      "let reduce = ncclAllReduce communicator=1 count=250000 datatype=f32 stream=0x7 buffer=0x200 "
+      "stack=\"ddp.py:5 reduce\"\n"
+      "for r in 0..{0} {{\n"
+      "  process r$r rank=$r world={1} pid=${{100+r}} until=9\n"
+      "  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size={1} device=$r\n"
+      "  r$r 1.000 +0.001 $reduce\n"
+      "  r$r 1.010 +0.010 cudaStreamSynchronize stream=0x7\n"
+      "}}\n"
+      "for r in 0..{2} {{\n"
+      "  r$r 2.000 +0.001 $reduce\n"
+      "  r$r 2.010 inside cudaStreamSynchronize stream=0x7\n"
+      "}}\n"
+      "r{0} 2.100 +0.001 ncclBroadcast communicator=1 count=64K datatype=f32 peer=0 stream=0x7 buffer=0x300\n"
+      "r{0} 2.110 inside cudaStreamSynchronize stream=0x7\n",
+      ranks - 1, ranks, ranks - 2);
+}
+
+TEST(CardsTest, TheOddOnesCardIsInSightHoweverManyOthersThereAre) {
+  for (int ranks : {3, 8, 16, 48}) {
+    tests::TemporaryFolder folder;
+    auto reader = tests::open_text(uneven(ranks), folder);
+    ASSERT_TRUE(reader);
+    const findings::Finding& finding = reader->outcome().findings.at(0);
+    ASSERT_EQ(finding.ranks, std::vector<std::int32_t>{ranks - 1});
+    std::size_t odd = finding.evidence.size() - 1;
+    ASSERT_EQ(finding.evidence[odd].rank, ranks - 1) << ranks;
+    auto all = static_cast<std::size_t>(ranks);
+    for (std::size_t room : {1u, 2u, 3u, 5u, 20u})
+      for (std::size_t chosen : {kNothing, std::size_t{0}, std::size_t{1}}) {
+        auto shown = cards_in_sight(finding, room, chosen, all);
+        EXPECT_EQ(shown.size(), std::min(room, finding.evidence.size()));
+        std::set<std::size_t> set(shown.begin(), shown.end());
+        EXPECT_TRUE(chosen == kNothing || set.contains(chosen));
+        EXPECT_TRUE(set.contains(odd) || (room < 3 && chosen != kNothing)) << room << " " << chosen;
+        EXPECT_TRUE(std::is_sorted(shown.begin(), shown.end()));
+      }
+    // The last call in which all agree is of the odd one, too, and no accusation.
+    ASSERT_EQ(finding.evidence[0].rank, ranks - 1);
+    EXPECT_FALSE(accuses(finding, 0, all));
+    EXPECT_FALSE(accuses(finding, 1, all));
+    EXPECT_TRUE(accuses(finding, odd, all));
+  }
+}
+
+TEST(CardsTest, OfAllNoneStandsOut) {
+  findings::Finding finding;
+  finding.ranks = {0, 1};
+  finding.evidence.resize(4);
+  for (std::int32_t i = 0; i < 4; ++i) finding.evidence[static_cast<std::size_t>(i)].rank = i % 2;
+  EXPECT_FALSE(accuses(finding, 0, 2));
+  EXPECT_TRUE(accuses(finding, 0, 3));
+  EXPECT_EQ(cards_in_sight(finding, 2, 9, 2), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(cards_in_sight(finding, 2, 3, 2), (std::vector<std::size_t>{0, 3}));
+  EXPECT_TRUE(cards_in_sight(finding, 0, 3, 2).empty());
+}
+
+// Of many ranks no window shows all rows: that of the odd one stands below its communicator's.
+TEST_F(AppTest, TheRankAtFaultIsInSightAmongMany) {
+  for (int ranks : {4, 9, 16}) {
+    app_.reset();
+    std::filesystem::remove_all(folder_.path() / "trace");
+    App& app = open(uneven(ranks));
+    settle();
+    Box plot = app.panes().plot_of(app.panes().lanes);
+    std::vector<std::uint32_t> order;
+    bool lane_seen = false;
+    for (std::size_t row = 0; row < app.rows().size(); ++row) {
+      Box box = app.placing().row_box(row, plot);
+      bool whole = box.top >= plot.top - 1 && box.bottom <= plot.bottom + 1;
+      if (app.rows()[row].kind == RowKind::kCommunicator) lane_seen = whole;
+      if (app.rows()[row].kind != RowKind::kRank) continue;
+      order.push_back(app.rows()[row].index);
+      EXPECT_TRUE(whole || app.rows()[row].index != app.story().fault_rows.at(0)) << ranks;
+    }
+    EXPECT_TRUE(lane_seen) << ranks;
+    ASSERT_EQ(order.size(), static_cast<std::size_t>(ranks));
+    EXPECT_EQ(order.front(), ranks > 8 ? app.story().fault_rows.at(0) : 0u);
+    EXPECT_EQ(order.back(), static_cast<std::uint32_t>(ranks > 8 ? ranks - 2 : ranks - 1));
+    EXPECT_EQ(std::set(order.begin(), order.end()).size(), order.size());
+  }
+}
+
+// Where hosts have rows, that rank has one of its own above them.
+TEST_F(AppTest, TheRankAtFaultIsInSightAboveTheHosts) {
+  App& app = open(uneven(100));
+  settle();
+  Box plot = app.panes().plot_of(app.panes().lanes);
+  std::size_t row = row_of_rank(app.rows(), app.reader(), app.story().fault_rows.at(0));
+  ASSERT_EQ(app.rows()[row].kind, RowKind::kRank);
+  EXPECT_EQ(app.rows()[row + 1].kind, RowKind::kHostsHeading);
+  Box box = app.placing().row_box(row, plot);
+  EXPECT_GE(box.top, plot.top);
+  EXPECT_LE(box.bottom, plot.bottom);
+}
+
+TEST(InShortTest, RanksInARowAreARange) {
+  EXPECT_EQ(in_short("ranks 0, 1, 2, 3 and 5 wait; rank 4 never came"),
+            "ranks 0–3 and 5 wait; rank 4 never came");
+  EXPECT_EQ(in_short("ranks 0, 2, 3, 4, 5, 6 and 7 begin step 7"), "ranks 0, 2–7 begin step 7");
+  EXPECT_EQ(in_short("ranks 0, 1 and 2 write"), "ranks 0, 1 and 2 write");
+  EXPECT_EQ(in_short("ranks 0, 1, 2 and 3, 4 times"), "ranks 0–3, 4 times");
+  EXPECT_EQ(in_short("ranks 0 and 8; ranks 1 and 9"), "ranks 0 and 8; ranks 1 and 9");
+  EXPECT_EQ(in_short("of its ranks left no trace"), "of its ranks left no trace");
+  EXPECT_EQ(in_short("all ranks "), "all ranks ");
+  EXPECT_EQ(in_short("ranks 4, 5, 6 and 7 write /a/b/c/step_8.bin"), "ranks 4–7 write …/step_8.bin");
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer

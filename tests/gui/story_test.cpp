@@ -1,0 +1,115 @@
+// What the lanes show of a finding: golden traces, opened at what a stranger has to see.
+#include <algorithm>
+
+#include "tests/gui/app_fixture.h"
+#include "viewer/story/passes.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+class StoryTest : public AppTest {
+ protected:
+  const Story& story_of(const std::string& trace, int ranks = 4) {
+    open(tests::golden(trace, ranks));
+    settle();
+    return app_->story();
+  }
+};
+
+TEST_F(StoryTest, ARaceForAFileIsInViewNotWhatBecameOfAnother) {
+  open(tests::golden("checkpoint-race/speaks-all-rename", 4) +
+       "r0 4.000 +0.001 rename path=\"/ckpt/tmp-2\" target=\"/ckpt/2\" stack=\"trainer.py:88 save_checkpoint "
+       "< "
+       "trainer.py:50 train\"\n"
+       "r3 4.500 +0.001 rename path=\"/ckpt/tmp-2\" target=\"/ckpt/2\" error=ENOENT stack=\"trainer.py:88 "
+       "save_checkpoint < trainer.py:50 train\"\n");
+  settle();
+  const Story& story = app_->story();
+  ASSERT_EQ(story.lane, StoryLane::kFile);
+  EXPECT_EQ(story.file, "/ckpt/tmp-1");
+  EXPECT_GE(story.focus.from_ns, 900'000'000);
+  EXPECT_LE(story.focus.to_ns, 1'200'000'000);
+  // What each rank does is told beside the disc that says it.
+  ASSERT_EQ(story.lines.size(), 4u);
+  for (const FileLine& line : story.lines) {
+    ASSERT_LT(line.disc, story.discs.size());
+    EXPECT_EQ(story.discs[line.disc].rank_row, line.rank_row);
+    EXPECT_TRUE(line.does.starts_with(line.rank_row == 3 ? "renames" : "fails")) << line.does;
+  }
+}
+
+TEST_F(StoryTest, WhatIsNotThereHasALaneThatSaysWhere) {
+  const Story& alone = story_of("no-process-group/speaks-never");
+  ASSERT_EQ(alone.lane, StoryLane::kAbsence);
+  EXPECT_TRUE(alone.absence.words.starts_with("nothing connects ranks 0–3")) << alone.absence.words;
+  EXPECT_TRUE(alone.arrows.empty());
+  // From the first rank's first update on, and all have begun in view.
+  EXPECT_LE(alone.absence.span.from_ns, alone.focus.from_ns);
+  for (const StoryDisc& disc : alone.discs) {
+    bool saves = !app_->reader().outcome().findings[0].evidence[disc.number - 1].file.empty();
+    EXPECT_TRUE(saves || alone.focus.contains(disc.t_ns)) << disc.number;
+  }
+  EXPECT_GT(lane_height(alone), 0);
+}
+
+TEST_F(StoryTest, ReductionsThatAreMissingAreAHoleUpToTheUpdate) {
+  const Story& never = story_of("missing-gradient-sync/speaks-never");
+  ASSERT_EQ(never.lane, StoryLane::kAbsence);
+  EXPECT_EQ(never.absence.span.from_ns, 200'000'000);  // the model is handed out
+  EXPECT_GE(never.absence.span.to_ns, 1'950'000'000);  // the last update
+  EXPECT_EQ(never.absence.words, "ranks 0–3 reduce no gradients");
+}
+
+TEST_F(StoryTest, OfLaterMicroBatchesTheHoleBeginsWithTheirInput) {
+  const Story& later = story_of("missing-gradient-sync/speaks-first-micro-batch");
+  ASSERT_EQ(later.lane, StoryLane::kAbsence);
+  ASSERT_EQ(later.discs.size(), 3u);
+  EXPECT_EQ(later.absence.span, (TimeSpan{later.discs[1].t_ns, later.discs[2].t_ns}));
+  EXPECT_TRUE(later.focus.contains(later.discs[0].t_ns));
+}
+
+TEST_F(StoryTest, WithoutInputsARepeatedOrderIsALinkInTime) {
+  const Story& repeated = story_of("repeated-epoch-order/speaks-clips");
+  EXPECT_EQ(repeated.lane, StoryLane::kNone);
+  ASSERT_EQ(repeated.arrows.size(), 1u);
+  EXPECT_EQ(repeated.arrows[0].kind, ArrowKind::kInTime);
+  EXPECT_EQ(repeated.discs[repeated.arrows[0].from].rank_row, repeated.discs[repeated.arrows[0].to].rank_row);
+}
+
+FileLine inputs_of(const std::vector<std::uint64_t>& digests) {
+  FileLine line{2, {}, false, true};
+  for (std::uint64_t digest : digests) {
+    auto at = static_cast<std::int64_t>(1000 * line.accesses.size());
+    line.accesses.push_back({at, at + 10, merged::Kind::kCopy, false, digest});
+  }
+  return line;
+}
+
+TEST(PassesTest, BatchesOfOnePlaceStandBelowEachOther) {
+  // Parameters, then three passes of four batches and a cut fourth one.
+  auto passes = passes_of(inputs_of({99, 98, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2}));
+  ASSERT_EQ(passes.size(), kMostPasses);
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    ASSERT_EQ(passes[i].accesses.size(), 4u);
+    EXPECT_EQ(passes[i].rank_row, 2u);
+    EXPECT_EQ(passes[i].does, "pass " + std::to_string(i + 1));
+    for (std::size_t k = 0; k < 4; ++k) {
+      EXPECT_EQ(passes[i].accesses[k].digest, k + 1);
+      EXPECT_EQ(passes[i].accesses[k].begin_ns, passes[0].accesses[k].begin_ns);
+    }
+  }
+  EXPECT_EQ(passes[0].accesses[0].begin_ns, 2000);
+}
+
+TEST(PassesTest, ABatchByChanceAlikeIsNoPass) {
+  EXPECT_TRUE(passes_of(inputs_of({})).empty());
+  EXPECT_TRUE(passes_of(inputs_of({1, 2, 3, 1, 4, 5, 6, 7})).empty());
+  EXPECT_TRUE(passes_of(inputs_of({1, 2, 3, 4, 3, 2, 4, 1})).empty());
+  // Two alike before the passes begin are none either.
+  auto passes = passes_of(inputs_of({9, 9, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5}));
+  ASSERT_EQ(passes.size(), 2u);
+  EXPECT_EQ(passes[1].accesses[4].digest, 5u);
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer

@@ -1,0 +1,20 @@
+// Which pieces of evidence have a card in the drawer, and whose card is an accusation.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collector/findings/finding.h"
+
+namespace ddpscope::viewer {
+
+// It is of a rank at fault and tells what that did otherwise. Not where all ranks of the job (`ranks`) are at
+// fault: of all none stands out.
+bool accuses(const findings::Finding& finding, std::size_t evidence, std::size_t ranks);
+
+// Ascending indices of evidence, `room` of them at most: `chosen` (any that is not there: none), what
+// accuses, and the beginning of the story.
+std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::size_t room,
+                                        std::size_t chosen, std::size_t ranks);
+
+}  // namespace ddpscope::viewer
