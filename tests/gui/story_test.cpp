@@ -52,6 +52,14 @@ TEST_F(StoryTest, WhatIsNotThereHasALaneThatSaysWhere) {
   EXPECT_GT(lane_height(alone), 0);
 }
 
+// Hosts issue the reductions at 1.007 s, devices are at them from 1.06 to 1.08 s.
+TEST_F(StoryTest, TransfersThatNothingHidesAreInView) {
+  const Story& late = story_of("exposed-communication/speaks-after-backward");
+  EXPECT_LE(late.focus.from_ns, 1'007'000'000);
+  EXPECT_GE(late.focus.to_ns, 1'080'000'000);
+  EXPECT_LE(late.focus.length(), 200'000'000) << "of one step";
+}
+
 TEST_F(StoryTest, ReductionsThatAreMissingAreAHoleUpToTheUpdate) {
   const Story& never = story_of("missing-gradient-sync/speaks-never");
   ASSERT_EQ(never.lane, StoryLane::kAbsence);

@@ -50,6 +50,8 @@ class Teller {
     else if (slug == "skipped-barrier" || slug == "mismatched-collective" || slug == "hung-collective" ||
              slug == "uneven-steps")
       tell_collective();
+    else if (slug == "exposed-communication" || slug == "straggler")
+      frame_transfers();
     if (slug == "divergent-existence-check") find_collective();
     if (!finding_.order.empty() && story_.lane != StoryLane::kAbsence) link_unordered();
     return end();
@@ -244,6 +246,21 @@ class Teller {
     story_.notes.push_back({i,
                             {fmt::format("rank {} {}", evidence.rank, does),
                              fmt::format("its #{} is: {}", call->collective.sequence, what)}});
+  }
+
+  // The host only enqueues: what the evidence is about comes when the devices get to it.
+  void frame_transfers() {
+    for (const StoryDisc& disc : story_.discs) {
+      if (disc.place == merged::kNoEvent) continue;
+      auto detail = reader_.detail(disc.place);
+      if (!detail || detail->collective.communicator == merged::kNone) continue;
+      std::uint64_t sequence = detail->collective.sequence;
+      auto some = reader_.collectives(detail->collective.communicator, sequence, sequence + 1);
+      if (!some || some->empty()) continue;
+      CollectiveShape shape = shape_of(reader_, some->front());
+      story_.focus.from_ns = std::min(story_.focus.from_ns, shape.first_ns);
+      if (!shape.never) story_.focus.to_ns = std::max(story_.focus.to_ns, shape.end_ns);
+    }
   }
 
   // ---- reductions, some of them in vain
