@@ -38,7 +38,8 @@ class Lane {
       if (run.first_sequence < waiting) draw_run(run);
     for (std::size_t i = 0; i < found.whole.size(); ++i) {
       const WholeCollective& own = found.whole[i];
-      next_ns_ = i + 1 < found.whole.size() ? found.whole[i + 1].shape.first_ns : INT64_MAX;
+      next_ns_ =
+          i + 1 < found.whole.size() ? found.whole[i + 1].shape.first_ns : frame_.reader.job().duration_ns;
       // What waits for one that is never over has nothing to be drawn but its number in that one.
       bool waits = holds_up(own.collective.flags) && own.shape.first_ns >= own.shape.end_ns;
       if (!waits) draw_whole(own.collective, own.shape);
@@ -308,7 +309,7 @@ class Lane {
   std::size_t members_;
   bool by_member_;
   float line_;
-  std::int64_t next_ns_ = INT64_MAX;  // where the shape after the drawn one begins
+  std::int64_t next_ns_ = 0;  // where the shape after the drawn one begins
 };
 
 }  // namespace
