@@ -119,5 +119,23 @@ TEST(PassesTest, ABatchByChanceAlikeIsNoPass) {
   EXPECT_EQ(passes[1].accesses[4].digest, 5u);
 }
 
+// Above all findings, and a click goes there.
+TEST_F(StoryTest, WhoFailedFirstIsToldWhereTheFindingsAre) {
+  std::string job = "process run pid=9 DDPSCOPE_RUN=x\nrun 0.05 +8.95 job_watched pid=9 status=1\n";
+  for (const char* rank : {"0", "1", "2"})
+    job += std::string("process r") + rank + " pid=1" + rank + " rank=" + rank +
+           " world=3 DDPSCOPE_RUN=x\nr" + rank +
+           " 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=" + rank + " size=3\n";
+  open(job +
+       "r1 2 +0 python_traceback exception=\"RuntimeError\" stack=\"train.py:88 main\"\n"
+       "r0 2.2 +0.001 exit status=1\nr1 2.5 +0.001 exit status=1\nr2 7 +0.001 exit status=1\n");
+  settle();
+  ASSERT_TRUE(app_->reader().outcome().first_failure);
+  app_->state().shown = {100'000'000, 200'000'000};
+  const Box& list = app_->panes().list;
+  click({list.left + 40, list.top + 90});
+  EXPECT_TRUE(app_->state().shown.contains(2'000'000'000));
+}
+
 }  // namespace
 }  // namespace ddpscope::viewer

@@ -254,10 +254,22 @@ void App::choose_evidence(std::size_t evidence) {
   state_.evidence = evidence;
   const StoryDisc& disc = story_.discs[evidence];
   state_.event = disc.place;
-  std::int64_t half = state_.shown.length() / 2, t_ns = disc.in_lane ? disc.shown_ns : disc.t_ns;
+  fly_to_moment(disc.in_lane ? merged::kNone : disc.rank_row, disc.in_lane ? disc.shown_ns : disc.t_ns);
+}
+
+void App::show_first_failure() {
+  const auto& failure = reader_.outcome().first_failure;
+  if (!failure) return;
+  state_.event = merged::kNoEvent;
+  fly_to_moment(reader_.row_of_rank(failure->evidence.rank), failure->evidence.t_ns);
+}
+
+// As much time as now in view, around it; of a rank, its row.
+void App::fly_to_moment(std::uint32_t rank_row, std::int64_t t_ns) {
+  std::int64_t half = state_.shown.length() / 2;
   float scroll = state_.scroll;
-  if (!disc.in_lane && disc.rank_row != merged::kNone)
-    if (std::size_t row = row_of_rank(rows_, reader_, disc.rank_row); row < rows_.size())
+  if (rank_row != merged::kNone)
+    if (std::size_t row = row_of_rank(rows_, reader_, rank_row); row < rows_.size())
       scroll = scrolled_to(scroll, layout_.box(row).top, layout_.box(row).bottom(), rows_height(),
                            layout_.height());
   fly_to(limited({t_ns - half, t_ns + half}, run()), scroll);

@@ -99,6 +99,8 @@ class App {
   void walk_hits(int step);
   void end_note();  // what was typed is kept
   void fly_to(TimeSpan span, float scroll);
+  void fly_to_moment(std::uint32_t rank_row, std::int64_t t_ns);
+  void show_first_failure();
   void show_whole_run();
   void scale_by(float factor) { set_scale(state_.scale * factor); }
   std::function<void(const std::string&)> copy;                         // puts a text there; may be empty

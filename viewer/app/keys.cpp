@@ -110,6 +110,8 @@ void App::act(Action action) {
       return choose_finding(static_cast<std::uint32_t>(action.index), true);
     case ActionKind::kChooseEvidence:
       return choose_evidence(action.index);
+    case ActionKind::kShowFirstFailure:
+      return show_first_failure();
     case ActionKind::kTurnRank:
       return turn(state_.rows.turned);
     case ActionKind::kTurnHost:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collector/merged/find_text.h"
+#include "collector/reports/report.h"
 #include "viewer/panels/panel_frame.h"
 
 namespace ddpscope::viewer {
@@ -38,6 +39,7 @@ std::string code_place(const Finding& finding) {
 }
 
 constexpr std::size_t kChosenLines = 10;  // of a title: all of it
+constexpr std::size_t kFailureLines = 6;
 
 class List {
  public:
@@ -45,11 +47,29 @@ class List {
 
   float draw(const std::vector<std::uint32_t>& shown) {
     float start = y_;
+    if (frame_.reader.outcome().first_failure) first_failure();
     for (std::uint32_t index : shown) entry(index);
     return y_ - start;
   }
 
  private:
+  // No finding: where to look first, whatever was found.
+  void first_failure() {
+    const Palette& p = frame_.colours();
+    float left = box_.left + frame_.px(16), right = box_.right - frame_.px(14);
+    auto lines = wrapped(frame_.canvas, Face::kSmall,
+                         reports::first_failure_text(*frame_.reader.outcome().first_failure), right - left,
+                         kFailureLines);
+    float line = frame_.canvas.line_height(Face::kSmall) + frame_.px(2);
+    Box own{box_.left, y_, box_.right, y_ + line * static_cast<float>(lines.size()) + frame_.px(16)};
+    frame_.canvas.fill(own, frame_.hovers(own) ? p.raised : p.error_ground);
+    float y = own.top + frame_.px(8);
+    for (const std::string& words : lines)
+      frame_.canvas.text(Face::kSmall, {left, y}, p.text, words), y += line;
+    frame_.on_click(own, ActionKind::kShowFirstFailure);
+    y_ = own.bottom + frame_.px(1);
+  }
+
   void entry(std::uint32_t index) {
     const Palette& p = frame_.colours();
     const Finding& finding = frame_.reader.outcome().findings[index];
@@ -166,14 +186,11 @@ float draw_findings_list(PanelFrame& frame, const Box& box) {
                          p.text_low, "Filter by slug, rank, file");
   Box entries{box.left, box.top + frame.px(74), box.right, box.bottom};
   auto shown = listed_findings(frame.reader, frame.state.filter);
-  if (shown.empty()) {
-    draw_nothing(frame, entries);
-    return 0;
-  }
   frame.canvas.push_clip(entries);
   float height = List(frame, entries).draw(shown);
   frame.canvas.pop_clip();
-  return height + frame.px(74);
+  if (shown.empty()) draw_nothing(frame, {entries.left, entries.top + height, entries.right, entries.bottom});
+  return shown.empty() ? 0 : height + frame.px(74);
 }
 
 namespace {

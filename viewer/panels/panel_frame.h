@@ -18,6 +18,7 @@ enum class ActionKind : std::uint8_t {
   kNone,
   kChooseFinding,
   kChooseEvidence,
+  kShowFirstFailure,
   kTurnRank,
   kTurnHost,
   kTurnCommunicator,
