@@ -29,6 +29,8 @@ void merge_into(Finding& first, const Finding& more) {
   first.last_ns = std::max(first.last_ns, more.last_ns);
   first.place.from_ns = std::min(first.place.from_ns, more.place.from_ns);
   first.place.to_ns = std::max(first.place.to_ns, more.place.to_ns);
+  if (first.place.communicator == more.place.communicator)
+    first.place.divergence = std::min(first.place.divergence, more.place.divergence);
   first.confidence = std::max(first.confidence, more.confidence);
   first.severity = std::max(first.severity, more.severity);
   first.files.insert(more.files.begin(), more.files.end());
@@ -74,8 +76,13 @@ bool covers_files(const Finding& cause, const Finding& effect) {
 }
 
 // Nothing follows from what has not begun: a manifest that is read too early does not come from a later save,
-// though both are files of one folder, between the same two barriers.
+// though both are files of one folder, between the same two barriers; and ranks that part ways do so for what
+// comes first, not for a barrier that one of them leaves out later.
 bool over_before(const Finding& effect, const Finding& cause) {
+  const findings::Place &of_effect = effect.place, &of_cause = cause.place;
+  if (of_effect.communicator && of_effect.communicator == of_cause.communicator &&
+      of_effect.divergence < of_cause.divergence)
+    return true;
   return cause.place.its_files_only && !effect.files.empty() && effect.last_ns < cause.first_ns;
 }
 

@@ -88,7 +88,10 @@ findings::Place place_of(const Facts& facts, const Divergence& divergence) {
   // After a call left out or made once more all that follows is paired with a neighbour.
   if (divergence.kind != matching::DivergenceKind::kDifferent) to = ordering::kNever;
   std::sort(ranks.begin(), ranks.end());
-  return facts.rounds.place(ranks, from, to);
+  findings::Place place = facts.rounds.place(ranks, from, to);
+  place.communicator = divergence.communicator;
+  place.divergence = static_cast<std::size_t>(&divergence - facts.divergences.divergences.data());
+  return place;
 }
 
 }  // namespace ddpscope::detectors

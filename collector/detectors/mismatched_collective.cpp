@@ -32,18 +32,32 @@ std::string difference(const Signature& a, const Signature& b) {
   return text;
 }
 
-// What NCCL pairs the odd rank's call with: the peer's call of the same ordinal.
-std::uint32_t paired_with(const Collectives& collectives, std::uint32_t call, const Divergence& divergence) {
-  const matching::CallForm& odd = collectives.calls.form(call);
-  std::size_t ordinal = collectives.ordinal_of(call);
+constexpr std::size_t kFarthest = 4096;  // calls behind the first odd one
+
+struct Pair {
+  std::uint32_t odd = kNone, peer = kNone;  // calls
+};
+
+// What NCCL pairs differently: the odd rank's call, or the first one behind it that a peer's of the same
+// ordinal differs from. (One of two equal calls in a row may be left out.)
+Pair first_mismatch(const Collectives& collectives, const Divergence& divergence) {
+  const matching::CallForm& odd = collectives.calls.form(divergence.actual);
   const auto& members = collectives.communicators[odd.communicator].members;
+  const auto& calls = members[odd.member].calls;
+  Pair first;
+  std::size_t begin = collectives.ordinal_of(divergence.actual),
+              end = std::min(calls.size(), begin + kFarthest);
   for (std::uint32_t m = 0; m < members.size(); ++m) {
-    bool is_odd = std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
-    if (is_odd || ordinal >= members[m].calls.size()) continue;
-    std::uint32_t peer = members[m].calls[ordinal];
-    if (!(collectives.calls.signature(peer) == odd.signature)) return peer;
+    if (std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0 || divergence.calls[m] == kNone)
+      continue;
+    for (std::size_t k = begin; k < std::min(end, members[m].calls.size()); ++k) {
+      std::uint32_t peer = members[m].calls[k];
+      if (collectives.calls.signature(peer) == collectives.calls.signature(calls[k])) continue;
+      first = {calls[k], peer};
+      end = k;  // of another member only an earlier one counts
+    }
   }
-  return kNone;
+  return first;
 }
 
 void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_call, std::uint32_t peer_call,
@@ -68,6 +82,11 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
       "reduction and "
       "root: look at what the calls of the ranks named here depend on.";
   finding.evidence = evidence_of(facts, divergence);
+  if (odd_call != divergence.actual)
+    for (std::uint32_t call : {peer_call, odd_call})
+      finding.evidence.push_back(evidence_of(
+          facts.job, facts.collectives, facts.collectives.calls[call],
+          "the first that differ: " + matching::to_text(facts.collectives.calls.signature(call))));
   finding.place = place_of(facts, divergence);
   finding.first_ns = std::min(odd.begin_ns, peer.begin_ns);
   finding.last_ns = finding.place.to_ns;
@@ -82,8 +101,8 @@ void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome
   for (const Divergence& divergence : facts.divergences.divergences) {
     // A call left out shows in what the odd rank goes on with, a surplus one in itself.
     if (divergence.actual == kNone) continue;
-    std::uint32_t peer = paired_with(facts.collectives, divergence.actual, divergence);
-    if (peer != kNone) tell(facts, divergence, divergence.actual, peer, outcome);
+    Pair pair = first_mismatch(facts.collectives, divergence);
+    if (pair.odd != kNone) tell(facts, divergence, pair.odd, pair.peer, outcome);
   }
 }
 

@@ -53,6 +53,9 @@ struct Place {
   std::int64_t from_ns = 0;
   std::int64_t to_ns = 0;
   bool its_files_only = false;  // what happens to other files there is not its doing
+  // Of what ranks call otherwise on one communicator: which, and the how manieth of its divergences it is.
+  std::optional<std::uint32_t> communicator{};
+  std::size_t divergence = 0;
 };
 
 struct Finding {

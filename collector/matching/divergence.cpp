@@ -39,7 +39,7 @@ class Walk {
     Group odd;
     bool by_odd;
     const CallForm* form;
-    std::size_t until;  // a call that far on
+    std::size_t place, place_of_other;  // where both sides stood
   };
   using CallsMadeAlone = std::vector<MadeAlone>;
 
@@ -64,10 +64,12 @@ class Walk {
   void tell_short(const std::vector<std::uint32_t>& at_end, std::uint32_t peer);
   void resolve(std::vector<Group>& groups);
   Step compare(const Group& right, const Group& odd) const;
+  std::uint32_t longest_of(const Group& group) const;
+  bool differ_in_place_only(std::uint32_t a, std::uint32_t b) const;
   bool stand_for_each_other(std::uint32_t a, std::uint32_t b, Step step) const;
   std::size_t agreement(std::uint32_t a, std::size_t ahead_a, std::uint32_t b, std::size_t ahead_b) const;
   CallsMadeAlone::const_iterator counterpart(Step step, const Group& odd, const Group& right) const;
-  bool settles(Step step, const Group& odd, const Group& right);
+  bool is_told(Step step, const Group& odd, const Group& right);
   void tell(Step step, const Group& odd, const Group& right, bool tie);
   void accept_sites(const CallForm& a, const CallForm& b);
   void add(DivergenceKind kind, const Group& odd, const Group& others, bool decided);
@@ -76,8 +78,9 @@ class Walk {
   enum class Surplus : std::uint8_t { kYes, kNo, kUnknown };
   bool repeats(const CallForm& a, const CallForm& b) const;
   Surplus judge_surplus(std::uint32_t member, std::uint32_t without) const;
-  Precedent precedent(const CallForm& call, std::uint32_t a, std::uint32_t b) const;
-  Precedent precedent(const CallForm& call, std::uint32_t member) const;
+  Precedent precedent(std::uint32_t a, std::uint32_t b) const;
+  Precedent precedent_in(const Member& member, std::size_t here, const CallForm& call,
+                         const CallForm& other) const;
   std::pair<std::size_t, std::size_t> kinship(const CallForm& call) const;
 
   const Collectives& all_;
@@ -164,7 +167,7 @@ void Walk::resolve(std::vector<Group>& groups) {
   std::vector<Group> advance;
   for (std::size_t g = 1; g < groups.size(); ++g) {
     if (surplus && steps[g] != Step::kOnlySecond) continue;
-    if (!settles(steps[g], groups[g], right)) tell(steps[g], groups[g], right, tie);
+    if (!is_told(steps[g], groups[g], right)) tell(steps[g], groups[g], right, tie);
     if (steps[g] != Step::kOnlyFirst) advance.push_back(groups[g]);
   }
   if (!surplus) advance.push_back(right);
@@ -173,7 +176,8 @@ void Walk::resolve(std::vector<Group>& groups) {
 }
 
 Step Walk::compare(const Group& right, const Group& odd) const {
-  std::uint32_t a = right.front(), b = odd.front();
+  std::uint32_t a = longest_of(right), b = longest_of(odd);
+  if (differ_in_place_only(a, b)) return Step::kMatch;
   Step step = first_step(left(a), left(b),
                          [&](std::size_t i, std::size_t j) { return cost(head(a, i), head(b, j)); });
   if ((step == Step::kOnlyFirst || step == Step::kOnlySecond) && stand_for_each_other(a, b, step))
@@ -185,7 +189,23 @@ Step Walk::compare(const Group& right, const Group& odd) const {
   // else of what comes in its turn.
   bool a_is_one = of_one_element(head(a)), b_is_one = of_one_element(head(b));
   if (a_is_one != b_is_one) return a_is_one ? Step::kOnlyFirst : Step::kOnlySecond;
-  return precedent(head(b), a, b).beats(precedent(head(a), a, b)) ? Step::kOnlySecond : Step::kOnlyFirst;
+  return precedent(b, a).beats(precedent(a, b)) ? Step::kOnlySecond : Step::kOnlyFirst;
+}
+
+// Of its members that which goes on longest: where a rank's trace ends nothing differs any more.
+std::uint32_t Walk::longest_of(const Group& group) const {
+  return *std::max_element(group.begin(), group.end(),
+                           [&](std::uint32_t a, std::uint32_t b) { return left(a) < left(b); });
+}
+
+// Ranks that call the same from other places in the code, up to the end, as where they take turns at two
+// lines: NCCL makes no difference between them.
+bool Walk::differ_in_place_only(std::uint32_t a, std::uint32_t b) const {
+  constexpr std::size_t kMost = 65'536;  // calls, as it is asked again where places differ again
+  if (left(a) != left(b) || left(a) > kMost) return false;
+  for (std::size_t i = 0; i < left(a); ++i)
+    if (!(head(a, i).signature == head(b, i).signature)) return false;
+  return true;
 }
 
 // In a long run of equal calls one more and another in place of one look alike at first: what comes behind
@@ -212,13 +232,14 @@ Walk::CallsMadeAlone::const_iterator Walk::counterpart(Step step, const Group& o
   bool by_odd = step == Step::kOnlySecond;
   std::uint32_t maker = by_odd ? odd.front() : right.front();
   return std::find_if(made_alone_.begin(), made_alone_.end(), [&](const MadeAlone& call) {
-    return call.odd == odd && call.by_odd != by_odd && next_[maker] <= call.until &&
+    return call.odd == odd && call.by_odd != by_odd && next_[maker] <= call.place + kLookAhead &&
            same(*call.form, head(maker));
   });
 }
 
-// Calls in another order are told of once.
-bool Walk::settles(Step step, const Group& odd, const Group& right) {
+// What is told already: calls in another order, and all but the first call of a stretch that one side has
+// alone (a step more, an evaluation left out).
+bool Walk::is_told(Step step, const Group& odd, const Group& right) {
   if (step != Step::kOnlyFirst && step != Step::kOnlySecond) return false;
   auto before = counterpart(step, odd, right);
   if (before != made_alone_.end()) {
@@ -226,9 +247,15 @@ bool Walk::settles(Step step, const Group& odd, const Group& right) {
     return true;
   }
   bool by_odd = step == Step::kOnlySecond;
-  std::uint32_t maker = by_odd ? odd.front() : right.front();
-  made_alone_.push_back({odd, by_odd, &head(maker), next_[maker] + kLookAhead});
-  return false;
+  std::uint32_t maker = by_odd ? odd.front() : right.front(), other = by_odd ? right.front() : odd.front();
+  bool goes_on = false;
+  if (!made_alone_.empty()) {
+    const MadeAlone& last = made_alone_.back();
+    goes_on = last.odd == odd && last.by_odd == by_odd && last.place + 1 == next_[maker] &&
+              last.place_of_other == next_[other];
+  }
+  made_alone_.push_back({odd, by_odd, &head(maker), next_[maker], next_[other]});
+  return goes_on;
 }
 
 void Walk::tell(Step step, const Group& odd, const Group& right, bool tie) {
@@ -269,40 +296,52 @@ void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
   if (other_one && !one) return tell_missing(odd, others, tie);
   if (!tie) return add(DivergenceKind::kDifferent, odd, others, true);
   std::uint32_t a = odd.front(), b = others.front();
-  Precedent of_odd = precedent(head(a), a, b), of_others = precedent(head(b), a, b);
+  Precedent of_odd = precedent(a, b), of_others = precedent(b, a);
   if (of_odd.beats(of_others)) return add(DivergenceKind::kDifferent, others, odd, true);
   if (of_others.beats(of_odd)) return add(DivergenceKind::kDifferent, odd, others, true);
   auto kin_odd = kinship(head(odd.front())), kin_others = kinship(head(others.front()));
   bool swapped = kin_others < kin_odd;
-  add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, kin_odd != kin_others);
+  // A stranger may be where the other goes on too long: not if they are of one place, or agree behind it.
+  bool variants = head(a).site != 0 && head(a).site == head(b).site;
+  bool tells = kin_odd != kin_others && (variants || agreement(a, 1, b, 1) > 0);
+  add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, tells);
 }
 
 // Whether the member's next call is one too many, or the other leaves it out: the one that comes in its turn
-// is right. Without an example a call is taken for one too many if it repeats the call right before it.
+// is right. One that is made nowhere else is too many if all goes on behind it as without it, or if it
+// repeats the call right before it.
 Walk::Surplus Walk::judge_surplus(std::uint32_t member, std::uint32_t without) const {
-  Precedent own = precedent(head(member), member, without), other = precedent(head(without), member, without);
-  if (other.beats(own)) return Surplus::kYes;
-  if (other.any() && own.beats(other)) return Surplus::kNo;
-  if (own.any() || other.any() || next_[member] == 0) return Surplus::kUnknown;
-  return repeats(all_.form_at(members_[member], next_[member] - 1), head(member)) ? Surplus::kYes
-                                                                                  : Surplus::kUnknown;
+  Precedent own = precedent(member, without), other = precedent(without, member);
+  if (own.any()) {
+    if (other.beats(own)) return Surplus::kYes;
+    return other.any() && own.beats(other) ? Surplus::kNo : Surplus::kUnknown;
+  }
+  if (own.follows) return Surplus::kUnknown;
+  bool agree_behind = agreement(member, 1, without, 0) > 0;
+  if (other.beats(own) && (other.longest > 0 || agree_behind)) return Surplus::kYes;
+  bool repeated =
+      next_[member] > 0 && repeats(all_.form_at(members_[member], next_[member] - 1), head(member));
+  return repeated ? Surplus::kYes : Surplus::kUnknown;
 }
 
-// Of two members that go on differently.
-Precedent Walk::precedent(const CallForm& call, std::uint32_t a, std::uint32_t b) const {
-  Precedent of_a = precedent(call, a), of_b = precedent(call, b);
-  return of_a.longest < of_b.longest ? of_b : of_a;
+// For the next call of `a`, in its own calls and in those of `b`, which goes on differently.
+Precedent Walk::precedent(std::uint32_t a, std::uint32_t b) const {
+  Precedent own = precedent_in(members_[a], next_[a], head(a), head(b));
+  Precedent other = precedent_in(members_[b], next_[b], head(a), head(b));
+  Precedent& better = own.longest < other.longest ? other : own;
+  better.follows = own.follows || other.follows;
+  return better;
 }
 
-Precedent Walk::precedent(const CallForm& call, std::uint32_t member) const {
-  const Member& sequence = members_[member];
-  return find_precedent(
-      sequence.calls.size(), next_[member],
-      [&](std::size_t i, std::size_t j) {
-        const CallForm &x = all_.form_at(sequence, i), &y = all_.form_at(sequence, j);
-        return x.signature == y.signature && x.site == y.site;
-      },
-      [&](std::size_t i) { return same(all_.form_at(sequence, i), call); });
+Precedent Walk::precedent_in(const Member& member, std::size_t here, const CallForm& call,
+                             const CallForm& other) const {
+  return find_precedent({member.calls.size(), here,
+                         [&](std::size_t i, std::size_t j) {
+                           const CallForm &x = all_.form_at(member, i), &y = all_.form_at(member, j);
+                           return x.signature == y.signature && x.site == y.site;
+                         },
+                         [&](std::size_t i) { return same(all_.form_at(member, i), call); },
+                         [&](std::size_t i) { return same(all_.form_at(member, i), other); }});
 }
 
 // The same call from the same place, or by way of the same frames but one: two lines of one function.

@@ -10,26 +10,57 @@ void Precedent::add(std::ptrdiff_t length) {
   longest = std::max(longest, length);
 }
 
-Precedent find_precedent(std::size_t size, std::size_t here,
-                         const std::function<bool(std::size_t, std::size_t)>& equal,
-                         const std::function<bool(std::size_t)>& is_call) {
+namespace {
+
+constexpr std::size_t kLongestPattern = 4096;
+// Where runs of thousands of equal calls are of many lengths it would take their square.
+constexpr std::size_t kMostComparisons = 4 * kLongestPrecedent;
+
+// How many calls make the shortest pattern that the last ones are at least twice; 0: they are none.
+std::size_t pattern_before(const CallAtPlace& at) {
+  for (std::size_t calls = 1; calls <= std::min(at.here / 2, kLongestPattern); ++calls) {
+    std::size_t i = at.here;
+    while (i > at.here - calls && at.equal(i - 1, i - 1 - calls)) --i;
+    if (i == at.here - calls) return calls;
+  }
+  return 0;
+}
+
+// Places from there on up to `here` tell nothing.
+std::size_t begin_of_repetition(const CallAtPlace& at) {
+  std::size_t calls = pattern_before(at);
+  if (calls == 0) return at.here;
+  for (std::size_t i = at.here - calls; i < at.here; ++i)
+    if (at.is_other(i)) return at.here;
+  std::size_t begin = at.here - calls;
+  while (begin > 0 && at.equal(begin - 1, begin - 1 + calls))
+    if (at.here - --begin > kLongestPrecedent) return 0;
+  return begin + 1;
+}
+
+}  // namespace
+
+Precedent find_precedent(const CallAtPlace& at) {
   Precedent found;
-  std::size_t longest = std::min(here, kLongestPrecedent);
+  std::size_t comparisons = 0;
+  std::size_t longest = std::min(at.here, kLongestPrecedent);
   // False: neither this place, which has `most` calls before it, nor one farther away can show more.
   auto look_at = [&](std::size_t place, std::size_t most) {
-    most = std::min(most, longest);
-    if (found.second >= static_cast<std::ptrdiff_t>(most)) return false;
-    std::size_t length = 0;
-    if (!is_call(place)) return true;
-    while (length < most && equal(place - 1 - length, here - 1 - length)) ++length;
-    found.add(static_cast<std::ptrdiff_t>(length));
+    std::size_t wanted = std::min(most, longest), length = 0;
+    if (found.second >= static_cast<std::ptrdiff_t>(wanted) || comparisons > kMostComparisons) return false;
+    if (!at.is_call(place)) return true;
+    while (length < wanted && at.equal(place - 1 - length, at.here - 1 - length)) ++length;
+    comparisons += length;
+    bool reaches_here = place > at.here && length == most && most < longest;
+    if (reaches_here)
+      found.follows = true;
+    else
+      found.add(static_cast<std::ptrdiff_t>(length));
     return true;
   };
-  std::size_t run = here;  // where the run of equal calls right before the place begins
-  while (run > 0 && equal(run - 1, here - 1)) --run;
-  for (std::size_t place = std::min(run + 1, here); place-- > 0 && look_at(place, place);) {
+  for (std::size_t place = begin_of_repetition(at); place-- > 0 && look_at(place, place);) {
   }
-  for (std::size_t place = size; place-- > here + 2 && look_at(place, place - here - 1);) {
+  for (std::size_t place = at.size; place-- > at.here + 1 && look_at(place, place - at.here - 1);) {
   }
   return found;
 }

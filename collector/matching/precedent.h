@@ -10,6 +10,7 @@ namespace ddpscope::matching {
 struct Precedent {
   std::ptrdiff_t longest = -1;  // at the place that has most of them; -1: no such call elsewhere
   std::ptrdiff_t second = -1;   // at the next best place
+  bool follows = false;         // there is one behind this place, of which nothing else tells
 
   bool any() const { return longest >= 0; }
   // One place may be chance, unless it has much more in common than any of the other call's.
@@ -21,12 +22,20 @@ struct Precedent {
 
 constexpr std::size_t kLongestPrecedent = 65'536;
 
-// In a sequence of `size` calls, for the place `here` (it may be `size`). equal(i, j): calls i and j are the
-// same; is_call(i): call i is the one in question. What shows nothing is left out: a place in the same run of
-// equal calls (that a call was repeated tells not how often), and, of a place after `here`, what reaches back
-// to it.
-Precedent find_precedent(std::size_t size, std::size_t here,
-                         const std::function<bool(std::size_t, std::size_t)>& equal,
-                         const std::function<bool(std::size_t)>& is_call);
+// Of a call at the place `here` of a sequence of `size` calls (`here` may be `size`).
+struct CallAtPlace {
+  std::size_t size, here;
+  std::function<bool(std::size_t, std::size_t)> equal;  // calls i and j are the same
+  std::function<bool(std::size_t)> is_call;             // call i is the one in question
+  std::function<bool(std::size_t)> is_other;            // call i is what another rank has at that place
+};
+
+// What shows nothing is left out:
+// - that a pattern was repeated up to the place tells not how often it is: of places within the same
+// repetition,
+//   be it of one call or of whole steps, the first counts. Unless the other call belongs to the pattern, for
+//   then its order is broken and not its end in question;
+// - of a place after `here`, what reaches back to it.
+Precedent find_precedent(const CallAtPlace& at);
 
 }  // namespace ddpscope::matching

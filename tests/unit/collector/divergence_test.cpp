@@ -17,6 +17,7 @@ using Program = std::vector<std::string>;
 constexpr const char* kGradients = "ncclAllReduce count=1000 reduction=avg stack=\"ddp.py:5 reduce\"";
 constexpr const char* kFewer = "ncclAllReduce count=500 reduction=avg stack=\"ddp.py:5 reduce\"";
 constexpr const char* kLosses = "ncclAllGather count=16 stack=\"train.py:30 log\"";
+constexpr const char* kEvaluation = "ncclAllGather count=64 stack=\"eval.py:8 gather\"";
 constexpr const char* kBarrier = "ncclAllReduce count=1 stack=\"train.py:50 barrier\"";
 constexpr std::size_t kSteps = 60;
 
@@ -118,6 +119,46 @@ TEST_P(OneDeviation, TwoCallsInAnotherOrderAreToldOnce) {
     ASSERT_EQ(found.divergences.size(), 1u);
     EXPECT_THAT(found.divergences[0].odd, ElementsAre(world - 1));
   }
+}
+
+// A step or an evaluation more is one divergence, however many calls it has.
+TEST(Divergence, AStretchThatOneSideHasAloneIsOne) {
+  Program program;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int step = 0; step < 5; ++step) program.insert(program.end(), {kGradients, kFewer, kLosses});
+    program.insert(program.end(), {kEvaluation, kEvaluation, kBarrier});
+  }
+  auto with = [&](std::size_t at, Program more) {
+    Program changed = program;
+    changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
+    return changed;
+  };
+  constexpr std::size_t kRound = 18;
+  Program step_more = with(2 * kRound + 15, {kGradients, kFewer, kLosses});
+  Program evaluation_more = with(2 * kRound + 6, {kEvaluation, kEvaluation, kBarrier});
+  for (int world : {2, 3, 4})
+    for (const Program& changed : {step_more, evaluation_more}) {
+      for (bool longer : {false, true}) {
+        Divergences found =
+            longer ? divergences_of(world, program, changed) : divergences_of(world, changed, program);
+        ASSERT_EQ(found.divergences.size(), 1u) << world;
+        EXPECT_TRUE(found.divergences[0].decided);
+        // Between two ranks the longer one is odd; else the last one.
+        EXPECT_THAT(found.divergences[0].odd, ElementsAre(world == 2 && !longer ? 0 : world - 1));
+      }
+    }
+}
+
+// Nobody has evaluated yet: whether the one is a step ahead or the other behind nothing tells.
+TEST(Divergence, BeforeTheFirstEvaluationOfTwoRanksNothingDecides) {
+  Program program;
+  for (int step = 0; step < 5; ++step) program.insert(program.end(), {kGradients, kLosses});
+  Program longer = program;
+  longer.insert(longer.end(), {kGradients, kLosses, kEvaluation, kEvaluation});
+  program.insert(program.end(), {kEvaluation, kEvaluation});
+  Divergences found = divergences_of(2, program, longer);
+  ASSERT_EQ(found.divergences.size(), 1u);
+  EXPECT_FALSE(found.divergences[0].decided);
 }
 
 // Behind the look-ahead of the edit script.

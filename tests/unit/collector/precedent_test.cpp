@@ -8,10 +8,11 @@
 namespace ddpscope::matching {
 namespace {
 
-Precedent of(char call, std::string_view word, std::size_t here) {
-  return find_precedent(
-      word.size(), here, [&](std::size_t i, std::size_t j) { return word[i] == word[j]; },
-      [&](std::size_t i) { return word[i] == call; });
+// `other`: what another rank has at that place.
+Precedent of(char call, std::string_view word, std::size_t here, char other = '?') {
+  return find_precedent({word.size(), here, [&](std::size_t i, std::size_t j) { return word[i] == word[j]; },
+                         [&](std::size_t i) { return word[i] == call; },
+                         [&](std::size_t i) { return word[i] == other; }});
 }
 
 TEST(Precedent, CountsWhatStandsBeforeBothPlaces) {
@@ -28,6 +29,13 @@ TEST(Precedent, ARunSaysNothingOfItsOwnLength) {
   EXPECT_EQ(of('a', "baaaaa", 6).longest, 0) << "but that there is such a call";
   EXPECT_EQ(of('a', "baaaabaaa", 9).longest, 4);
   EXPECT_EQ(of('b', "baaaabaaa", 9).longest, 3);
+}
+
+TEST(Precedent, StepsThatWereRepeatedDoNotTellHowOften) {
+  EXPECT_EQ(of('a', "xababababe", 9, 'e').longest, 0);
+  EXPECT_EQ(of('a', "xababababe", 9, 'b').longest, 6) << "but what follows what within one";
+  EXPECT_EQ(of('a', "ababeabababe", 9, 'e').longest, 2) << "in the round before";
+  EXPECT_EQ(of('e', "ababeabababe", 9, 'a').longest, 4);
 }
 
 TEST(Precedent, LaterPlacesTellIfTheyDoNotReachBack) {
