@@ -26,9 +26,12 @@ constexpr std::size_t kMostBuckets = 8;  // in the evidence
 
 double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
+bool reduces_late(const LateReductions& rank) {
+  return rank.judged >= kLeastSteps && rank.steps.size() * 4 >= rank.judged * 3;
+}
+
 bool counts(const LateReductions& rank) {
-  return rank.judged >= kLeastSteps && rank.steps.size() * 4 >= rank.judged * 3 &&
-         rank.hidden_ns >= kLeastNs && rank.hidden_ns * 100 >= rank.step_ns * kLeastPercent;
+  return rank.hidden_ns >= kLeastNs && rank.hidden_ns * 100 >= rank.step_ns * kLeastPercent;
 }
 
 // The step that is nearest to the median.
@@ -108,10 +111,12 @@ void detect_exposed_communication(const Facts& facts, findings::Outcome& outcome
       LateReductions rank = patterns::find_late_reductions(
           facts.job, facts.collectives, facts.collective_times.get(), group.communicator, steps);
       if (const char* why = doubt_of(rank)) doubts[why].push_back(steps.rank);
-      if (counts(rank)) found[group.communicator].push_back(std::move(rank));
+      if (reduces_late(rank)) found[group.communicator].push_back(std::move(rank));
     }
   });
-  for (const auto& [communicator, ranks] : found) outcome.findings.push_back(finding_of(facts, ranks));
+  // All of a group do the same: who of them is just below the limit is named, too.
+  for (const auto& [communicator, ranks] : found)
+    if (std::any_of(ranks.begin(), ranks.end(), counts)) outcome.findings.push_back(finding_of(facts, ranks));
   for (auto& [why, ranks] : doubts) {
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());

@@ -44,7 +44,8 @@ class Finder {
   const RankSteps& rank_;
   std::uint32_t first_;
   std::vector<bool> behind_;
-  std::int64_t reduced_ns_ = std::numeric_limits<std::int64_t>::min();  // end of the last step's reductions
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+  std::int64_t reduced_ns_ = kNever;  // end of the last step's reductions
 };
 
 std::vector<std::uint32_t> Finder::reductions_of(const Step& step) const {
@@ -103,7 +104,9 @@ LateReductions Finder::find() {
       ++(timed ? found.unsplit : found.untimed);
       continue;
     }
-    lengths.push_back(step.end_ns - step.begin_ns);
+    std::int64_t end_ns = time_of(entries.back())->end_ns;
+    lengths.push_back(
+        std::max(step.end_ns - step.begin_ns, reduced_ns_ == kNever ? 0 : end_ns - reduced_ns_));
     hidden.push_back(0);
     if (reduces_late(step, entries)) {
       LateReductionStep late{step, {}, std::move(*transfer_ns), backward_ns(step, entries.front()), 0};
@@ -113,7 +116,7 @@ LateReductions Finder::find() {
       hidden.back() = late.hidden_ns = std::min(all - largest, late.backward_ns);
       found.steps.push_back(std::move(late));
     }
-    reduced_ns_ = time_of(entries.back())->end_ns;
+    reduced_ns_ = end_ns;
   }
   found.judged = lengths.size();
   if (lengths.empty()) return found;

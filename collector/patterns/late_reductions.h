@@ -27,7 +27,9 @@ struct LateReductions {
   // Other steps without graphs: a reduction of theirs has no time on the device, or one that does not tell
   // transfer from waiting.
   std::size_t untimed = 0, unsplit = 0;
-  std::int64_t step_ns = 0;    // median of those judged
+  // Median of those judged: from one step's last reduction to the next one's on the device, or between the
+  // host's updates if that is longer: a host that runs ahead launches in no time.
+  std::int64_t step_ns = 0;
   std::int64_t hidden_ns = 0;  // likewise, 0 for a step that does not reduce so
 };
 
