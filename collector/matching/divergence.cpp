@@ -301,8 +301,12 @@ void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
   if (of_others.beats(of_odd)) return add(DivergenceKind::kDifferent, odd, others, true);
   auto kin_odd = kinship(head(odd.front())), kin_others = kinship(head(others.front()));
   bool swapped = kin_others < kin_odd;
-  // A stranger may be where the other goes on too long: not if they are of one place, or agree behind it.
-  bool variants = head(a).site != 0 && head(a).site == head(b).site;
+  // A stranger may be where the other goes on too long: not if they differ in reduction or root alone or are
+  // of one place, or if both agree behind it.
+  const Signature &of_a = head(a).signature, &of_b = head(b).signature;
+  bool same_data =
+      of_a.operation == of_b.operation && of_a.count == of_b.count && of_a.datatype == of_b.datatype;
+  bool variants = same_data || (head(a).site != 0 && head(a).site == head(b).site);
   bool tells = kin_odd != kin_others && (variants || agreement(a, 1, b, 1) > 0);
   add(DivergenceKind::kDifferent, swapped ? others : odd, swapped ? odd : others, tells);
 }
