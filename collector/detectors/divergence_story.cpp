@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "collector/patterns/collective_times.h"
-
 namespace ddpscope::detectors {
 namespace {
 
@@ -22,8 +20,7 @@ std::string describe(const Facts& facts, std::uint32_t call) {
   text += matching::to_text(c.signature);
   if (c.by_graph) text += ", in the graph launched here";
   std::uint32_t blocked = facts.device_order.completions[call].blocked;
-  bool incomplete =
-      facts.device_order.completions[call].wait == kNone && !facts.collective_times.get().of(call);
+  bool incomplete = facts.device_order.completions[call].wait == kNone;
   if (incomplete && blocked != kNone) {
     std::int64_t since = facts.device_order.waits[blocked].begin_ns;
     text += fmt::format(", not seen to complete: the host waits from {} on", seconds(since));
