@@ -34,8 +34,7 @@ Sides sides_of(const Facts& facts, const Divergence& divergence) {
   const auto& members = facts.collectives.communicators[divergence.communicator].members;
   Sides sides;
   for (std::uint32_t m = 0; m < members.size(); ++m) {
-    bool odd = std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
-    if (odd)
+    if (divergence.is_odd(m))
       sides.odd.push_back(members[m].rank);
     else if (divergence.calls[m] != kNone)
       sides.others.push_back(members[m].rank);
@@ -48,12 +47,10 @@ Sides sides_of(const Facts& facts, const Divergence& divergence) {
 std::vector<findings::Evidence> evidence_of(const Facts& facts, const Divergence& divergence) {
   const auto& members = facts.collectives.communicators[divergence.communicator].members;
   std::vector<findings::Evidence> evidence;
-  auto is_odd = [&](std::uint32_t m) {
-    return std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0;
-  };
   // However many others there are, what the odd ones did is told, of several at least some.
   std::size_t odd = 0, room = kMaxEvidence;
-  for (std::uint32_t m = 0; m < members.size(); ++m) odd += is_odd(m) && divergence.calls[m] != kNone;
+  for (std::uint32_t m = 0; m < members.size(); ++m)
+    odd += divergence.is_odd(m) && divergence.calls[m] != kNone;
   auto add = [&](std::uint32_t call, const std::string& detail) {
     if (evidence.size() < room)
       evidence.push_back(evidence_of(facts.job, facts.collectives, facts.collectives.calls[call], detail));
@@ -68,7 +65,7 @@ std::vector<findings::Evidence> evidence_of(const Facts& facts, const Divergence
     room = of_odd ? kMaxEvidence : kMaxEvidence - std::min(odd, kMaxEvidence / 2);
     for (std::uint32_t m = 0; m < members.size(); ++m) {
       std::uint32_t call = divergence.calls[m];
-      if (is_odd(m) == of_odd && call != kNone)
+      if (divergence.is_odd(m) == of_odd && call != kNone)
         add(call, (of_odd ? "instead: " : "") + describe(facts, call));
     }
   }

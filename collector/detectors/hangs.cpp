@@ -61,8 +61,7 @@ struct Party {
 bool is_odd(const CallFacts& facts, std::uint32_t communicator, std::uint32_t member) {
   const auto& all = facts.divergences.divergences;
   return std::any_of(all.begin(), all.end(), [&](const matching::Divergence& divergence) {
-    return divergence.communicator == communicator &&
-           std::count(divergence.odd.begin(), divergence.odd.end(), member) > 0;
+    return divergence.communicator == communicator && divergence.is_odd(member);
   });
 }
 

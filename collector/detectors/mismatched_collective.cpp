@@ -48,8 +48,7 @@ Pair first_mismatch(const Collectives& collectives, const Divergence& divergence
   std::size_t begin = collectives.ordinal_of(divergence.actual),
               end = std::min(calls.size(), begin + kFarthest);
   for (std::uint32_t m = 0; m < members.size(); ++m) {
-    if (std::count(divergence.odd.begin(), divergence.odd.end(), m) > 0 || divergence.calls[m] == kNone)
-      continue;
+    if (divergence.is_odd(m) || divergence.calls[m] == kNone) continue;
     for (std::size_t k = begin; k < std::min(end, members[m].calls.size()); ++k) {
       std::uint32_t peer = members[m].calls[k];
       if (collectives.calls.signature(peer) == collectives.calls.signature(calls[k])) continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "collector/detectors/detector.h"
@@ -167,7 +168,7 @@ void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vect
 
 void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
   std::map<std::vector<std::int32_t>, LateRanks> found;
-  std::map<std::string, std::vector<std::int32_t>> doubts;  // ranks, by why nothing is said of them
+  std::map<std::string, std::set<std::int32_t>> doubts;  // ranks, by why nothing is said of them
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
                                             facts.collective_times.get(), c);
@@ -175,18 +176,17 @@ void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
     if (counts) judged.doubt = doubt_of(facts, *judged.late);
     if (!judged.doubt.empty())
       for (const matching::Member& member : facts.collectives.communicators[c].members)
-        doubts[judged.doubt].push_back(member.rank);
+        doubts[judged.doubt].insert(member.rank);
     if (!counts || !judged.doubt.empty()) continue;
     std::vector<std::int32_t> ranks = ranks_of(facts, *judged.late, true);
     keep_worst(found, std::move(ranks), std::move(*judged.late));
   }
   for (const auto& [ranks, late] : found) outcome.findings.push_back(finding_of(facts, late));
-  for (auto& [why, ranks] : doubts) {
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  for (const auto& [why, ranks] : doubts)
     outcome.coverage.push_back(
-        {fmt::format("who of {} keeps the others waiting", list_ranks(ranks)), why, {kSlug}});
-  }
+        {fmt::format("who of {} keeps the others waiting", list_ranks({ranks.begin(), ranks.end()})),
+         why,
+         {kSlug}});
 }
 
 }  // namespace ddpscope::detectors

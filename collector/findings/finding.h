@@ -53,7 +53,8 @@ struct Place {
   std::int64_t from_ns = 0;
   std::int64_t to_ns = 0;
   bool its_files_only = false;  // what happens to other files there is not its doing
-  // Of what ranks call otherwise on one communicator: which, and the how manieth of its divergences it is.
+  // Of what ranks call otherwise on one communicator: which, and the number of the divergence, in their
+  // order.
   std::optional<std::uint32_t> communicator{};
   std::size_t divergence = 0;
 };

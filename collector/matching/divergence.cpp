@@ -68,6 +68,10 @@ class Walk {
   bool differ_in_place_only(std::uint32_t a, std::uint32_t b) const;
   bool stand_for_each_other(std::uint32_t a, std::uint32_t b, Step step) const;
   std::size_t agreement(std::uint32_t a, std::size_t ahead_a, std::uint32_t b, std::size_t ahead_b) const;
+  // Who of the two makes the call that the other does not.
+  static const Group& maker_of(Step step, const Group& odd, const Group& right) {
+    return step == Step::kOnlySecond ? odd : right;
+  }
   CallsMadeAlone::const_iterator counterpart(Step step, const Group& odd, const Group& right) const;
   bool is_told(Step step, const Group& odd, const Group& right);
   void tell(Step step, const Group& odd, const Group& right, bool tie);
@@ -230,7 +234,7 @@ std::size_t Walk::agreement(std::uint32_t a, std::size_t ahead_a, std::uint32_t 
 Walk::CallsMadeAlone::const_iterator Walk::counterpart(Step step, const Group& odd,
                                                        const Group& right) const {
   bool by_odd = step == Step::kOnlySecond;
-  std::uint32_t maker = by_odd ? odd.front() : right.front();
+  std::uint32_t maker = maker_of(step, odd, right).front();
   return std::find_if(made_alone_.begin(), made_alone_.end(), [&](const MadeAlone& call) {
     return call.odd == odd && call.by_odd != by_odd && next_[maker] <= call.place + kLookAhead &&
            same(*call.form, head(maker));
@@ -247,7 +251,7 @@ bool Walk::is_told(Step step, const Group& odd, const Group& right) {
     return true;
   }
   bool by_odd = step == Step::kOnlySecond;
-  std::uint32_t maker = by_odd ? odd.front() : right.front(), other = by_odd ? right.front() : odd.front();
+  std::uint32_t maker = maker_of(step, odd, right).front(), other = by_odd ? right.front() : odd.front();
   bool goes_on = false;
   if (!made_alone_.empty()) {
     const MadeAlone& last = made_alone_.back();
@@ -290,16 +294,16 @@ void Walk::tell_missing(const Group& without, const Group& with, bool tie) {
 void Walk::tell_different(const Group& odd, const Group& others, bool tie) {
   // A call of one element (a barrier, a scalar) against one that moves data: they are no variants of each
   // other.
-  bool one = of_one_element(head(odd.front())), other_one = of_one_element(head(others.front()));
+  std::uint32_t a = odd.front(), b = others.front();
+  bool one = of_one_element(head(a)), other_one = of_one_element(head(b));
   if (one && !other_one)
     return tie ? tell_missing(others, odd, tie) : add(DivergenceKind::kSurplus, odd, others, true);
   if (other_one && !one) return tell_missing(odd, others, tie);
   if (!tie) return add(DivergenceKind::kDifferent, odd, others, true);
-  std::uint32_t a = odd.front(), b = others.front();
   Precedent of_odd = precedent(a, b), of_others = precedent(b, a);
   if (of_odd.beats(of_others)) return add(DivergenceKind::kDifferent, others, odd, true);
   if (of_others.beats(of_odd)) return add(DivergenceKind::kDifferent, odd, others, true);
-  auto kin_odd = kinship(head(odd.front())), kin_others = kinship(head(others.front()));
+  auto kin_odd = kinship(head(a)), kin_others = kinship(head(b));
   bool swapped = kin_others < kin_odd;
   // A stranger may be where the other goes on too long: not if they differ in reduction or root alone or are
   // of one place, or if both agree behind it.

@@ -2,6 +2,7 @@
 // shifts all that follow; here sequences are aligned instead, and one skipped, surplus or differing call is
 // one divergence.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct Divergence {
   std::uint32_t expected;  // a call of a member that is not odd; kNone for kSurplus when the others end here
   std::uint32_t actual;    // a call of an odd member, kNone if it ends here
   bool decided;            // false: as many members on either side and nothing tells which is odd
+
+  bool is_odd(std::uint32_t member) const { return std::binary_search(odd.begin(), odd.end(), member); }
 };
 
 // A member that made no more calls while others did: it ended, hangs elsewhere, or the trace ends first.

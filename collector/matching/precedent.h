@@ -30,12 +30,10 @@ struct CallAtPlace {
   std::function<bool(std::size_t)> is_other;            // call i is what another rank has at that place
 };
 
-// What shows nothing is left out:
-// - that a pattern was repeated up to the place tells not how often it is: of places within the same
-// repetition,
-//   be it of one call or of whole steps, the first counts. Unless the other call belongs to the pattern, for
-//   then its order is broken and not its end in question;
-// - of a place after `here`, what reaches back to it.
+// What shows nothing is left out. That a pattern was repeated up to the place tells not how often it is: of
+// places within the same repetition, be it of one call or of whole steps, the first counts (unless the other
+// call belongs to the pattern, for then its order is broken and not its end in question). Nor does what
+// reaches back to `here` from a place after it.
 Precedent find_precedent(const CallAtPlace& at);
 
 }  // namespace ddpscope::matching

@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 
@@ -32,7 +33,9 @@ class Shortener {
     name_ += left_.substr(0, length);
     left_.remove_prefix(length);
   }
-  bool at_word() const { return name_.empty() || !(std::isalnum(name_.back()) || name_.back() == '_'); }
+  bool at_word() const {
+    return name_.empty() || !(std::isalnum(static_cast<unsigned char>(name_.back())) || name_.back() == '_');
+  }
   void copy_operator();
   std::size_t bracketed() const;
   bool leave_arguments_out();

@@ -118,7 +118,8 @@ float Canvas::text_width(Face face, std::string_view text) const {
 }
 
 void Canvas::text(Face face, Point top_left, Colour colour, std::string_view original) {
-  std::string text = printable(original);
+  std::string room;
+  std::string_view text = drawn_as(original, room);
   const ImFont* font = theme_.fonts[face];
   list_.AddText(font, font->FontSize, {std::floor(top_left.x), std::floor(top_left.y)}, colour, text.data(),
                 text.data() + text.size());

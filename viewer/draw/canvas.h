@@ -71,8 +71,9 @@ class Canvas {
   Surface* surface_;
 };
 
-// With control characters (a line break in a path) and what is no UTF-8 spelled out. All that is drawn goes
-// through it.
+// With control characters (a line break in a path) and what is no UTF-8 spelled out, in `room` if there are
+// any: else it is `text` itself, of which no frame makes a copy. All that is drawn goes through it.
+std::string_view drawn_as(std::string_view text, std::string& room);
 std::string printable(std::string_view text);
 // `text` or its beginning and "…", no wider than `width`.
 std::string cut_to(const Canvas& canvas, Face face, std::string_view text, float width);

@@ -32,18 +32,22 @@ std::size_t numbered(std::string_view text) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string_view drawn_as(std::string_view text, std::string& room) {
   bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
-  if (plain) return std::string(text);
-  std::string escaped = reports::escape(text);
+  if (plain) return text;
+  room = reports::escape(text);
   auto slashes = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\\'));
-  return escaped.size() == text.size() + slashes ? std::string(text)
-                                                 : escaped;  // backslashes alone are no reason
+  return room.size() == text.size() + slashes ? text : room;  // backslashes alone are no reason
+}
+
+std::string printable(std::string_view text) {
+  std::string room;
+  return std::string(drawn_as(text, room));
 }
 
 std::string cut_to(const Canvas& canvas, Face face, std::string_view original, float width) {
-  std::string clean = printable(original);
-  std::string_view text = clean;
+  std::string room;
+  std::string_view text = drawn_as(original, room);
   if (canvas.text_width(face, text) <= width) return std::string(text);
   constexpr std::string_view kMore = "…";
   std::size_t bytes = fitting(canvas, face, text, width - canvas.text_width(face, kMore));
@@ -59,8 +63,8 @@ std::string cut_to(const Canvas& canvas, Face face, std::string_view original, f
 
 std::vector<std::string> wrapped(const Canvas& canvas, Face face, std::string_view original, float width,
                                  std::size_t most) {
-  std::string clean = printable(original);
-  std::string_view text = clean;
+  std::string room;
+  std::string_view text = drawn_as(original, room);
   std::vector<std::string> lines;
   while (!text.empty() && lines.size() < most) {
     if (lines.size() + 1 == most || canvas.text_width(face, text) <= width) {

@@ -180,25 +180,25 @@ TEST(Divergence, WhatFollowsALongRunTellsWhetherACallWasReplacedOrOnceMore) {
   }
 }
 
-// Whether the first round of one rank is too short or that of the other too long, nothing tells.
-TEST(Divergence, BetweenTwoRanksTheFirstRoundDecidesNothing) {
-  Shape shape{1, kLosses, 10};
-  Program program = shape.steps(12), longer = program;
+// Of two ranks of which the second makes a call more in its first round, where they part.
+Divergence one_more_in_the_first_round(std::size_t steps) {
+  Program program = Shape{1, kLosses, 10}.steps(steps), longer = program;
   longer.insert(longer.begin() + 3, kGradients);
   Divergences found = divergences_of(2, program, longer);
-  ASSERT_EQ(found.divergences.size(), 1u);
-  EXPECT_FALSE(found.divergences[0].decided);
+  EXPECT_EQ(found.divergences.size(), 1u);
+  return found.divergences.at(0);
+}
+
+// Whether the first round of one rank is too short or that of the other too long, nothing tells.
+TEST(Divergence, BetweenTwoRanksTheFirstRoundDecidesNothing) {
+  EXPECT_FALSE(one_more_in_the_first_round(12).decided);
 }
 
 // ... but later rounds do, of hosts that ran ahead.
 TEST(Divergence, BetweenTwoRanksLaterRoundsDecide) {
-  Shape shape{1, kLosses, 10};
-  Program program = shape.steps(60), longer = program;
-  longer.insert(longer.begin() + 3, kGradients);
-  Divergences found = divergences_of(2, program, longer);
-  ASSERT_EQ(found.divergences.size(), 1u);
-  EXPECT_TRUE(found.divergences[0].decided);
-  EXPECT_THAT(found.divergences[0].odd, ElementsAre(1));
+  Divergence found = one_more_in_the_first_round(60);
+  EXPECT_TRUE(found.decided);
+  EXPECT_THAT(found.odd, ElementsAre(1));
 }
 
 }  // namespace
