@@ -2,10 +2,13 @@
 
 import contextlib
 import os
+import resource
 import shutil
+import signal
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from ddpscope import BUILD
@@ -161,11 +164,11 @@ def test_a_file_cut_off_is_refused(trace, tmp_path):
 
 
 @contextlib.contextmanager
-def window(trace):
-    """The viewer on a screen of its own: (its process, what calls xdotool)."""
+def window(trace, **options):
+    """The viewer on a screen of its own: (its process, what calls xdotool). `options`: of Popen."""
     with display() as name:
         env = {**without_display(), "DISPLAY": name}
-        viewer = subprocess.Popen([VIEWER, trace], env=env, stderr=subprocess.PIPE, text=True)
+        viewer = subprocess.Popen([VIEWER, trace], env=env, stderr=subprocess.PIPE, text=True, **options)
 
         def xdotool(*words):
             return subprocess.run(["xdotool", *words], env=env, capture_output=True, text=True, timeout=30).stdout
@@ -215,3 +218,32 @@ def test_what_is_merged_is_shown_meanwhile(tmp_path):
         for key in ["n", "w", "w", "d", "question", "Escape"] * 5:
             xdotool("key", key)
         time.sleep(1)  # what came last is shown
+
+
+def files_end_at(size):
+    """In a child: no file grows beyond that, which fails and ends nobody."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def processor_time(process):
+    return Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+
+
+@needs_a_screen
+def test_what_was_merged_stays_when_the_rest_cannot_be_written(tmp_path, monkeypatch):
+    trace, cache = tmp_path / "trace", tmp_path / "cache"
+    subprocess.run([BUILD / "bin" / "tracegen", "--out", trace, "--ranks", "16", "--buckets", "10", "--seed", "3",
+                    "--steps", "1000"], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    with window(trace, preexec_fn=lambda: files_end_at(1 << 20)) as (viewer, xdotool):
+        before = [None]
+
+        def rests():
+            last, before[0] = before[0], processor_time(viewer)
+            return last == before[0]
+
+        wait_for(rests, viewer, between=1)  # as soon as nothing more is tried
+        assert (cache / "ddpscope").is_dir(), "the user's cache was tried, too"
+        assert not list(tmp_path.glob("**/*.merged"))
+        assert xdotool("search", "--name", "ddpscope:").strip()
