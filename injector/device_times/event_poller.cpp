@@ -144,10 +144,11 @@ void write_down(trace::FileWriter& file, const EventPair& pair, const Anchor& an
 bool read_pair(trace::FileWriter& file, const EventPair& pair, const Anchor& anchor) {
   cudaError_t passed = CudaEvents::query.get()(pair.stop);
   if (passed == cudaErrorNotReady) return false;
-  float since_ms = 0, took_ms = 0;
+  float since_ms = 0, took_ms = -1;
   bool read = passed == cudaSuccess && pair.file_epoch == file.epoch() &&
               CudaEvents::elapsed.get()(&since_ms, anchor.events[anchor.in_use], pair.start) == cudaSuccess &&
-              CudaEvents::elapsed.get()(&took_ms, pair.start, pair.stop) == cudaSuccess;
+              CudaEvents::elapsed.get()(&took_ms, pair.start, pair.stop) == cudaSuccess &&
+              took_ms >= 0;  // else the clock that the events are read by was set back
   if (read)
     write_down(file, pair, anchor, since_ms, took_ms);
   else

@@ -3,9 +3,12 @@
 #include <nccl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +17,17 @@
 #include <thread>
 
 #include "child.h"
+
+// The clock that the stand-in stamps its events with; a story sets it back.
+static std::atomic<bool> set_back{false};
+extern "C" [[gnu::visibility("default")]] int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  long result = syscall(SYS_clock_gettime, clock, time);
+  if (clock == CLOCK_MONOTONIC && set_back) {
+    const long ns = time->tv_nsec - 40'000'000;
+    *time = ns < 0 ? timespec{time->tv_sec - 1, ns + 1'000'000'000} : timespec{time->tv_sec, ns};
+  }
+  return static_cast<int>(result);
+}
 
 namespace {
 
@@ -76,6 +90,27 @@ void peers() {
   std::thread first(late_peer, 0, communicators[0]), second(late_peer, 1, communicators[1]);
   first.join();
   second.join();
+}
+
+// The clock that the device's times are of is set back and forth between them. Prints how many collectives
+// there were.
+void restless_clock() {
+  Device own(0);
+  ncclComm_t communicator = alone();
+  std::atomic<int> left{2'000};
+  std::thread clock([&] {
+    for (; left > 0; --left) {
+      set_back = !set_back;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  });
+  int collectives = 0;
+  for (; left > 0; ++collectives) {
+    own.reduce(communicator);
+    check(cudaStreamSynchronize(own.stream));
+  }
+  clock.join();
+  std::printf("collectives %d\n", collectives);
 }
 
 // Three collectives that one ncclGroupEnd enqueues, behind 40 ms of other work.
@@ -200,7 +235,7 @@ constexpr Story kStories[] = {{"peers", peers},           {"group", group},
                               {"one_behind", one_behind}, {"quick_end", quick_end},
                               {"normal_end", normal_end}, {"fork_before", fork_before},
                               {"fork_after", fork_after}, {"threads", count_threads},
-                              {"signals", signals}};
+                              {"signals", signals},       {"restless_clock", restless_clock}};
 
 }  // namespace
 

@@ -99,6 +99,14 @@ def test_behind_one_communicator_no_other_waits(run):
     assert len({work["communicator"] for work in guest.collectives}) == 1
 
 
+def test_what_ended_before_it_began_is_counted(run):
+    guest = run("restless_clock")
+    assert guest.done.returncode == 0, guest.done.stderr
+    assert all(work.took >= 0 for work in guest.collectives)
+    collectives = int(re.search(r"collectives (\d+)", guest.done.stdout)[1])
+    assert 0 < guest.health("device_work_untimed") <= collectives - len(guest.collectives)
+
+
 @pytest.mark.parametrize("story, code", [("quick_end", 7), ("normal_end", 0)])
 def test_the_end_loses_nothing(run, story, code):
     guest = run(story)
