@@ -11,7 +11,7 @@
 #include "collector/model/nccl_types.h"
 #include "collector/model/process_name.h"
 #include "collector/model/unhooked.h"
-#include "collector/patterns/collective_times.h"
+#include "collector/patterns/collective_summary.h"
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
@@ -187,9 +187,9 @@ std::string size_of(std::uint32_t bits) {
 }
 
 // What collectives took by themselves, and how long the first member waited for the last.
-void print_collective_times(const matching::Collectives& collectives,
-                            const patterns::CollectiveTimes& times) {
-  std::vector<patterns::CollectiveClass> rows = patterns::summarise_collective_times(collectives, times);
+void print_collective_times(const Job& job, const matching::Collectives& collectives) {
+  patterns::CollectiveTimes times(job, collectives);
+  std::vector<patterns::CollectiveClass> rows = patterns::summarise_collective_times(job, collectives, times);
   if (rows.empty()) return;
   fmt::print("\n{:<16}{:>6}{:>10}{:>9}{:>14}{:>14}{:>14}\n", "collectives", "ranks", "size from", "timed",
              "transfer", "longest wait", "bus bandwidth");
@@ -217,7 +217,7 @@ Outcome info(const TraceOptions& options) {
     print_device_times(job, i);
     if (job.processes[i].role == model::Role::kRank) print_steps(job, collectives, i);
   }
-  print_collective_times(collectives, patterns::CollectiveTimes(job, collectives));
+  print_collective_times(job, collectives);
   return {reading->errors.empty() ? kNothingFound : kCannotRun, std::move(reading->errors),
           std::move(reading->warnings)};
 }

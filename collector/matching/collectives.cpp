@@ -352,6 +352,20 @@ std::uint64_t bytes_of(const Signature& signature) {
   return signature.count * model::datatype_bytes(signature.datatype);
 }
 
+bool needs(const Signature& signature, std::int32_t rank, std::int32_t other) {
+  if (rank == other) return true;
+  switch (signature.operation) {
+    case Operation::kBroadcast:
+    case Operation::kScatter:
+      return other == signature.root;
+    case Operation::kReduce:
+    case Operation::kGather:
+      return rank == signature.root;
+    default:
+      return true;
+  }
+}
+
 const char* name_of(Operation operation) {
   static constexpr const char* kOperations[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
                                                 "reduce",     "all-to-all", "gather",         "scatter",

@@ -15,6 +15,9 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 const char* name_of(trace::Operation operation);  // "all-reduce"
 std::string to_text(const Signature& signature);  // "all-reduce of 1 float32 (sum)"
 std::uint64_t bytes_of(const Signature& signature);
+// Whether in such a call one rank of the communicator cannot be done before another, or the same, has come:
+// of a broadcast all need the root.
+bool needs(const Signature& signature, std::int32_t rank, std::int32_t other);
 
 struct Member {
   std::int32_t rank_in_communicator;

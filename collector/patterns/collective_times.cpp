@@ -2,14 +2,10 @@
 #include "collector/patterns/collective_times.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
-#include <tuple>
 #include <unordered_map>
 
 #include "collector/model/device_work.h"
-#include "collector/model/order_statistics.h"
-#include "collector/patterns/link_cost.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -21,7 +17,6 @@ using trace::Record;
 namespace payload = trace::payload;
 
 constexpr DeviceTime kUntimed{0, -1};
-constexpr std::uint32_t kSmallest = 6;  // bits: what is smaller is of one class
 
 bool may_be_collective(DeviceWorkKind kind) {
   return kind == DeviceWorkKind::kCollective || kind == DeviceWorkKind::kKernel;
@@ -107,10 +102,6 @@ class Assignment {
   std::map<std::uint16_t, std::vector<std::uint32_t>> open_;  // by thread: calls without a time of their own
 };
 
-std::uint32_t size_class(std::uint64_t bytes) {
-  return std::max<std::uint32_t>(static_cast<std::uint32_t>(std::bit_width(bytes | 1)) - 1, kSmallest);
-}
-
 }  // namespace
 
 bool needs_all_members(Operation operation) {
@@ -136,6 +127,14 @@ CollectiveTimes::CollectiveTimes(const model::Job& job, const matching::Collecti
 
 const DeviceTime* CollectiveTimes::of(std::uint32_t call) const {
   return call < times_.size() && times_[call].length_ns() >= 0 ? &times_[call] : nullptr;
+}
+
+bool CollectiveTimes::shared(std::uint32_t call) const {
+  auto same = [&](std::uint32_t other) {
+    return other < times_.size() && times_[other].begin_ns == times_[call].begin_ns &&
+           times_[other].end_ns == times_[call].end_ns;
+  };
+  return of(call) && (same(call - 1) || same(call + 1));
 }
 
 std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t index, std::size_t ordinal) const {
@@ -166,37 +165,6 @@ std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t index, std::
   std::int64_t most_ns = std::max(split->transfer_ns, (split->longest_ns - split->transfer_ns) / 10);
   if (apart_ns > most_ns && apart_ns - most_ns > 2 * error_ns) return std::nullopt;
   return split;
-}
-
-std::vector<CollectiveClass> summarise_collective_times(const matching::Collectives& collectives,
-                                                        const CollectiveTimes& times) {
-  struct Samples {
-    std::vector<std::int64_t> transfers, waits;
-    std::vector<double> rates;
-  };
-  std::map<std::tuple<Operation, std::int32_t, std::uint32_t>, Samples> classes;
-  for (std::uint32_t c = 0; c < collectives.communicators.size() && times.any(); ++c) {
-    const matching::Communicator& communicator = collectives.communicators[c];
-    if (communicator.members.empty()) continue;
-    for (std::size_t k = 0; k < communicator.members[0].calls.size(); ++k) {
-      auto split = times.split(c, k);
-      if (!split) continue;
-      const matching::Signature& signature = collectives.signature_at(communicator.members[0], k);
-      Samples& samples =
-          classes[{signature.operation, communicator.size, size_class(matching::bytes_of(signature))}];
-      samples.transfers.push_back(split->transfer_ns);
-      samples.waits.push_back(split->longest_ns - split->transfer_ns);
-      samples.rates.push_back(moved_bytes(signature, communicator.size) * 1e9 /
-                              static_cast<double>(std::max<std::int64_t>(split->transfer_ns, 1)));
-    }
-  }
-  std::vector<CollectiveClass> found;
-  for (auto& [kind, samples] : classes) {
-    const auto& [operation, ranks, size] = kind;
-    found.push_back({operation, ranks, size, samples.transfers.size(), model::median(samples.transfers),
-                     model::median(samples.waits), model::median(samples.rates)});
-  }
-  return found;
 }
 
 }  // namespace ddpscope::patterns

@@ -33,6 +33,8 @@ class CollectiveTimes {
 
   bool any() const { return !times_.empty(); }
   const DeviceTime* of(std::uint32_t call) const;  // nullptr: not timed
+  // Whether its time is that of a whole group, enqueued with it.
+  bool shared(std::uint32_t call) const;
 
   // Nothing if a member has no trace or was not timed, or members differ in what they issued; if only some
   // need the others (broadcasts); if the ends are further apart than the shortest time is long and a tenth of
@@ -46,19 +48,5 @@ class CollectiveTimes {
 };
 
 bool needs_all_members(trace::Operation operation);
-
-// What collectives of one kind, of so many ranks and of one size took. Sizes are classes: from 2^size bytes
-// until twice that, as each rank passes them to NCCL.
-struct CollectiveClass {
-  trace::Operation operation;
-  std::int32_t ranks;
-  std::uint32_t size;
-  std::size_t count;         // that could be split
-  std::int64_t transfer_ns;  // median
-  std::int64_t wait_ns;      // median of the longest wait of a member
-  double bytes_per_second;   // nccl-tests' bus bandwidth, median
-};
-std::vector<CollectiveClass> summarise_collective_times(const matching::Collectives& collectives,
-                                                        const CollectiveTimes& times);
 
 }  // namespace ddpscope::patterns

@@ -76,23 +76,6 @@ bool Learner::launched_between(std::uint32_t process, std::int64_t from, std::in
   return first != found->second.end() && *first < to;
 }
 
-// Whether `own` has to wait for `member` in a call of this signature.
-bool depends(const matching::Signature& signature, const matching::Member& own,
-             const matching::Member& member) {
-  auto is_root = [&](const matching::Member& m) { return m.rank_in_communicator == signature.root; };
-  if (&own == &member) return true;
-  switch (signature.operation) {
-    case Operation::kBroadcast:
-    case Operation::kScatter:
-      return is_root(member);
-    case Operation::kReduce:
-    case Operation::kGather:
-      return is_root(own);
-    default:
-      return true;
-  }
-}
-
 // When the last rank that this one depends on began to issue the call: that its host was back, much later on
 // a busy machine, says nothing of when the operation began.
 std::optional<std::int64_t> Learner::last_arrival(const matching::Communicator& communicator,
@@ -103,7 +86,7 @@ std::optional<std::int64_t> Learner::last_arrival(const matching::Communicator& 
   std::int64_t latest = 0;
   for (const matching::Member& member : communicator.members) {
     if (ordinal >= member.calls.size()) return std::nullopt;
-    if (depends(form.signature, own, member))
+    if (matching::needs(form.signature, own.rank_in_communicator, member.rank_in_communicator))
       latest = std::max(latest, collectives_.begin_ns_at(member, ordinal));
   }
   return latest;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "collector/alignment/align.h"
+#include "collector/patterns/collective_summary.h"
 #include "tests/unit/collector/recorded.h"
 
 namespace ddpscope::patterns {
@@ -48,7 +49,7 @@ TEST_F(CollectiveTimesTest, WaitingIsWhatIsLongerThanTheShortest) {
   EXPECT_EQ(split->last, 1u);
   EXPECT_NEAR(static_cast<double>(split->transfer_ns), 4e6, 10);
   EXPECT_NEAR(static_cast<double>(split->longest_ns), 30e6, 10);
-  auto rows = summarise_collective_times(collectives_, times);
+  auto rows = summarise_collective_times(*job_, collectives_, times);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].size, 22u);  // 4 MiB
   EXPECT_EQ(rows[0].count, 1u);
@@ -89,7 +90,85 @@ TEST_F(CollectiveTimesTest, AllMembersHaveToBeTimed) {
   EXPECT_FALSE(times.split(0, 0));
 }
 
-TEST_F(CollectiveTimesTest, BroadcastsAreNotSplit) {
+TEST_F(CollectiveTimesTest, WhatSharesTheTimeOfAGroupHasNoTransferOfItsOwn) {
+  const CollectiveTimes& times = read(
+      "r* 2.000 +0.0001 ncclGroupStart depth=0\n"
+      "r* 2.001 +0.0001 ncclAllReduce communicator=1 count=2M datatype=f32 stream=0x7\n"
+      "r* 2.002 +0.0001 ncclAllReduce communicator=1 count=2M datatype=f32 stream=0x7\n"
+      "r* 2.003 +0.0010 ncclGroupEnd depth=0\n"
+      "r* 2.100 +0.0001 ncclAllReduce communicator=1 count=2M datatype=f32 stream=0x7\n"
+      "r*/2 2.010 +0.020 gpu kind=collective communicator=1 sequence=0\n"
+      "r*/2 2.010 +0.020 gpu kind=collective communicator=1 sequence=1\n"
+      "r*/2 2.110 +0.010 gpu kind=collective communicator=1 sequence=2\n");
+  EXPECT_TRUE(times.shared(0) && times.shared(1));
+  EXPECT_FALSE(times.shared(2));
+  auto rows = summarise_collective_times(*job_, collectives_, times);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].count, 1u);
+  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 10e6, 10);
+}
+
+// Rank 1 is there at 1.010, the root at 1.036; the last byte has come at 1.0405.
+const char* const kBroadcast =
+    "r* 1.0 +0.001 ncclBroadcast communicator=1 count=1M datatype=f32 stream=0x7 peer=0\n"
+    "r0/2 1.036 +0.004 gpu kind=collective communicator=1 sequence=0\n"
+    "r1/2 1.010 +0.0305 gpu kind=collective communicator=1 sequence=0\n";
+
+TEST_F(CollectiveTimesTest, WhoIsSentToWaitsForTheRoot) {
+  const CollectiveTimes& times = read(kBroadcast);
+  auto rows = summarise_collective_times(*job_, collectives_, times);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].operation, trace::Operation::kBroadcast);
+  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 4.5e6, 10);
+  EXPECT_NEAR(static_cast<double>(rows[0].wait_ns), 26e6, 10);
+  EXPECT_NEAR(rows[0].bytes_per_second, 4 * 1048576 / 0.0045, 1e4);
+}
+
+TEST_F(CollectiveTimesTest, ARootWaitsForAllThatSendToIt) {
+  const CollectiveTimes& times = read(
+      "r* 1.0 +0.001 ncclReduce communicator=1 count=1M datatype=f32 stream=0x7 peer=1\n"
+      "r0/2 1.036 +0.001 gpu kind=collective communicator=1 sequence=0\n"
+      "r1/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n");
+  auto rows = summarise_collective_times(*job_, collectives_, times);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 4e6, 10);
+  EXPECT_NEAR(static_cast<double>(rows[0].wait_ns), 26e6, 10);
+}
+
+TEST_F(CollectiveTimesTest, WhoSendsWaitsForNobody) {
+  const CollectiveTimes& times = read(
+      "r* 1.0 +0.001 ncclBroadcast communicator=1 count=1M datatype=f32 stream=0x7 peer=0\n"
+      "r0/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n"
+      "r1/2 1.036 +0.004 gpu kind=collective communicator=1 sequence=0\n");
+  auto rows = summarise_collective_times(*job_, collectives_, times);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].wait_ns, 0);
+  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 4e6, 10);
+}
+
+TEST_F(CollectiveTimesTest, AMessageHasToBeSent) {
+  const CollectiveTimes& times = read(
+      "r0 1.0 +0.001 ncclSend communicator=1 count=1M datatype=f32 stream=0x7 peer=1\n"
+      "r1 1.0 +0.001 ncclRecv communicator=1 count=1M datatype=f32 stream=0x7 peer=0\n"
+      "r0/2 1.050 +0.010 gpu kind=collective communicator=1 sequence=0\n"
+      "r1/2 1.020 +0.041 gpu kind=collective communicator=1 sequence=0\n");
+  auto rows = summarise_collective_times(*job_, collectives_, times);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].operation, trace::Operation::kSend);
+  EXPECT_EQ(rows[0].ranks, 2);
+  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 11e6, 10);
+  EXPECT_NEAR(static_cast<double>(rows[0].wait_ns), 30e6, 10);
+}
+
+TEST_F(CollectiveTimesTest, MomentsThatAreNotKnownWellEnoughTellNothing) {
+  const std::string clock = "r1 0.6 +0 device_clock device_ns=5 host=0.6 error_ns=";
+  EXPECT_EQ(summarise_collective_times(*job_, collectives_, read(kBroadcast + clock + "2000000\n")).size(),
+            1u);
+  EXPECT_TRUE(
+      summarise_collective_times(*job_, collectives_, read(kBroadcast + clock + "3000000\n")).empty());
+}
+
+TEST_F(CollectiveTimesTest, LengthsDoNotSplitBroadcasts) {
   const CollectiveTimes& times = read(
       "r* 1.0 +0.001 ncclBroadcast communicator=1 count=1M datatype=f32 stream=0x7\n"
       "r*/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n");
