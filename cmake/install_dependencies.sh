@@ -10,12 +10,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 debian_packages=(
   # build
   g++ cmake ninja-build ccache pkgconf
-  libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libdw-dev libelf-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libdw-dev libelf-dev libpugixml-dev
   libglfw3-dev libimgui-dev libstb-dev libfreetype-dev libegl-dev libgl-dev zlib1g-dev
   libegl1 libgl1-mesa-dri fonts-inter fonts-jetbrains-mono fonts-dejavu-core
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
   iproute2 bindfs openmpi-bin fuse3 libfuse3-dev xvfb xdotool
+  python3-jsonschema libxml2-utils cmark-gfm
   libhwloc15 libnuma1 liblz4-1 libpam0g libjson-c5 libdbus-1-3
   # fuzz preset
   clang libclang-rt-dev
@@ -40,6 +41,11 @@ nvidia_wheels=(
 
 # What the tests' PyTorch jobs use beside Debian's packages; where it cannot be had, those jobs are skipped.
 python_wheels=(safetensors==0.4.5)
+
+# Schemas that reports are checked against, out of what is published with them: OASIS' of SARIF, Jenkins' of JUnit. Unpacked into
+# .venv/schemas; where they cannot be had, those tests are skipped.
+schema_sources=(sarif-pydantic==0.6.2 pytest==8.4.2)
+schemas=(sarif-schema-2.1.0.json junit-10.xsd)
 
 # Unpacked into .venv/slurm and not installed: their installation would make users and enable services. The libraries
 # that they need are among the packages above. Where they cannot be had, the tests with Slurm are skipped.
@@ -142,6 +148,29 @@ install_python_wheels() {
   fi
 }
 
+unpack_schemas() {
+  local folder=.venv/schemas schema archive
+  [ "$(cat $folder/unpacked 2>/dev/null)" != "${schema_sources[*]}" ] || return 0
+  install_debian_packages "${wheel_packages[@]}"
+  echo "unpacking into $folder: ${schemas[*]}"
+  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  rm -rf $folder
+  mkdir -p $folder/sources
+  if .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest $folder/sources \
+    "${schema_sources[@]}"; then
+    for archive in $folder/sources/*.tar.gz; do
+      for schema in "${schemas[@]}"; do
+        tar -xzf "$archive" -C $folder --wildcards --transform='s,.*/,,' "*/$schema" 2>/dev/null || true
+      done
+    done
+    for schema in "${schemas[@]}"; do [ -s "$folder/$schema" ] || fail "there is no $schema in ${schema_sources[*]}"; done
+    echo "${schema_sources[*]}" > $folder/unpacked
+  else
+    echo "warning: pip could not download ${schema_sources[*]}: the tests of report formats will be skipped" >&2
+  fi
+  rm -rf $folder/sources
+}
+
 download_packages() { apt-get download -qq "$@" 2>/dev/null || { as_root apt-get update -qq && apt-get download -qq "$@"; }; }
 
 unpack_slurm() {
@@ -164,4 +193,5 @@ if [ "${DDPSCOPE_FORCE_WHEELS:-0}" = 1 ] || [ -z "$(installed_toolkit)" ]; then
   install_nvidia_wheels
 fi
 install_python_wheels
+unpack_schemas
 unpack_slurm

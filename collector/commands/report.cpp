@@ -1,7 +1,9 @@
 // ddpscope report: what is wrong with a job.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -11,7 +13,7 @@
 #include "collector/commands/output_file.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/findings/catalogue.h"
-#include "collector/reports/report.h"
+#include "collector/reports/format.h"
 #include "trace/write/identity.h"
 
 namespace ddpscope::commands {
@@ -33,14 +35,24 @@ std::optional<Error> check(const ReportOptions& options) {
   return options.output ? check_output(*options.output) : std::nullopt;
 }
 
-bool reaches(const findings::Outcome& outcome, const std::string& fail_on) {
-  if (fail_on == "none") return false;
-  for (const findings::Finding& finding : outcome.findings) {
-    if (fail_on == "info") return true;
-    if (fail_on == "warning" && finding.severity >= findings::Severity::kWarning) return true;
-    if (fail_on == "error" && finding.severity == findings::Severity::kError) return true;
-  }
-  return false;
+using FailFrom = std::optional<findings::Severity>;  // none: whatever is found, the exit code is 0
+
+FailFrom fail_from(const std::string& fail_on) {
+  using findings::Severity;
+  for (Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kError})
+    if (fail_on == name_of(severity)) return severity;
+  return std::nullopt;
+}
+
+bool reaches(const findings::Outcome& outcome, FailFrom from) {
+  return from && std::any_of(outcome.findings.begin(), outcome.findings.end(),
+                             [&](const findings::Finding& finding) { return finding.severity >= *from; });
+}
+
+// Empty where there is none any more.
+std::string working_folder() {
+  std::error_code none;
+  return std::filesystem::current_path(none).string();
 }
 
 // What a report is made of.
@@ -74,17 +86,16 @@ Result<Reported> read_merged(const ReportOptions& options) {
 }
 
 Outcome report(const ReportOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    return not_in_this_version("--format " + options.format);
+  const reports::Format* format = reports::find_format(options.format);
+  if (!format) return not_in_this_version("--format " + options.format);
   if (!options.later.empty()) return not_in_this_version("--baseline, --suppress, --mpi and --shard");
   if (auto problem = check(options)) return failed(*problem);
   auto found = merged::is_merged_file(options.of.trace) ? read_merged(options) : analyze(options);
   if (!found) return failed(found.error());
-  std::string text = options.format == "json"
-                         ? reports::json_report(found->job, found->outcome, DDPSCOPE_VERSION)
-                         : reports::text_report(found->job, found->outcome);
-  Outcome outcome{reaches(found->outcome, options.fail_on) ? kFindings : kNothingFound,
-                  std::move(found->errors), std::move(found->warnings)};
+  FailFrom from = fail_from(options.fail_on);
+  std::string text = format->write({found->job, found->outcome, DDPSCOPE_VERSION, from, working_folder()});
+  Outcome outcome{reaches(found->outcome, from) ? kFindings : kNothingFound, std::move(found->errors),
+                  std::move(found->warnings)};
   std::optional<Error> problem;
   if (!options.output)
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -100,7 +111,8 @@ Outcome report(const ReportOptions& options) {
 Action declare_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
   declare_trace(app, options->of);
-  app.add_option("--format", options->format, "text or json; the others are not in this version")
+  app.add_option("--format", options->format,
+                 "text, json, markdown, sarif or junit; html is not in this version")
       ->check(CLI::IsMember({"text", "json", "markdown", "html", "sarif", "junit"}));
   app.add_option("-o", options->output, "file to write to, instead of standard output");
   app.add_option("--fail-on", options->fail_on, "severity from which the exit code is 1")

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "collector/model/device_work.h"
 #include "collector/reports/escape.h"
+#include "collector/reports/phrases.h"
 #include "collector/reports/report.h"
 
 namespace ddpscope::reports {
@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kFrames = 3;  // of the program's in a stack; the JSON report has all
 constexpr std::size_t kFiles = 8;   // of a finding; likewise
-
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 // Words of `text` in lines of kWidth, all but the first indented.
 std::string wrapped(std::string_view text, std::size_t indent) {
@@ -41,12 +39,6 @@ std::string field(const char* name, std::string_view text) {
   return fmt::format("  {:9} {}\n", name, wrapped(text, 12));
 }
 
-std::string rank_list(const std::vector<std::int32_t>& ranks) {
-  std::string text;
-  for (std::int32_t rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
-  return text;
-}
-
 // The program, or its scheduler, may number them otherwise.
 const char* numbering_text(const JobFacts& job, const findings::Finding& finding) {
   bool guessed = std::any_of(finding.ranks.begin(), finding.ranks.end(), [&](std::int32_t rank) {
@@ -56,45 +48,15 @@ const char* numbering_text(const JobFacts& job, const findings::Finding& finding
   return guessed ? " (numbered by order of start)" : "";
 }
 
-std::string times_text(const findings::Finding& finding) {
-  if (finding.count < 2) return "";
-  std::string text = fmt::format(", {} times", finding.count);
-  if (finding.shown >= finding.count) return text;
-  return text + (finding.shown == 1 ? "; one is shown" : fmt::format("; {} are shown", finding.shown));
-}
-
 std::string evidence_text(std::size_t number, const findings::Evidence& evidence) {
   std::string line = fmt::format("{}. {:.6f} s rank {} ({}) {}", number, seconds(evidence.t_ns),
                                  evidence.rank, escape(evidence.process), escape(evidence.call));
   if (!evidence.detail.empty()) line += ": " + escape(evidence.detail);
   std::string text = fmt::format("    {}\n", wrapped(line, 7));
   if (!evidence.file.empty()) text += fmt::format("       file {}\n", escape(evidence.file));
-  std::vector<std::string> stack = evidence.stack;
-  std::erase_if(stack, findings::is_library_frame);
-  if (stack.empty()) stack = evidence.stack;
+  std::vector<std::string> stack = program_frames(evidence.stack);
   for (std::size_t i = 0; i < stack.size() && i < kFrames; ++i)
     text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(stack[i]));
-  return text;
-}
-
-// What a job that never gets past the bug lost has no step to be counted by.
-bool stops_the_job(const findings::Finding& finding) {
-  const auto& causes = finding.consequences;
-  return finding.slug == "hung-collective" ||
-         std::find(causes.begin(), causes.end(), "hung-collective") != causes.end();
-}
-
-std::string cost_text(const findings::Finding& finding) {
-  if (stops_the_job(finding)) {
-    constexpr std::int64_t kLeast = 1'000'000;  // it ended at once
-    std::int64_t lost_ns = finding.last_ns - finding.first_ns;
-    std::string end = "the job goes no further";
-    return lost_ns < kLeast ? end : end + fmt::format(": {:.3g} s lost until it ended", seconds(lost_ns));
-  }
-  std::string text;
-  if (finding.cost.ms_per_step > 0) text = fmt::format("{:.3g} ms a step", finding.cost.ms_per_step);
-  if (finding.cost.bytes_per_step > 0)
-    text += fmt::format("{}{} bytes a step", text.empty() ? "" : ", ", finding.cost.bytes_per_step);
   return text;
 }
 
@@ -121,6 +83,8 @@ std::string order_text(const findings::Order& order) {
   return text;
 }
 
+}  // namespace
+
 std::string finding_text(const JobFacts& job, const findings::Finding& finding) {
   std::string text =
       fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
@@ -139,56 +103,6 @@ std::string finding_text(const JobFacts& job, const findings::Finding& finding) 
   return text + "\n";
 }
 
-std::string slug_list(const std::vector<std::string>& slugs) {
-  std::string text;
-  for (const std::string& slug : slugs) text += (text.empty() ? "" : ", ") + escape(slug);
-  return text;
-}
-
-std::string coverage_text(const findings::Coverage& entry) {
-  std::string unjudged = slug_list(entry.unjudged);
-  std::string line = fmt::format("{}: {}", escape(entry.what), escape(entry.why));
-  if (!unjudged.empty()) line += "; unjudged: " + unjudged;
-  return fmt::format("  - {}\n", wrapped(line, 4));
-}
-
-}  // namespace
-
-JobFacts facts_of(const model::Job& job) {
-  JobFacts facts;
-  facts.ranks = job.ranks().size();
-  facts.processes = job.processes.size();
-  for (const model::Host& host : job.hosts) facts.hosts.push_back(host.name);
-  facts.attempt = job.attempt;
-  facts.start_unix_ns = job.start_unix_ns;
-  facts.duration_ns = job.duration_ns;
-  facts.events = job.calls();
-  facts.dropped = job.lost();
-  facts.clock_error_ns = job.clock_error_ns;
-  facts.gpu_timing = model::gpu_timing(job);
-  for (const model::Process& process : job.processes)
-    if (std::string_view(process.rank_source) == "order of start")
-      facts.numbered_by_start.push_back(process.rank);
-  return facts;
-}
-
-std::string size_text(const JobFacts& job) {
-  return fmt::format("{} rank{}, {} process{}", job.ranks, job.ranks == 1 ? "" : "s", job.processes,
-                     job.processes == 1 ? "" : "es");
-}
-
-std::string world_text(std::int32_t world_size) {
-  return world_size > 0 ? fmt::format("world size {}", world_size) : "no world size told";
-}
-
-std::string first_failure_text(const findings::FirstFailure& failure) {
-  const std::string process = escape(failure.evidence.process);
-  std::string who = failure.evidence.rank < 0 ? process + ", which left no trace,"
-                                              : fmt::format("rank {} ({})", failure.evidence.rank, process);
-  return fmt::format("first failure: {} {}, at {:.3f} s; the others: {}", who,
-                     escape(failure.evidence.detail), seconds(failure.evidence.t_ns), escape(failure.others));
-}
-
 std::string text_report(const JobFacts& job, const findings::Outcome& outcome) {
   std::string text = fmt::format("{}, {:.3f} s, {} events, {} dropped\n\n", size_text(job),
                                  seconds(job.duration_ns), job.events, job.dropped);
@@ -199,7 +113,8 @@ std::string text_report(const JobFacts& job, const findings::Outcome& outcome) {
   for (const findings::Finding& finding : outcome.findings) text += finding_text(job, finding);
   if (outcome.findings.empty()) text += "nothing found\n\n";
   text += "what this trace cannot show\n";
-  for (const findings::Coverage& entry : outcome.coverage) text += coverage_text(entry);
+  for (const findings::Coverage& entry : outcome.coverage)
+    text += fmt::format("  - {}\n", wrapped(coverage_text(entry), 4));
   if (outcome.coverage.empty())
     text += fmt::format("  - nothing is missing{}\n", only.empty() ? "" : " for " + only);
   return text;

@@ -145,9 +145,8 @@ def test_progress_on_a_terminal_after_a_second(trace, tmp_path):
     assert on_terminal([DDPSCOPE, "report", trace]) == ""
 
 
-@pytest.mark.parametrize("format", ["markdown", "html", "sarif", "junit"])
-def test_formats_of_later_versions(trace, format):
-    assert_cannot_run(ddpscope("report", trace, "--format", format), "not in this version")
+def test_a_format_of_a_later_version(trace):
+    assert_cannot_run(ddpscope("report", trace, "--format", "html"), "not in this version")
 
 
 def test_fail_on(tmp_path):

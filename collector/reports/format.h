@@ -1,0 +1,37 @@
+// The formats of `report --format`.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collector/reports/report.h"
+
+namespace ddpscope::reports {
+
+// All that a format may tell.
+struct Report {
+  const JobFacts& job;
+  const findings::Outcome& outcome;
+  std::string version;                          // of ddpscope
+  std::optional<findings::Severity> fail_from;  // what is less severe fails no gate; none: nothing does
+  std::string source_root;  // absolute: files below it are named relative to it, as tools of CI want them
+};
+
+struct Format {
+  std::string_view name;
+  std::string (*write)(const Report& report);
+};
+std::span<const Format> formats();
+const Format* find_format(std::string_view name);
+
+// GitHub's Markdown, for a comment or a job's summary. Nothing from a trace is markup, HTML or a mention.
+std::string markdown_report(const Report& report);
+// SARIF 2.1.0: a rule for each finding of the catalogue, results with the Python frame as location and the
+// evidence as a code flow with a thread for each rank; what the trace cannot show as notifications.
+std::string sarif_report(const Report& report);
+// JUnit, as Jenkins' schema has it: a case for each finding of the catalogue that was looked for. It fails if
+// one was found that is severe enough, and is skipped if nothing of it could be judged.
+std::string junit_report(const Report& report);
+
+}  // namespace ddpscope::reports

@@ -1,0 +1,20 @@
+// What reports of all formats for people say in the same words. What comes from a trace is escaped.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/findings/finding.h"
+
+namespace ddpscope::reports {
+
+inline double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+std::string rank_list(const std::vector<std::int32_t>& ranks);  // "0, 1, 2"
+std::string slug_list(const std::vector<std::string>& slugs);   // "a, b"
+std::string times_text(const findings::Finding& finding);       // ", 3 times; one is shown", or nothing
+std::string cost_text(const findings::Finding& finding);        // "12.5 ms a step"; empty: not known
+std::string coverage_text(const findings::Coverage& entry);     // "WHAT: WHY; unjudged: SLUG, ..."
+std::vector<std::string> program_frames(std::vector<std::string> stack);  // all, if none is the program's
+
+}  // namespace ddpscope::reports
