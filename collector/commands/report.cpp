@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -9,10 +10,12 @@
 
 #include "collector/analysis/analyze.h"
 #include "collector/commands/command.h"
+#include "collector/commands/input_file.h"
 #include "collector/commands/merged_file.h"
 #include "collector/commands/output_file.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/findings/catalogue.h"
+#include "collector/gate/known_findings.h"
 #include "collector/reports/format.h"
 #include "trace/write/identity.h"
 
@@ -25,7 +28,8 @@ struct ReportOptions {
   std::optional<std::string> output;  // a file; none: standard output
   std::string fail_on = "error";
   std::vector<std::string> only;
-  std::vector<std::string> later;  // given to options of the contract that this version lacks
+  std::optional<std::string> baseline, suppress;  // files
+  std::vector<std::string> later;                 // given to options of the contract that this version lacks
 };
 
 std::optional<Error> check(const ReportOptions& options) {
@@ -45,8 +49,39 @@ FailFrom fail_from(const std::string& fail_on) {
 }
 
 bool reaches(const findings::Outcome& outcome, FailFrom from) {
-  return from && std::any_of(outcome.findings.begin(), outcome.findings.end(),
-                             [&](const findings::Finding& finding) { return finding.severity >= *from; });
+  return from &&
+         std::any_of(outcome.findings.begin(), outcome.findings.end(), [&](const findings::Finding& finding) {
+           return finding.severity >= *from && finding.known_by == findings::KnownBy::kNobody;
+         });
+}
+
+// What is known of findings before they are looked for: a mistake in these files is told before an analysis.
+struct Known {
+  std::optional<gate::Baseline> baseline;
+  std::vector<gate::Suppression> suppressions;
+};
+
+template <class T>
+Result<T> read_and_parse(const std::string& path, Result<T> (*parse)(std::string_view)) {
+  auto text = read_input(path);
+  if (!text) return text.error();
+  auto parsed = parse(*text);
+  return parsed ? parsed : Error{parsed.error().what, path, parsed.error().hint};
+}
+
+Result<Known> read_known(const ReportOptions& options) {
+  Known known;
+  if (options.baseline) {
+    auto baseline = read_and_parse(*options.baseline, gate::parse_baseline);
+    if (!baseline) return baseline.error();
+    known.baseline = std::move(*baseline);
+  }
+  if (options.suppress) {
+    auto suppressions = read_and_parse(*options.suppress, gate::parse_suppressions);
+    if (!suppressions) return suppressions.error();
+    known.suppressions = std::move(*suppressions);
+  }
+  return known;
 }
 
 // Empty where there is none any more.
@@ -61,6 +96,21 @@ struct Reported {
   findings::Outcome outcome;
   std::vector<Error> errors, warnings;
 };
+
+// Suppressions that have expired are errors: whoever set the day wants to be asked then. One that matches
+// nothing may be out of date.
+void apply_known(const Known& known, const std::string& file, Reported& found) {
+  std::chrono::year_month_day today(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  for (const gate::Suppression* idle : gate::apply(known.suppressions, today, found.outcome))
+    found.warnings.push_back({fmt::format("line {}: {} was not found", idle->line, idle->finding), file, ""});
+  for (const gate::Suppression& suppression : known.suppressions)
+    if (gate::expired(suppression, today))
+      found.errors.push_back(
+          {fmt::format("line {}: the suppression of {} has expired on {}", suppression.line,
+                       suppression.finding, gate::to_text(*suppression.until)),
+           file, "take the line out, or give it another day"});
+  if (known.baseline) gate::apply(*known.baseline, found.outcome);
+}
 
 Result<Reported> analyze(const ReportOptions& options) {
   TerminalProgress progress;
@@ -88,10 +138,13 @@ Result<Reported> read_merged(const ReportOptions& options) {
 Outcome report(const ReportOptions& options) {
   const reports::Format* format = reports::find_format(options.format);
   if (!format) return not_in_this_version("--format " + options.format);
-  if (!options.later.empty()) return not_in_this_version("--baseline, --suppress, --mpi and --shard");
+  if (!options.later.empty()) return not_in_this_version("--mpi and --shard");
   if (auto problem = check(options)) return failed(*problem);
+  auto known = read_known(options);
+  if (!known) return failed(known.error());
   auto found = merged::is_merged_file(options.of.trace) ? read_merged(options) : analyze(options);
   if (!found) return failed(found.error());
+  apply_known(*known, options.suppress.value_or(""), *found);
   FailFrom from = fail_from(options.fail_on);
   std::string text = format->write({found->job, found->outcome, DDPSCOPE_VERSION, from, working_folder()});
   Outcome outcome{reaches(found->outcome, from) ? kFindings : kNothingFound, std::move(found->errors),
@@ -120,8 +173,11 @@ Action declare_report(CLI::App& app) {
   app.add_option("--only", options->only, "findings to look for, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false);
-  for (const char* name : {"--baseline", "--suppress", "--shard"})
-    app.add_option(name, options->later, "not in this version")->expected(1);
+  app.add_option("--baseline", options->baseline,
+                 "an earlier report in JSON: what it has is known, and fails nothing");
+  app.add_option("--suppress", options->suppress,
+                 "a file of findings that fail nothing: id or slug, until when, and why");
+  app.add_option("--shard", options->later, "not in this version")->expected(1);
   app.add_flag_callback(
       "--mpi", [options] { options->later.push_back("--mpi"); }, "not in this version");
   return [options] { return report(*options); };

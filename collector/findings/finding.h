@@ -59,6 +59,9 @@ struct Place {
   std::size_t divergence = 0;
 };
 
+// Who knows a finding already, so that it fails no gate.
+enum class KnownBy : std::uint8_t { kNobody, kBaseline, kSuppression };
+
 struct Finding {
   std::string slug;
   Severity severity = Severity::kError;
@@ -79,6 +82,8 @@ struct Finding {
   std::string
       key;  // what tells this bug from another of its slug: call and code place, never pids or paths of a run
   std::string id;  // from slug and key, set by attribution
+  KnownBy known_by = KnownBy::kNobody;
+  std::string known_because{};  // of a suppression: until when, and the reason
 };
 
 // Silence is never taken for health: what could not be seen, why, and which findings that leaves unjudged.
@@ -103,6 +108,8 @@ struct Outcome {
   std::vector<Coverage> coverage;
   std::vector<std::string> only{};  // slugs that were looked for; empty: all
   std::optional<FirstFailure> first_failure{};
+  bool compared = false;            // with a baseline
+  std::vector<std::string> gone{};  // that it has and this job has not: "SLUG (finding ID)"
 };
 
 }  // namespace ddpscope::findings

@@ -79,6 +79,11 @@ ordered_json finding_object(const findings::Finding& finding) {
       {"advice", valid_utf8(finding.advice)},
       {"consequences", texts(finding.consequences)}};
   if (!finding.order.empty()) object["order"] = order_object(finding.order.front());
+  if (finding.known_by == findings::KnownBy::kBaseline) object["known_by"] = "baseline";
+  if (finding.known_by == findings::KnownBy::kSuppression) {
+    object["known_by"] = "suppression";
+    object["known_because"] = valid_utf8(finding.known_because);
+  }
   object["evidence"] = ordered_json::array();
   for (const findings::Evidence& evidence : finding.evidence)
     object["evidence"].push_back(evidence_object(evidence));
@@ -99,6 +104,7 @@ std::string json_report(const JobFacts& job, const findings::Outcome& outcome, c
     report["coverage"].push_back({{"what", valid_utf8(entry.what)},
                                   {"why", valid_utf8(entry.why)},
                                   {"unjudged", texts(entry.unjudged)}});
+  if (outcome.compared) report["gone"] = texts(outcome.gone);
   report["findings"] = ordered_json::array();
   for (const findings::Finding& finding : outcome.findings)
     report["findings"].push_back(finding_object(finding));

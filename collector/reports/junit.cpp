@@ -48,7 +48,8 @@ class Suite {
   void add_found(pugi::xml_node test, const std::vector<const Finding*>& found);
   void add_unjudged(pugi::xml_node test, std::string_view slug);
   bool fails(const Finding& finding) const {
-    return report_.fail_from && finding.severity >= *report_.fail_from;
+    return report_.fail_from && finding.severity >= *report_.fail_from &&
+           finding.known_by == findings::KnownBy::kNobody;
   }
   static void add_text(pugi::xml_node parent, const char* name, const std::string& text) {
     parent.append_child(name).text() = text.c_str();

@@ -37,9 +37,13 @@ std::string fenced(std::string_view text) {
   return fmt::format("{0}text\n{1}{0}\n", fence, text);
 }
 
+bool is_known(const Finding& finding) { return finding.known_by != findings::KnownBy::kNobody; }
+
 std::string headline(const std::vector<Finding>& found) {
   std::array<std::size_t, 3> counts{};
-  for (const Finding& finding : found) ++counts[static_cast<std::size_t>(finding.severity)];
+  std::size_t known = 0;
+  for (const Finding& finding : found)
+    ++(is_known(finding) ? known : counts[static_cast<std::size_t>(finding.severity)]);
   std::string text;
   for (Severity severity : {Severity::kError, Severity::kWarning, Severity::kInfo}) {
     std::size_t count = counts[static_cast<std::size_t>(severity)];
@@ -47,6 +51,7 @@ std::string headline(const std::vector<Finding>& found) {
     const char* plural = count == 1 || severity == Severity::kInfo ? "" : "s";
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, name_of(severity), plural);
   }
+  if (known) text += fmt::format("{}{} known", text.empty() ? "" : ", ", known);
   return text.empty() ? "nothing found" : text;
 }
 
@@ -61,12 +66,15 @@ std::string markdown_report(const Report& report) {
   if (outcome.first_failure) text += prose(first_failure_text(*outcome.first_failure)) + "\n\n";
   if (!outcome.findings.empty()) text += "| | finding | | cost |\n|---|---|---|---|\n";
   for (const Finding& finding : outcome.findings)
-    text += fmt::format("| {} | `{}` | {} | {} |\n", name_of(finding.severity), finding.slug,
-                        prose(finding.title), prose(cost_text(finding)));
+    text += fmt::format("| {}{} | `{}` | {} | {} |\n", name_of(finding.severity),
+                        is_known(finding) ? ", known" : "", finding.slug, prose(finding.title),
+                        prose(cost_text(finding)));
   if (!outcome.findings.empty()) text += "\n";
   for (const Finding& finding : outcome.findings)
     text += fmt::format("<details><summary>{}: {}</summary>\n\n{}\n</details>\n\n", name_of(finding.severity),
                         finding.slug, fenced(finding_text(report.job, finding)));
+  for (const std::string& gone : outcome.gone)
+    text += fmt::format("Gone since the baseline: {}\n\n", prose(gone));
   if (!outcome.coverage.empty()) text += "<details><summary>What this trace cannot show</summary>\n\n";
   for (const findings::Coverage& entry : outcome.coverage)
     text += fmt::format("- {}\n", prose(coverage_text(entry)));

@@ -53,6 +53,13 @@ std::string cost_text(const findings::Finding& finding) {
   return text;
 }
 
+std::string known_text(const findings::Finding& finding) {
+  if (finding.known_by == findings::KnownBy::kBaseline) return "in the baseline";
+  if (finding.known_by == findings::KnownBy::kSuppression)
+    return "suppressed " + escape(finding.known_because);
+  return "";
+}
+
 std::string coverage_text(const findings::Coverage& entry) {
   std::string unjudged = slug_list(entry.unjudged);
   return fmt::format("{}: {}{}{}", escape(entry.what), escape(entry.why),

@@ -14,6 +14,7 @@ std::string rank_list(const std::vector<std::int32_t>& ranks);  // "0, 1, 2"
 std::string slug_list(const std::vector<std::string>& slugs);   // "a, b"
 std::string times_text(const findings::Finding& finding);       // ", 3 times; one is shown", or nothing
 std::string cost_text(const findings::Finding& finding);        // "12.5 ms a step"; empty: not known
+std::string known_text(const findings::Finding& finding);       // "in the baseline"; empty: it is not
 std::string coverage_text(const findings::Coverage& entry);     // "WHAT: WHY; unjudged: SLUG, ..."
 std::vector<std::string> program_frames(std::vector<std::string> stack);  // all, if none is the program's
 

@@ -141,6 +141,11 @@ ordered_json Run::result(const findings::Finding& finding) const {
                            {"ms_per_step", finding.cost.ms_per_step},
                            {"bytes_per_step", finding.cost.bytes_per_step},
                            {"consequences", finding.consequences}}}};
+  bool in_baseline = finding.known_by == findings::KnownBy::kBaseline;
+  if (report_.outcome.compared) result["baselineState"] = in_baseline ? "unchanged" : "new";
+  if (finding.known_by == findings::KnownBy::kSuppression)
+    result["suppressions"] =
+        ordered_json::array({{{"kind", "external"}, {"justification", escape(finding.known_because)}}});
   auto rows = findings::catalogue();
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].slug == finding.slug) result["ruleIndex"] = i;

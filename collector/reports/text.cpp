@@ -99,6 +99,7 @@ std::string finding_text(const JobFacts& job, const findings::Finding& finding) 
   text += "  evidence\n";
   for (std::size_t i = 0; i < finding.evidence.size(); ++i) text += evidence_text(i + 1, finding.evidence[i]);
   text += field("fix", escape(finding.advice));
+  if (std::string known = known_text(finding); !known.empty()) text += field("known", known);
   text += field("more", fmt::format("ddpscope explain {}    (finding {})", finding.slug, finding.id));
   return text + "\n";
 }
@@ -112,6 +113,8 @@ std::string text_report(const JobFacts& job, const findings::Outcome& outcome) {
     text += fmt::format("{}\n\n", wrapped(first_failure_text(*outcome.first_failure), 0));
   for (const findings::Finding& finding : outcome.findings) text += finding_text(job, finding);
   if (outcome.findings.empty()) text += "nothing found\n\n";
+  for (const std::string& gone : outcome.gone) text += fmt::format("gone since the baseline: {}\n", gone);
+  if (!outcome.gone.empty()) text += "\n";
   text += "what this trace cannot show\n";
   for (const findings::Coverage& entry : outcome.coverage)
     text += fmt::format("  - {}\n", wrapped(coverage_text(entry), 4));

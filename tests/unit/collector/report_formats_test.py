@@ -42,15 +42,15 @@ def healthy(tmp_path):
     return compile_trace(TWO_HEALTHY_RANKS, tmp_path / "trace")
 
 
-def assert_sarif(trace):
-    log = json.loads(ddpscope("report", trace, "--format", "sarif").stdout)
+def assert_sarif(trace, *options):
+    log = json.loads(ddpscope("report", trace, "--format", "sarif", *options).stdout)
     jsonschema.validate(log, json.loads(schema("sarif-schema-2.1.0.json").read_text()))
     return log["runs"][0]
 
 
-def assert_junit(trace, folder):
+def assert_junit(trace, folder, *options):
     file = folder / "report.xml"
-    done = ddpscope("report", trace, "--format", "junit", "-o", file)
+    done = ddpscope("report", trace, "--format", "junit", "-o", file, *options)
     assert done.returncode in (0, 1), done.stderr
     subprocess.run(["xmllint", "--noout", "--schema", schema("junit-10.xsd"), file], check=True, capture_output=True)
     return file.read_text()

@@ -1,0 +1,44 @@
+"""A bug has one id from run to run, whatever the ports, process numbers, folders and timing: baselines and suppressions rest on it."""
+import contextlib
+import subprocess
+import sys
+
+import ddpscope
+import pytest
+import trainer
+
+RUNS = 10
+HEADLINE = ["skipped-barrier", "duplicate-checkpoint-write", "unsharded-sampler", "redundant-accumulation-sync"]
+
+
+@contextlib.contextmanager
+def load(processes):
+    """Others that want the processors."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def ids(trace):
+    return sorted((finding["slug"], finding["id"]) for finding in ddpscope.report(trace)["findings"])
+
+
+@pytest.mark.parametrize("slug", HEADLINE)
+def test_ten_runs_of_a_bug_have_one_id(tmp_path, slug):
+    seen = []
+    for run in range(RUNS):
+        folder = tmp_path / ("run" * (1 + run % 3)) / str(run)
+        folder.mkdir(parents=True)
+        draw = trainer.Draw(1, slug, 2)
+        draw.rank, draw.timeout = 1, 1 + run % 2
+        draw.environment = {"HOSTNAME": f"node{run}", "TMPDIR": str(folder), "RUN": str(run) * (1 + 97 * run)}
+        with load(run % 3):
+            trace = trainer.train(draw, folder, "--fault", slug, "--fault-rank", draw.rank,
+                                  code=1 if slug == "skipped-barrier" else 0)
+        seen.append(ids(trace))
+    assert [found[0] for found in seen[0]] == [slug]
+    assert all(found == seen[0] for found in seen), seen
