@@ -13,6 +13,7 @@
 #include "collector/commands/input_file.h"
 #include "collector/commands/merged_file.h"
 #include "collector/commands/output_file.h"
+#include "collector/commands/pictures.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/findings/catalogue.h"
 #include "collector/gate/known_findings.h"
@@ -136,8 +137,7 @@ Result<Reported> read_merged(const ReportOptions& options) {
 }
 
 Outcome report(const ReportOptions& options) {
-  const reports::Format* format = reports::find_format(options.format);
-  if (!format) return not_in_this_version("--format " + options.format);
+  const reports::Format& format = *reports::find_format(options.format);
   if (!options.later.empty()) return not_in_this_version("--mpi and --shard");
   if (auto problem = check(options)) return failed(*problem);
   auto known = read_known(options);
@@ -146,7 +146,9 @@ Outcome report(const ReportOptions& options) {
   if (!found) return failed(found.error());
   apply_known(*known, options.suppress.value_or(""), *found);
   FailFrom from = fail_from(options.fail_on);
-  std::string text = format->write({found->job, found->outcome, DDPSCOPE_VERSION, from, working_folder()});
+  reports::Report facts{found->job, found->outcome, DDPSCOPE_VERSION, from, {}, working_folder()};
+  if (format.shows_pictures) facts.pictures = take_pictures(options.of, found->outcome.findings);
+  std::string text = format.write(facts);
   Outcome outcome{reaches(found->outcome, from) ? kFindings : kNothingFound, std::move(found->errors),
                   std::move(found->warnings)};
   std::optional<Error> problem;
@@ -164,8 +166,7 @@ Outcome report(const ReportOptions& options) {
 Action declare_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
   declare_trace(app, options->of);
-  app.add_option("--format", options->format,
-                 "text, json, markdown, sarif or junit; html is not in this version")
+  app.add_option("--format", options->format, "text, json, markdown, html, sarif or junit")
       ->check(CLI::IsMember({"text", "json", "markdown", "html", "sarif", "junit"}));
   app.add_option("-o", options->output, "file to write to, instead of standard output");
   app.add_option("--fail-on", options->fail_on, "severity from which the exit code is 1")

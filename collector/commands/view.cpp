@@ -3,24 +3,17 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "collector/commands/command.h"
+#include "collector/commands/pictures.h"
 
 namespace ddpscope::commands {
 namespace {
 
-constexpr const char* kViewer = "ddpscope-viewer";
-
-std::filesystem::path beside_this() {
-  std::error_code failed;
-  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / kViewer;
-}
-
 Outcome view(const std::vector<std::string>& words) {
-  std::string path = beside_this();
+  std::string path = viewer_program();
   std::vector<char*> arguments = {path.data()};
   std::vector<std::string> own = words;
   for (std::string& word : own) arguments.push_back(word.data());

@@ -9,6 +9,7 @@ constexpr Format kFormats[] = {
     {"text", [](const Report& report) { return text_report(report.job, report.outcome); }},
     {"json", [](const Report& report) { return json_report(report.job, report.outcome, report.version); }},
     {"markdown", markdown_report},
+    {"html", html_report, true},
     {"sarif", sarif_report},
     {"junit", junit_report}};
 

@@ -1,5 +1,6 @@
 // The formats of `report --format`.
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,18 +10,26 @@
 
 namespace ddpscope::reports {
 
+// Of a finding's evidence, made by the viewer.
+struct Picture {
+  std::string png;  // empty: there is none
+  std::string why_none;
+};
+
 // All that a format may tell.
 struct Report {
   const JobFacts& job;
   const findings::Outcome& outcome;
   std::string version;                          // of ddpscope
   std::optional<findings::Severity> fail_from;  // what is less severe fails no gate; none: nothing does
+  std::map<std::string, Picture> pictures;      // by the finding's id, for formats that show them
   std::string source_root;  // absolute: files below it are named relative to it, as tools of CI want them
 };
 
 struct Format {
   std::string_view name;
   std::string (*write)(const Report& report);
+  bool shows_pictures = false;
 };
 std::span<const Format> formats();
 const Format* find_format(std::string_view name);
@@ -33,5 +42,8 @@ std::string sarif_report(const Report& report);
 // JUnit, as Jenkins' schema has it: a case for each finding of the catalogue that was looked for. It fails if
 // one was found that is severe enough, and is skipped if nothing of it could be judged.
 std::string junit_report(const Report& report);
+
+// One file that needs no other: summary, a table to search in, findings with their pictures and whole stacks.
+std::string html_report(const Report& report);
 
 }  // namespace ddpscope::reports

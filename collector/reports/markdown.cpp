@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "collector/reports/escape.h"
 #include "collector/reports/format.h"
@@ -12,7 +11,6 @@ namespace ddpscope::reports {
 namespace {
 
 using findings::Finding;
-using findings::Severity;
 
 // Prose: what would be markup or HTML is text, and an @ mentions nobody.
 std::string prose(std::string_view text) {
@@ -38,22 +36,6 @@ std::string fenced(std::string_view text) {
 }
 
 bool is_known(const Finding& finding) { return finding.known_by != findings::KnownBy::kNobody; }
-
-std::string headline(const std::vector<Finding>& found) {
-  std::array<std::size_t, 3> counts{};
-  std::size_t known = 0;
-  for (const Finding& finding : found)
-    ++(is_known(finding) ? known : counts[static_cast<std::size_t>(finding.severity)]);
-  std::string text;
-  for (Severity severity : {Severity::kError, Severity::kWarning, Severity::kInfo}) {
-    std::size_t count = counts[static_cast<std::size_t>(severity)];
-    if (!count) continue;
-    const char* plural = count == 1 || severity == Severity::kInfo ? "" : "s";
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, name_of(severity), plural);
-  }
-  if (known) text += fmt::format("{}{} known", text.empty() ? "" : ", ", known);
-  return text.empty() ? "nothing found" : text;
-}
 
 }  // namespace
 

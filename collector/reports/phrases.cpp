@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "collector/model/device_work.h"
 #include "collector/reports/escape.h"
@@ -19,6 +20,24 @@ bool stops_the_job(const findings::Finding& finding) {
 }
 
 }  // namespace
+
+std::string headline(const std::vector<findings::Finding>& found) {
+  std::array<std::size_t, 3> counts{};
+  std::size_t known = 0;
+  for (const findings::Finding& finding : found)
+    ++(finding.known_by != findings::KnownBy::kNobody ? known
+                                                      : counts[static_cast<std::size_t>(finding.severity)]);
+  std::string text;
+  for (findings::Severity severity :
+       {findings::Severity::kError, findings::Severity::kWarning, findings::Severity::kInfo}) {
+    std::size_t count = counts[static_cast<std::size_t>(severity)];
+    if (!count) continue;
+    const char* plural = count == 1 || severity == findings::Severity::kInfo ? "" : "s";
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, name_of(severity), plural);
+  }
+  if (known) text += fmt::format("{}{} known", text.empty() ? "" : ", ", known);
+  return text.empty() ? "nothing found" : text;
+}
 
 std::string rank_list(const std::vector<std::int32_t>& ranks) {
   std::string text;

@@ -74,6 +74,8 @@ std::string files_text(const findings::Finding& finding) {
   return text;
 }
 
+}  // namespace
+
 std::string order_text(const findings::Order& order) {
   std::string text = field("order", fmt::format("after {} nothing orders it before {}",
                                                 escape(order.last_before), escape(order.first_after)));
@@ -82,8 +84,6 @@ std::string order_text(const findings::Order& order) {
                         wrapped(fmt::format("looked for {}: {}", escape(edge.edge), escape(edge.found)), 14));
   return text;
 }
-
-}  // namespace
 
 std::string finding_text(const JobFacts& job, const findings::Finding& finding) {
   std::string text =

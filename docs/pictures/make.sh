@@ -28,3 +28,9 @@ picture duplicate-checkpoint-write duplicate-checkpoint-write/all --goto duplica
 picture unsharded-sampler unsharded-sampler/no-sampler --goto unsharded-sampler
 picture redundant-accumulation-sync redundant-accumulation-sync/every-micro-batch --goto redundant-accumulation-sync
 picture checkpoint-race checkpoint-race/rotation --goto checkpoint-race
+
+# The report of the first of them, as a browser shows it.
+report=$work/report.html
+"$build/bin/ddpscope" report "$work/skipped-barrier" --format html -o "$report" || [ $? -eq 1 ]
+chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1500 --screenshot=html-report.png "file://$report" 2> /dev/null
+echo "html-report.png $(stat -c %s html-report.png)"

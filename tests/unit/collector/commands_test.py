@@ -145,10 +145,6 @@ def test_progress_on_a_terminal_after_a_second(trace, tmp_path):
     assert on_terminal([DDPSCOPE, "report", trace]) == ""
 
 
-def test_a_format_of_a_later_version(trace):
-    assert_cannot_run(ddpscope("report", trace, "--format", "html"), "not in this version")
-
-
 def test_fail_on(tmp_path):
     golden = Path(__file__).parents[2] / "golden/skipped-barrier/speaks-early-return.txt"
     folder = compile_trace("let W = 2\n" + golden.read_text(), tmp_path / "trace")
