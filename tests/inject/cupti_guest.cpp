@@ -273,7 +273,7 @@ void client_with_a_clock() {
 
 // Has all recorded that CUPTI tells of calls and of the device, in a thread that is new to CUDA and ahead of
 // the device.
-void client_of_calls() {
+void profile_calls() {
   Device device;
   device.work(3);
   sleep_ms(100);
@@ -295,6 +295,13 @@ void client_of_calls() {
   std::printf("kernels %d\n", profiler.end());
   for (CUpti_ActivityKind kind : kKinds) profiler.end(kind);
   for (const auto& [name, times] : Profiler::calls) std::printf("%s %d\n", name.c_str(), times);
+}
+
+void client_of_calls() { profile_calls(); }
+// The device is not that which is current in that thread.
+void client_of_calls_elsewhere() {
+  check(cudaSetDevice(1), "device");
+  profile_calls();
 }
 
 // Has kernels of one context recorded; of that its setting is left behind, unless it ends CUPTI.
@@ -337,6 +344,7 @@ constexpr Story kStories[] = {{"alone", alone},
                               {"client_keeps_its_kinds", client_keeps_its_kinds},
                               {"client_with_a_clock", client_with_a_clock},
                               {"client_of_calls", client_of_calls},
+                              {"client_of_calls_elsewhere", client_of_calls_elsewhere},
                               {"client_of_a_context", client_of_a_context},
                               {"client_of_a_context_that_ends", client_of_a_context_that_ends}};
 
