@@ -124,6 +124,7 @@ def test_behind_one_communicator_no_other_waits(run):
     assert guest.done.returncode == 0, guest.done.stderr
     assert [work["sequence"] for work in guest.collectives] == [0, 1, 2]
     assert len({work["communicator"] for work in guest.collectives}) == 1
+    assert guest.health("device_work_untimed") == 3  # those that the device had not come to at the end
 
 
 def test_what_ended_before_it_began_is_counted(run):
