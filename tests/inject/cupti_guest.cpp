@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "child.h"
 #include "profiler_client.h"
 
 namespace {
@@ -39,6 +40,20 @@ struct Device {
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 void alone() { Device().work(5); }
+
+// The program has CUPTI loaded when it forks, and the child is the first to use CUDA.
+void child_alone() {
+  Profiler loaded;
+  in_child(alone);
+}
+
+// The program has called CUPTI, past our hooks, so that it refuses itself to the child.
+void child_of_a_caller() {
+  Profiler loaded;
+  uint64_t now = 0;
+  check(loaded.find(&cuptiGetTimestamp, "cuptiGetTimestamp")(&now), "time");
+  in_child(alone);
+}
 
 // For as many collectives.
 void profile(Profiler& profiler, Device& device, int collectives) {
@@ -329,6 +344,8 @@ struct Story {
   void (*run)();
 };
 constexpr Story kStories[] = {{"alone", alone},
+                              {"child_alone", child_alone},
+                              {"child_of_a_caller", child_of_a_caller},
                               {"client_first", client_first},
                               {"client_first_that_goes", client_first_that_goes},
                               {"client_gone_before", client_gone_before},

@@ -88,6 +88,18 @@ def test_what_cupti_drops_is_counted(tmp_path):
     assert not records.device_work(tmp_path / "trace") and trace.health["device_work_dropped"] >= 7
 
 
+def test_a_child_that_is_the_first_to_use_cuda_has_cupti(run):
+    guest = run("child_alone")
+    assert guest.told() == [("child", 0)] and guest.tiers() == [("cupti", "-")] and len(guest.kernels()) == 5
+
+
+def test_the_reason_is_cuptis_own(run):
+    guest = run("child_of_a_caller")
+    assert guest.told() == [("child", 0)]
+    assert guest.tiers() == [("events", "CUPTI refused the subscription: CUPTI_ERROR_NOT_INITIALIZED")]
+    assert [work.kind for work in guest.work] == 5 * ["collective"]
+
+
 def test_a_client_that_was_there_before_keeps_cupti(run):
     guest = run("client_first")
     assert guest.told() == [("subscribe", 0), ("kernels", 5)]
