@@ -126,7 +126,7 @@ void print_device_times(const Job& job, std::uint32_t index) {
   std::size_t count = 0;
   for (const trace::DeviceSpan& span : job.processes[index].file.device_work()) count += span.work.size();
   if (count == 0) return;
-  std::int64_t error_ns = model::device_clock_error_ns(job.processes[index]);
+  std::int64_t error_ns = model::device_clock_error_ns(job, index);
   fmt::print("  gpu work  {} intervals, of a clock that is right to {:.1f} us\n", count,
              static_cast<double>(error_ns) * 1e-3);
 }

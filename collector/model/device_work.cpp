@@ -2,7 +2,9 @@
 #include "collector/model/device_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 namespace ddpscope::model {
@@ -53,6 +55,32 @@ DeviceWork not_before_its_call(DeviceWork work) {
   std::uint64_t called = trace::ticks_of_call(work.called, work.begin + kMostClockError);
   if (called > work.begin) work.begin = called + (std::uint64_t{1} << trace::kCallTimeBits);
   return work;
+}
+
+struct ClockReading {
+  std::uint64_t device_ns;
+  std::int64_t host_ns;
+  double error_ns;
+};
+
+// By what another reading says: the two clocks drift apart by no more than that.
+void tighten(ClockReading& reading, const ClockReading& by) {
+  constexpr double kDrift = 1e-5;
+  auto device_ns = static_cast<double>(static_cast<std::int64_t>(reading.device_ns - by.device_ns));
+  auto host_ns = static_cast<double>(reading.host_ns - by.host_ns);
+  reading.error_ns =
+      std::min(reading.error_ns, by.error_ns + std::abs(host_ns - device_ns) + kDrift * std::abs(device_ns));
+}
+
+// A clock may be known badly at first, and well in the end: then it was right all the time.
+double largest_error_ns(std::vector<ClockReading>& readings) {
+  double most = 0;
+  for (std::size_t i = 1; i < readings.size(); ++i) tighten(readings[i], readings[i - 1]);
+  for (std::size_t i = readings.size(); i-- > 0;) {
+    if (i + 1 < readings.size()) tighten(readings[i], readings[i + 1]);
+    most = std::max(most, readings[i].error_ns);
+  }
+  return most;
 }
 
 }  // namespace
@@ -143,12 +171,20 @@ std::string_view gpu_timing(const Job& job) {
   return best;
 }
 
-std::int64_t device_clock_error_ns(const Process& process) {
-  std::uint64_t most = 0;
-  for_each(process.file, {Operation::kDeviceClock}, [&](EventPlace, const trace::Record& record) {
-    most = std::max(most, trace::payload_of<trace::payload::DeviceClock>(record).error_ns);
-  });
-  return limited(static_cast<std::int64_t>(std::min<std::uint64_t>(most, kTimeLimit)));
+std::int64_t device_clock_error_ns(const Job& job, std::uint32_t process) {
+  std::map<std::uint8_t, std::vector<ClockReading>> devices;
+  double most = 0;
+  for_each_in_time(
+      job.processes[process].file, {Operation::kDeviceClock}, [&](EventPlace, const trace::Record& record) {
+        auto clock = trace::payload_of<trace::payload::DeviceClock>(record);
+        auto error_ns = static_cast<double>(clock.error_ns);
+        if (clock.device_ns)
+          devices[clock.device].push_back({clock.device_ns, job.time_ns(process, clock.host), error_ns});
+        else  // of an event, which has no time of its own
+          most = std::max(most, error_ns);
+      });
+  for (auto& [device, readings] : devices) most = std::max(most, largest_error_ns(readings));
+  return static_cast<std::int64_t>(std::min(most, static_cast<double>(kTimeLimit)));
 }
 
 }  // namespace ddpscope::model

@@ -41,7 +41,7 @@ std::string why_untimed(const Job& job, std::uint32_t process);
 // The best tier that a rank's device work was timed by: none, events, profiler or cupti.
 std::string_view gpu_timing(const Job& job);
 
-// The most by which the device's clock and the host's were apart, as measured; 0: never compared.
-std::int64_t device_clock_error_ns(const Process& process);
+// The most by which times of the device may be wrong on the host's clock; 0: the two were never compared.
+std::int64_t device_clock_error_ns(const Job& job, std::uint32_t process);
 
 }  // namespace ddpscope::model

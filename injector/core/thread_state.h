@@ -36,11 +36,12 @@ struct AwaitedValue {
 // The collectives of the open group, as far as they are timed (device_times/event_pairs.h): runs on one
 // stream of one communicator.
 struct GroupedCollectives {
-  static constexpr unsigned kRuns = 4;
+  static constexpr unsigned kRuns = 8;
   struct Run {
     void* stream;
     std::uint64_t called;  // ticks
     std::uint32_t communicator, sequence, count;
+    std::uint8_t device;
   };
   Run runs[kRuns];
   std::uint32_t used;
@@ -72,6 +73,7 @@ struct ThreadState {
   std::uintptr_t awaited_frame = 0;  // where the main thread stood when its stack was taken for this
   std::uintptr_t awaited_instruction = 0;  // thread's, see python_stack.cpp
   std::uint32_t awaited_stack = 0;
+  std::uint64_t returned_to = 0;    // devices, a bit each: see device_times/device_scope.h
   int device = kUnknownDevice;      // current CUDA device as last set or asked, see cuda/device.h
   std::uint64_t position = 0;       // ticks of the last begin or end of a record, see threads/hand_over.h
   std::uint64_t echo_key = 0;       // the object that it took last, if nothing was recorded since

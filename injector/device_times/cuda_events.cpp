@@ -14,14 +14,15 @@ constinit NamedFunction<cudaError_t(cudaStream_t, cudaStreamCaptureStatus*)> Cud
     "cudaStreamIsCapturing");
 constinit NamedFunction<cudaError_t(cudaStreamCaptureMode*)> CudaEvents::exchange_capture_mode(
     "cudaThreadExchangeStreamCaptureMode");
+constinit NamedFunction<cudaError_t(int*)> CudaEvents::get_device("cudaGetDevice");
 constinit NamedFunction<cudaError_t(int)> CudaEvents::set_device("cudaSetDevice");
 constinit NamedFunction<cudaError_t()> CudaEvents::last_error("cudaGetLastError");
 constinit NamedFunction<cudaError_t()> CudaEvents::peek_error("cudaPeekAtLastError");
 
 bool CudaEvents::found() {
   return create.get() && record.get() && query.get() && elapsed.get() && create_stream.get() &&
-         is_capturing.get() && exchange_capture_mode.get() && set_device.get() && last_error.get() &&
-         peek_error.get();
+         is_capturing.get() && exchange_capture_mode.get() && get_device.get() && set_device.get() &&
+         last_error.get() && peek_error.get();
 }
 
 }  // namespace ddpscope::injector

@@ -88,8 +88,8 @@ void record_calls(const Cupti& cupti, std::uint8_t on) {
 
 }  // namespace
 
-bool enable_cupti_kinds(const Cupti& cupti) {
-  bool kernels = cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
+CUptiResult enable_cupti_kinds(const Cupti& cupti) {
+  CUptiResult kernels = cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   for (CUpti_ActivityKind kind : kKinds) cupti.enable(kind);
   record_calls(cupti, 1);
   return kernels;

@@ -5,7 +5,7 @@
 
 namespace ddpscope::injector {
 
-bool enable_cupti_kinds(const Cupti& cupti);  // false: kernels cannot be recorded
+CUptiResult enable_cupti_kinds(const Cupti& cupti);  // whether kernels are recorded
 void disable_cupti_kinds(const Cupti& cupti);
 bool is_cupti_kind(CUpti_ActivityKind kind);  // of those above
 

@@ -31,6 +31,7 @@ bool load(Cupti& c) {
   if (!library) return false;
   find(library, "cuptiActivityEnableRuntimeApi", c.enable_runtime);
   find(library, "cuptiActivityEnableDriverApi", c.enable_driver);
+  find(library, "cuptiGetResultString", c.name_of);
   return find(library, "cuptiSubscribe", c.subscribe) && find(library, "cuptiUnsubscribe", c.unsubscribe) &&
          find(library, "cuptiActivityRegisterCallbacks", c.register_callbacks) &&
          find(library, "cuptiActivityEnable", c.enable) && find(library, "cuptiActivityDisable", c.disable) &&

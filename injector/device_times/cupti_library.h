@@ -18,6 +18,7 @@ struct Cupti {
   decltype(&cuptiActivityPushExternalCorrelationId) push;
   decltype(&cuptiActivityPopExternalCorrelationId) pop;
   decltype(&cuptiGetTimestamp) timestamp;
+  decltype(&cuptiGetResultString) name_of;  // may be missing
 };
 
 // Loads it at the first call, which makes system calls and allocates. nullptr: there is none.

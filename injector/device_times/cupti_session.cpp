@@ -3,6 +3,7 @@
 
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,21 +116,33 @@ void tell_clock(trace::FileWriter& file) {
       file, {records.clock.latest_ns(), records.clock.latest_ticks(), records.clock.error_ns(), 0});
 }
 
+// With CUPTI's own name for why.
+const char* refusal(const char* what, CUptiResult result) {
+  static char text[128];
+  const char* name = nullptr;
+  auto* name_of = cupti()->name_of;
+  if (!name_of || name_of(result, &name) != CUPTI_SUCCESS || !name) return what;
+  snprintf(text, sizeof(text), "%s: %s", what, name);
+  return text;
+}
+
 const char* arm(trace::FileWriter& file) {
   const Cupti& c = *cupti();
   CUptiResult result = c.subscribe(&session.handle, no_callback, nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     return "another client has subscribed to CUPTI";
-  if (result != CUPTI_SUCCESS) return "CUPTI refused the subscription";
+  if (result != CUPTI_SUCCESS) return refusal("CUPTI refused the subscription", result);
   tell_clock(file);
-  if (c.register_callbacks(request_buffer, complete_buffer) == CUPTI_SUCCESS && enable_cupti_kinds(c)) {
+  result = c.register_callbacks(request_buffer, complete_buffer);
+  if (result == CUPTI_SUCCESS) result = enable_cupti_kinds(c);
+  if (result == CUPTI_SUCCESS) {
     session.state = State::kArmed;
     __atomic_store_n(&links_device_work, true, __ATOMIC_RELEASE);
     return nullptr;
   }
   disable_cupti_kinds(c);
   c.unsubscribe(session.handle);
-  return "CUPTI refused to record kernels";
+  return refusal("CUPTI refused to record kernels", result);
 }
 
 void disarm() {

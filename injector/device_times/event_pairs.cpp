@@ -7,6 +7,7 @@
 
 #include "injector/core/process.h"
 #include "injector/device_times/cuda_events.h"
+#include "injector/device_times/device_scope.h"
 #include "injector/device_times/event_poller.h"
 #include "injector/device_times/timing.h"
 #include "trace/write/raw_syscall.h"
@@ -60,24 +61,15 @@ void give_back(EventPair& pair) { __atomic_store_n(&pair.state, PairState::kFree
 
 bool captures(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (CudaEvents::is_capturing.get()(stream, &status) != cudaSuccess) {
-    CudaEvents::last_error.get()();
-    return true;  // what is not known is left alone
-  }
-  return status != cudaStreamCaptureStatusNone;
-}
-
-// Our failure must not become the guest's: its last error was success before.
-bool succeeded(cudaError_t result) {
-  if (result == cudaSuccess) return true;
-  CudaEvents::last_error.get()();
-  return false;
+  // What is not known is left alone.
+  return !CudaEvents::succeeded(CudaEvents::is_capturing.get()(stream, &status)) ||
+         status != cudaStreamCaptureStatusNone;
 }
 
 bool has_events(EventPair& pair) {
   auto* create = CudaEvents::create.get();
-  if (!pair.start && !succeeded(create(&pair.start, cudaEventDefault))) return false;
-  return pair.stop || succeeded(create(&pair.stop, cudaEventDefault));
+  if (!pair.start && !CudaEvents::succeeded(create(&pair.start, cudaEventDefault))) return false;
+  return pair.stop || CudaEvents::succeeded(create(&pair.stop, cudaEventDefault));
 }
 
 EventPair* start_pair(const EnqueuedCollectives& collectives, unsigned device) {
@@ -86,13 +78,23 @@ EventPair* start_pair(const EnqueuedCollectives& collectives, unsigned device) {
   if (!pairs) pairs = make_pairs(device);
   if (!pairs || !start_event_poller()) return nullptr;
   // An error that the guest has not looked at yet would be taken for ours, and lost.
-  if (CudaEvents::peek_error.get()() != cudaSuccess || captures(collectives.stream)) return nullptr;
+  if (CudaEvents::peek_error.get()() != cudaSuccess) return nullptr;
+  DeviceScope scope(device);
+  if (!scope || captures(collectives.stream)) return nullptr;
   EventPair* pair = take_pair(*pairs);
   if (!pair) return nullptr;
-  if (has_events(*pair) && succeeded(CudaEvents::record.get()(pair->start, collectives.stream))) return pair;
+  if (has_events(*pair) && CudaEvents::succeeded(CudaEvents::record.get()(pair->start, collectives.stream)))
+    return pair;
   give_back(*pair);
   stop_timing("CUDA refused an event");
   return nullptr;
+}
+
+// NCCL may have drawn the stream into another one's capture meanwhile.
+bool stop_pair(const EventPair& pair, cudaStream_t stream) {
+  if (CudaEvents::peek_error.get()() != cudaSuccess) return false;
+  DeviceScope scope(pair.device);
+  return scope && !captures(stream) && CudaEvents::succeeded(CudaEvents::record.get()(pair.stop, stream));
 }
 
 }  // namespace
@@ -133,10 +135,7 @@ void end_pair(EventPair* pair, const EnqueuedCollectives& collectives, std::uint
   if (!file) return;
   std::uint64_t before = trace::read_ticks(file->clock().kind);
   int saved = errno;
-  // NCCL may have drawn the stream into another one's capture meanwhile.
-  bool recorded = enqueued && CudaEvents::peek_error.get()() == cudaSuccess &&
-                  !captures(collectives.stream) &&
-                  succeeded(CudaEvents::record.get()(pair->stop, collectives.stream));
+  bool recorded = enqueued && stop_pair(*pair, collectives.stream);
   errno = saved;
   if (!recorded) {
     file->count(trace::Health::device_work_untimed, collectives.count);

@@ -214,6 +214,17 @@ void sample(const trace::FileWriter& file) {
   poller.sampled_ticks = now_ticks;
 }
 
+// What devices have not passed when the process ends.
+void count_unread(trace::FileWriter& file) {
+  for (unsigned device = 0; device < kTimedDevices; ++device) {
+    DevicePairs* pairs = pairs_of_device(device);
+    for (std::uint32_t i = 0; pairs && i < kPairs; ++i)
+      if (const EventPair& pair = pairs->pairs[i];
+          __atomic_load_n(&pair.state, __ATOMIC_ACQUIRE) == PairState::kRecorded)
+        file.count(trace::Health::device_work_untimed, pair.count);
+  }
+}
+
 void poll_until_finished(trace::FileWriter& file) {
   poller.base_ticks = poller.sampled_ticks = ticks(file);
   poller.base_ns = poller.sampled_ns = trace::monotonic_ns();
@@ -226,6 +237,7 @@ void poll_until_finished(trace::FileWriter& file) {
     goes_on = thread.goes_on_after(any ? kBusyPauseNs : kIdlePauseNs);
   }
   look(file);
+  count_unread(file);
 }
 
 void* run(void*) {

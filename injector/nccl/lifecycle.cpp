@@ -79,6 +79,7 @@ ncclResult_t split(ncclResult_t (*self)(Params...), ncclComm_t parent, int color
   std::uint32_t turn = known ? __atomic_fetch_add(&known->splits, 1, __ATOMIC_RELAXED) : 0;
   std::uint64_t id = known ? id_of_child(known->id, turn, color) : 0;
   Communicator description = describe(id, known ? known->number : 0, -1, 0, color);
+  if (known) description.device = known->device;  // whichever is current in this thread
   OpenRecord open = begin<call>(Weight::kOpens, description, Stack::kTaken);
   VendorCall vendor;
   ncclResult_t result = function(args...);

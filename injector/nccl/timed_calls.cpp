@@ -1,6 +1,7 @@
-// A pair of events is of the device that is current: collectives of other devices are counted as not timed.
+// A pair of events is of the communicator's device, which need not be the thread's.
 #include "injector/nccl/timed_calls.h"
 
+#include "injector/device_times/device_scope.h"
 #include "injector/nccl/functions.h"
 
 namespace ddpscope::injector {
@@ -11,17 +12,18 @@ EnqueuedCollectives enqueued(const GroupedCollectives::Run& run) {
 }
 
 // Its place among those of the open group. False: there is none.
-bool add_to_group(GroupedCollectives& grouped, const EnqueuedCollectives& one, std::uint64_t called) {
-  if (grouped.used) {
-    GroupedCollectives::Run& last = grouped.runs[grouped.used - 1];
-    if (last.stream == one.stream && last.communicator == one.communicator &&
-        last.sequence + last.count == one.sequence) {
-      ++last.count;
-      return true;
-    }
+bool add_to_group(GroupedCollectives& grouped, const EnqueuedCollectives& one, std::uint64_t called,
+                  std::uint8_t device) {
+  for (std::uint32_t i = 0; i < grouped.used; ++i) {
+    GroupedCollectives::Run& run = grouped.runs[i];
+    if (run.stream != one.stream || run.communicator != one.communicator ||
+        run.sequence + run.count != one.sequence)
+      continue;
+    ++run.count;
+    return true;
   }
   if (grouped.used == GroupedCollectives::kRuns) return false;
-  grouped.runs[grouped.used++] = {one.stream, called, one.communicator, one.sequence, 1};
+  grouped.runs[grouped.used++] = {one.stream, called, one.communicator, one.sequence, 1, device};
   return true;
 }
 
@@ -43,12 +45,12 @@ void TimedCollective::begin_events(const OpenRecord& open, cudaStream_t stream) 
   collectives_ = {stream, fields.communicator, fields.sequence, 1};
   called_ = open.record->begin;
   ask_device();
-  bool here = fields.communicator && fields.device == current_device();
   if (this_thread.group_depth) {
-    if (!here || !add_to_group(this_thread.grouped, collectives_, called_)) ++this_thread.grouped.untimed;
+    if (!fields.communicator || !add_to_group(this_thread.grouped, collectives_, called_, fields.device))
+      ++this_thread.grouped.untimed;
     return;
   }
-  if (here)
+  if (fields.communicator)
     pair_ = begin_pair(collectives_, fields.device);
   else if (trace::FileWriter* file = file_of(open))
     file->count(trace::Health::device_work_untimed);
@@ -56,6 +58,7 @@ void TimedCollective::begin_events(const OpenRecord& open, cudaStream_t stream) 
 
 void TimedCollective::end_all(ncclResult_t result) {
   if (pair_) end_pair(pair_, collectives_, called_, result == ncclSuccess);
+  if (collectives_.count && !this_thread.group_depth && result == ncclSuccess) note_return_to_device();
   if (told_) profiler::end_asking(this_thread.group_depth != 0);
 }
 
@@ -65,7 +68,7 @@ void TimedGroup::begin() {
   if (file && grouped.untimed) file->count(trace::Health::device_work_untimed, grouped.untimed);
   grouped.untimed = 0;
   for (std::uint32_t i = 0; i < grouped.used; ++i)
-    pairs_[i] = begin_pair(enqueued(grouped.runs[i]), current_device());
+    pairs_[i] = begin_pair(enqueued(grouped.runs[i]), grouped.runs[i].device);
 }
 
 void TimedGroup::end_all(ncclResult_t result) {
@@ -73,6 +76,7 @@ void TimedGroup::end_all(ncclResult_t result) {
   for (std::uint32_t i = 0; i < grouped.used; ++i)
     end_pair(pairs_[i], enqueued(grouped.runs[i]), grouped.runs[i].called, result == ncclSuccess);
   grouped.used = 0;
+  if (result == ncclSuccess) note_return_to_device();
 }
 
 }  // namespace ddpscope::injector

@@ -4,7 +4,6 @@
 #include <nccl.h>
 
 #include "injector/core/hook.h"
-#include "injector/cuda/device.h"
 #include "injector/device_times/event_pairs.h"
 #include "injector/device_times/timing.h"
 #include "injector/nccl_profiler/operations.h"

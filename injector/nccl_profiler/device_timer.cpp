@@ -1,4 +1,5 @@
-// Bounds are kept for stretches of some seconds, of which the latest two count: clocks drift.
+// Bounds are taken for stretches of some seconds. A later one goes by its own and by those before it, which
+// the clocks' drift has widened since: when a job has come into its stride its host is always ahead.
 #include "injector/nccl_profiler/device_timer.h"
 
 #include "injector/core/hook.h"
@@ -9,7 +10,7 @@ namespace {
 constexpr std::int64_t kUnbounded = INT64_MAX;
 constexpr std::int64_t kStretchNs = 4'000'000'000;
 constexpr std::int64_t kBackNs = 1'000'000'000;  // kernels are told of in no order, but not that late
-constexpr double kDrift = 1e-5;                  // that is taken for possible over a stretch
+constexpr double kDrift = 1e-5;                  // that is taken for possible
 constexpr double kPromptNs = 5'000;              // within which NCCL's thread tells of an end, if all is well
 
 struct Bounds {
@@ -21,7 +22,7 @@ constexpr Bounds kNoBounds{-kUnbounded, kUnbounded};
 struct Timer {
   int busy;  // __atomic
   bool begun;
-  std::uint64_t told_error_ns;  // 0: nothing was told yet
+  std::uint64_t told_error_ns;  // of the stretch; 0: nothing was told yet
   std::uint64_t base_ns;
   double rate;  // ticks a nanosecond
   Bounds now, before;
@@ -93,44 +94,27 @@ Estimate estimate(const Timer& timer) {
   return {bounds.high - back, static_cast<std::uint64_t>(error / timer.rate) + 1};
 }
 
-// What is to be told once the timer is free again.
-struct News {
-  std::uint64_t base_ns = 0;  // 0: nothing
-  Estimate estimate{};
-};
-
-News news_of(Timer& timer) {
-  if (!both(timer).known()) return {};
-  News news{timer.base_ns, estimate(timer)};
-  timer.told_error_ns = news.estimate.error_ns;
-  return news;
-}
-
-void tell(trace::FileWriter& file, std::uint8_t device, const News& news) {
-  if (!news.base_ns) return;
+void tell(trace::FileWriter& file, std::uint8_t device, std::uint64_t base_ns, const Estimate& estimate) {
   OwnWork work(&file);
   if (!work) return;
   record_moment<Call::device_clock>(
-      file, {news.base_ns, static_cast<std::uint64_t>(news.estimate.ticks), news.estimate.error_ns, device});
+      file, {base_ns, static_cast<std::uint64_t>(estimate.ticks), estimate.error_ns, device});
 }
 
-News begin_stretch(Timer& timer, std::uint64_t ns, double rate) {
-  News news;
-  std::int64_t passed = timer.begun ? since_base(timer, ns) : 0;
-  if (timer.begun && passed >= 0 && passed < 4 * kStretchNs) {
-    news = news_of(timer);
+void begin_stretch(Timer& timer, std::uint64_t ns, double rate) {
+  std::int64_t passed = timer.begun ? since_base(timer, ns) : -1;
+  if (passed >= 0) {
     std::int64_t ticks = in_ticks(timer, passed);
-    timer.before = timer.now;
+    timer.before = both(timer);
     add(timer.before, ticks, static_cast<std::int64_t>(static_cast<double>(ticks) * kDrift));
   } else {
     timer.before = kNoBounds;
-    timer.told_error_ns = 0;
   }
   timer.now = kNoBounds;
+  timer.told_error_ns = 0;
   timer.base_ns = ns;
   timer.rate = rate;
   timer.begun = true;
-  return news;
 }
 
 }  // namespace
@@ -138,33 +122,32 @@ News begin_stretch(Timer& timer, std::uint64_t ns, double rate) {
 void bound_timer(trace::FileWriter& file, std::uint8_t device, std::uint64_t timer_ns,
                  std::uint64_t host_ticks, bool is_before) {
   Timer& timer = timer_of(device);
-  News news;
-  {
-    Try turn(timer);
-    if (!turn) return;
-    std::int64_t since = timer.begun ? since_base(timer, timer_ns) : kStretchNs;
-    if (since >= kStretchNs || since < -kBackNs) news = begin_stretch(timer, timer_ns, host_rate(file));
-    std::int64_t at_base =
-        static_cast<std::int64_t>(host_ticks) - in_ticks(timer, since_base(timer, timer_ns));
-    if (is_before && at_base > timer.now.low) timer.now.low = at_base;
-    if (!is_before && at_base < timer.now.high) timer.now.high = at_base;
-  }
-  tell(file, device, news);
+  Try turn(timer);
+  if (!turn) return;
+  std::int64_t since = timer.begun ? since_base(timer, timer_ns) : kStretchNs;
+  if (since >= kStretchNs || since < -kBackNs) begin_stretch(timer, timer_ns, host_rate(file));
+  std::int64_t at_base = static_cast<std::int64_t>(host_ticks) - in_ticks(timer, since_base(timer, timer_ns));
+  if (is_before && at_base > timer.now.low) timer.now.low = at_base;
+  if (!is_before && at_base < timer.now.high) timer.now.high = at_base;
 }
 
 std::uint64_t timer_ticks(trace::FileWriter& file, std::uint8_t device, std::uint64_t timer_ns) {
   constexpr std::uint64_t kBetter = 4;
   Timer& timer = timer_of(device);
-  News news;
-  std::uint64_t ticks = 0;
+  Estimate now{};
+  std::uint64_t ticks = 0, base_ns = 0;
+  bool news = false;
   {
     Try turn(timer);
     if (!turn || !timer.begun || !both(timer).known()) return 0;
-    Estimate now = estimate(timer);
-    if (!timer.told_error_ns || now.error_ns < timer.told_error_ns / kBetter) news = news_of(timer);
+    now = estimate(timer);
+    base_ns = timer.base_ns;
     ticks = static_cast<std::uint64_t>(now.ticks + in_ticks(timer, since_base(timer, timer_ns)));
+    std::uint64_t told = timer.told_error_ns;
+    news = !told || now.error_ns < told / kBetter || now.error_ns > told;
+    if (news) timer.told_error_ns = now.error_ns;
   }
-  tell(file, device, news);
+  if (news) tell(file, device, base_ns, now);
   return ticks;
 }
 

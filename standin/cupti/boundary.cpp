@@ -12,16 +12,25 @@
 namespace ddpscope::standin::cupti {
 namespace {
 
+std::atomic<bool> used{false};
 std::atomic<bool> forked{false};
 thread_local CUptiResult last_error = CUPTI_SUCCESS;
 
 [[gnu::constructor]] void watch_forks() {
-  pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+  pthread_atfork(nullptr, nullptr, [] {
+    if (used.load(std::memory_order_relaxed)) forked.store(true, std::memory_order_relaxed);
+  });
 }
 
 }  // namespace
 
 bool in_forked_child() { return forked.load(std::memory_order_relaxed); }
+
+bool admit() {
+  if (in_forked_child()) return false;
+  if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
+  return true;
+}
 
 CUptiResult record_result(CUptiResult result) {
   if (result != CUPTI_SUCCESS) last_error = result;

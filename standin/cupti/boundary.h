@@ -20,6 +20,9 @@ inline void require(bool condition, CUptiResult otherwise) {
 /// True in a child of a process that had called anything here: neither CUDA nor CUPTI survives a fork.
 bool in_forked_child();
 
+/// The library is used from here on. False in such a child.
+bool admit();
+
 /// Keeps an error for cuptiGetLastError and hands it back.
 CUptiResult record_result(CUptiResult result);
 CUptiResult take_last_error();
@@ -29,7 +32,7 @@ CUptiResult refuse(const char* what);
 
 template <class Body>
 CUptiResult guarded(Body&& body) {
-  if (in_forked_child()) return CUPTI_ERROR_NOT_INITIALIZED;
+  if (!admit()) return CUPTI_ERROR_NOT_INITIALIZED;
   try {
     body();
     return CUPTI_SUCCESS;

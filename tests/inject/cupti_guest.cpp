@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "child.h"
 #include "profiler_client.h"
 
 namespace {
@@ -39,6 +40,20 @@ struct Device {
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 void alone() { Device().work(5); }
+
+// The program has CUPTI loaded when it forks, and the child is the first to use CUDA.
+void child_alone() {
+  Profiler loaded;
+  in_child(alone);
+}
+
+// The program has called CUPTI, past our hooks, so that it refuses itself to the child.
+void child_of_a_caller() {
+  Profiler loaded;
+  uint64_t now = 0;
+  check(loaded.find(&cuptiGetTimestamp, "cuptiGetTimestamp")(&now), "time");
+  in_child(alone);
+}
 
 // For as many collectives.
 void profile(Profiler& profiler, Device& device, int collectives) {
@@ -273,7 +288,7 @@ void client_with_a_clock() {
 
 // Has all recorded that CUPTI tells of calls and of the device, in a thread that is new to CUDA and ahead of
 // the device.
-void client_of_calls() {
+void profile_calls() {
   Device device;
   device.work(3);
   sleep_ms(100);
@@ -295,6 +310,13 @@ void client_of_calls() {
   std::printf("kernels %d\n", profiler.end());
   for (CUpti_ActivityKind kind : kKinds) profiler.end(kind);
   for (const auto& [name, times] : Profiler::calls) std::printf("%s %d\n", name.c_str(), times);
+}
+
+void client_of_calls() { profile_calls(); }
+// The device is not that which is current in that thread.
+void client_of_calls_elsewhere() {
+  check(cudaSetDevice(1), "device");
+  profile_calls();
 }
 
 // Has kernels of one context recorded; of that its setting is left behind, unless it ends CUPTI.
@@ -322,6 +344,8 @@ struct Story {
   void (*run)();
 };
 constexpr Story kStories[] = {{"alone", alone},
+                              {"child_alone", child_alone},
+                              {"child_of_a_caller", child_of_a_caller},
                               {"client_first", client_first},
                               {"client_first_that_goes", client_first_that_goes},
                               {"client_gone_before", client_gone_before},
@@ -337,6 +361,7 @@ constexpr Story kStories[] = {{"alone", alone},
                               {"client_keeps_its_kinds", client_keeps_its_kinds},
                               {"client_with_a_clock", client_with_a_clock},
                               {"client_of_calls", client_of_calls},
+                              {"client_of_calls_elsewhere", client_of_calls_elsewhere},
                               {"client_of_a_context", client_of_a_context},
                               {"client_of_a_context_that_ends", client_of_a_context_that_ends}};
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "child.h"
 
@@ -49,7 +50,7 @@ struct Device {
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     check(cudaMalloc(&data, kCount * sizeof(float)));
   }
-  void reduce(ncclComm_t communicator) {
+  void reduce(ncclComm_t communicator) const {
     check(ncclAllReduce(data, data, kCount, ncclFloat, ncclSum, communicator, stream));
   }
   cudaStream_t stream{};
@@ -123,6 +124,67 @@ void group() {
   for (int i = 0; i < 3; ++i) own.reduce(communicator);
   check(ncclGroupEnd());
   check(cudaStreamSynchronize(own.stream));
+}
+
+// In a thread that never sets a device: device 0 is current in it. Prints what is current behind each.
+void reduce_elsewhere(const Device& own, ncclComm_t communicator) {
+  std::thread([&] {
+    for (int i = 0; i < 5; ++i) {
+      own.reduce(communicator);
+      int device = -1;
+      check(cudaGetDevice(&device));
+      std::printf("current %d, last error %d\n", device, static_cast<int>(cudaGetLastError()));
+    }
+    check(cudaStreamSynchronize(own.stream));
+  }).join();
+}
+
+void elsewhere() {
+  Device own(1);
+  reduce_elsewhere(own, alone());
+}
+
+// The communicator was split from another one in such a thread, too.
+void split_elsewhere() {
+  Device own(1);
+  ncclComm_t communicator = alone(), part = nullptr;
+  std::thread([&] {
+    check(cudaFree(nullptr));
+    check(ncclCommSplit(communicator, 0, 0, &part, nullptr));
+  }).join();
+  reduce_elsewhere(own, part);
+}
+
+// The default stream is that of the communicator's device, whichever is current.
+void default_stream_elsewhere() {
+  Device own(1);
+  ncclComm_t communicator = alone();
+  own.stream = nullptr;
+  int ms = 40;
+  std::thread([&] {
+    own.reduce(communicator);
+    check(cudaSetDevice(1));
+    check(cudaLaunchHostFunc(nullptr, sleep_ms, &ms));
+    check(cudaSetDevice(0));
+    own.reduce(communicator);
+  }).join();
+  check(cudaDeviceSynchronize());
+}
+
+// Eight devices of one process: each ncclGroupEnd enqueues two collectives on each, from the thread of the
+// last one.
+void devices() {
+  constexpr int kDevices = 8;
+  ncclComm_t communicators[kDevices];
+  check(ncclCommInitAll(communicators, kDevices, nullptr));
+  std::vector<Device> all;
+  for (int i = 0; i < kDevices; ++i) all.emplace_back(i);
+  for (int group = 0; group < 3; ++group) {
+    check(ncclGroupStart());
+    for (int i = 0; i < 2 * kDevices; ++i) all[i % kDevices].reduce(communicators[i % kDevices]);
+    check(ncclGroupEnd());
+  }
+  for (const Device& one : all) check(cudaStreamSynchronize(one.stream));
 }
 
 // An error that the program has not looked at yet stays its own.
@@ -230,12 +292,22 @@ struct Story {
   const char* name;
   void (*run)();
 };
-constexpr Story kStories[] = {{"peers", peers},           {"group", group},
-                              {"errors", errors},         {"crowd", crowd},
-                              {"one_behind", one_behind}, {"quick_end", quick_end},
-                              {"normal_end", normal_end}, {"fork_before", fork_before},
-                              {"fork_after", fork_after}, {"threads", count_threads},
-                              {"signals", signals},       {"restless_clock", restless_clock}};
+constexpr Story kStories[] = {{"peers", peers},
+                              {"group", group},
+                              {"errors", errors},
+                              {"crowd", crowd},
+                              {"one_behind", one_behind},
+                              {"quick_end", quick_end},
+                              {"normal_end", normal_end},
+                              {"fork_before", fork_before},
+                              {"fork_after", fork_after},
+                              {"threads", count_threads},
+                              {"signals", signals},
+                              {"restless_clock", restless_clock},
+                              {"elsewhere", elsewhere},
+                              {"split_elsewhere", split_elsewhere},
+                              {"default_stream_elsewhere", default_stream_elsewhere},
+                              {"devices", devices}};
 
 }  // namespace
 

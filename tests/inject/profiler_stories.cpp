@@ -190,6 +190,18 @@ void no_nccl() {
   check(cudaFree(data));
 }
 
+// After some collectives the host is always 20 ms ahead, and waits at the end of each step.
+void ahead() {
+  Rank rank = alone();
+  for (int i = 0; i < 20; ++i) rank.reduce(10), rank.wait();
+  static int backward_ms = 20;
+  for (int step = 0; step < 600; ++step) {
+    check(cudaLaunchHostFunc(rank.stream, sleep_ms, &backward_ms));
+    rank.reduce(10);
+    rank.wait();
+  }
+}
+
 struct Story {
   const char* name;
   void (*run)();
@@ -199,6 +211,7 @@ constexpr Story kStories[] = {{"peers", peers},
                               {"communicators", communicators},
                               {"every_function", every_function},
                               {"five", five},
+                              {"ahead", ahead},
                               {"many_names", many_names},
                               {"killed", killed},
                               {"ended", ended},

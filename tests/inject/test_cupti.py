@@ -88,6 +88,18 @@ def test_what_cupti_drops_is_counted(tmp_path):
     assert not records.device_work(tmp_path / "trace") and trace.health["device_work_dropped"] >= 7
 
 
+def test_a_child_that_is_the_first_to_use_cuda_has_cupti(run):
+    guest = run("child_alone")
+    assert guest.told() == [("child", 0)] and guest.tiers() == [("cupti", "-")] and len(guest.kernels()) == 5
+
+
+def test_the_reason_is_cuptis_own(run):
+    guest = run("child_of_a_caller")
+    assert guest.told() == [("child", 0)]
+    assert guest.tiers() == [("events", "CUPTI refused the subscription: CUPTI_ERROR_NOT_INITIALIZED")]
+    assert [work.kind for work in guest.work] == 5 * ["collective"]
+
+
 def test_a_client_that_was_there_before_keeps_cupti(run):
     guest = run("client_first")
     assert guest.told() == [("subscribe", 0), ("kernels", 5)]
@@ -184,16 +196,21 @@ BY_EVENTS = {"cudaPeekAtLastError": 2, "cudaStreamIsCapturing": 2, "cudaEventRec
 FIRST_USE = {"cudaThreadExchangeStreamCaptureMode": 1, "cudaSetDevice": 1, "cudaStreamCreateWithFlags": 1}
 
 
-@pytest.mark.parametrize("tier", ["none", "events", "cupti"])
-def test_a_clients_profile_has_of_our_calls_what_the_manual_says(run, tier):
-    without = by_function(alone("client_of_calls"))
-    seen = by_function(run("client_of_calls", tier=tier).told())
+def our_calls(run, story, tier):
+    """What the program's profile has more of when it is recorded."""
+    without = by_function(alone(story))
+    seen = by_function(run(story, tier=tier).told())
     assert seen["kernels"] == without["kernels"] == COLLECTIVES
     ours = {name: times - without.get(name, 0) for name, times in seen.items() if times != without.get(name, 0)}
     page = (recording.SOURCE / "docs" / "gpu-times.md").read_text()
     section = page.split("### What the program's own profile shows of us")[1].split("\n## ")[0]
     assert not [name for name in ours if f"`{name}`" not in section]
+    return ours
 
+
+@pytest.mark.parametrize("tier", ["none", "events", "cupti"])
+def test_a_clients_profile_has_of_our_calls_what_the_manual_says(run, tier):
+    ours = our_calls(run, "client_of_calls", tier)
     expected = dict(IN_ALL_TIERS)
     if tier != "none":
         expected |= {name: times * COLLECTIVES for name, times in BY_EVENTS.items()}
@@ -204,6 +221,14 @@ def test_a_clients_profile_has_of_our_calls_what_the_manual_says(run, tier):
     assert 0 <= for_anchor["cudaEventRecord"] <= (3 if tier == "cupti" else 0)
     # The device is behind for 300 ms: not each of the communicator's collectives is asked about again and again.
     assert for_anchor["cudaEventQuery"] >= 0 and (tier == "cupti" or for_anchor["cudaEventQuery"] < 4 * COLLECTIVES)
+
+
+def test_where_another_device_is_current_the_manual_says_so_too(run):
+    """The first collective of the thread is not timed."""
+    ours = our_calls(run, "client_of_calls_elsewhere", "events")
+    timed = COLLECTIVES - 1
+    assert (ours["cudaGetDevice"], ours["cudaSetDevice"]) == (IN_ALL_TIERS["cudaGetDevice"] + 1 + 2 * timed, 4 * timed)
+    assert ours["cudaPeekAtLastError"] == 1 + 2 * timed and ours["cudaEventElapsedTime"] == 2 * timed
 
 
 def test_a_client_is_never_given_our_buffers(run):

@@ -76,6 +76,33 @@ def test_a_group_has_one_time_for_all(run):
     assert guest.collectives[0].begin > end_of_group.begin + 0.02  # behind the work before it
 
 
+@pytest.mark.parametrize("story", ["elsewhere", "split_elsewhere"])
+def test_another_device_may_be_current(run, story):
+    """Not at the thread's first: CUDA would make a context on the way back, before NCCL does."""
+    plain, timed = run(story, runs=False), run(story)
+    assert plain.done.returncode == timed.done.returncode == 0, timed.done.stderr
+    assert plain.done.stdout == timed.done.stdout == 5 * "current 0, last error 0\n"
+    assert [(work["sequence"], work["device"]) for work in timed.collectives] == [(i, 1) for i in range(1, 5)]
+    assert timed.timings() == [("events", "-")] and timed.health("device_work_untimed") == 1
+
+
+def test_the_default_stream_is_that_of_the_communicators_device(run):
+    guest = run("default_stream_elsewhere")
+    assert guest.done.returncode == 0, guest.done.stderr
+    (work,) = guest.collectives
+    assert work["sequence"] == 1 and work.begin > float(work["at"]) + 0.02  # behind the work before it
+
+
+def test_a_group_of_several_devices(run):
+    """A thread's first group is timed on the device alone that is current."""
+    guest = run("devices")
+    assert guest.done.returncode == 0, guest.done.stderr
+    first = [(sequence, 7) for sequence in range(2)]
+    assert sorted((work["sequence"], work["device"]) for work in guest.collectives) == sorted(
+        first + [(sequence, device) for sequence in range(2, 6) for device in range(8)])
+    assert guest.health("device_work_untimed") == 2 * 7 and guest.timings() == [("events", "-")]
+
+
 def test_the_programs_last_error_stays(run):
     plain, timed = run("errors", runs=False), run("errors")
     assert plain.done.returncode == timed.done.returncode == 0
@@ -97,6 +124,7 @@ def test_behind_one_communicator_no_other_waits(run):
     assert guest.done.returncode == 0, guest.done.stderr
     assert [work["sequence"] for work in guest.collectives] == [0, 1, 2]
     assert len({work["communicator"] for work in guest.collectives}) == 1
+    assert guest.health("device_work_untimed") == 3  # those that the device had not come to at the end
 
 
 def test_what_ended_before_it_began_is_counted(run):

@@ -103,6 +103,20 @@ def test_the_devices_clock_is_known_as_well_as_is_said(run, version):
         assert abs(off_ns) <= clock["error_ns"] + 20_000
 
 
+def test_what_was_known_of_the_devices_clock_goes_on(run):
+    """12 s of steps whose calls are all 20 ms ahead of their kernels."""
+    guest = run("bound", "ahead")
+    start_ns = guest.report()["job"]["start_unix_ns"]
+    clocks = guest.of("device_clock")
+    for clock in clocks:
+        off_ns = (clock["device_ns"] - start_ns) - float(clock["host"]) * 1e9
+        assert abs(off_ns) <= clock["error_ns"] + 20_000
+    later = [clock["error_ns"] for clock in clocks if clock["device_ns"] != clocks[0]["device_ns"]]
+    assert len(later) >= 2 and max(later) < 2_000_000
+    [error_us] = re.findall(r"a clock that is right to ([\d.]+) us", guest.info())
+    assert float(error_us) < 2_000  # that of the first times, too
+
+
 @pytest.mark.parametrize("version", KERNEL_VERSIONS)
 def test_groups_and_messages_have_times_of_their_own(run, version):
     guest = run("bound", "groups", STANDIN_PROFILER_VERSION=str(version))

@@ -120,9 +120,28 @@ r1 0.5 +0 device_timing tier="events" reason="no CUPTI"
   EXPECT_EQ(periods[0].tier, "cupti");
   EXPECT_EQ(periods[1].reason, "another profiler came");
   EXPECT_EQ(gpu_timing(job), "cupti");
-  EXPECT_EQ(device_clock_error_ns(job.processes[0]), 700);
-  EXPECT_EQ(device_clock_error_ns(job.processes[1]), 0);
+  EXPECT_EQ(device_clock_error_ns(job, 0), 700);
+  EXPECT_EQ(device_clock_error_ns(job, 1), 0);
   EXPECT_EQ(gpu_timing(read("process r0 rank=0 world=1 until=9\n")), "none");
+}
+
+// 0.1 s at no more than 10 us a second.
+TEST_F(DeviceWorkTest, AClockThatIsKnownInTheEndWasRightBefore) {
+  Job job = read(R"(
+process r0 rank=0 world=3 until=9
+process r1 rank=1 world=3 until=9
+process r2 rank=2 world=3 until=9
+r0 0.1 +0 device_clock device_ns=500000000 host=0.1 error_ns=20000000
+r0 0.2 +0 device_clock device_ns=600000000 host=0.2 error_ns=200
+r0 0.3 +0 device_clock device_ns=700000000 host=0.3 error_ns=30000000
+r1 0.1 +0 device_clock device_ns=500000000 host=0.1 error_ns=20000000
+r1 0.2 +0 device_clock device_ns=600000000 host=0.2 error_ns=200 device=1
+r2 0.1 +0 device_clock host=0.1 error_ns=20000
+r2 0.2 +0 device_clock host=0.2 error_ns=200
+)");
+  EXPECT_NEAR(static_cast<double>(device_clock_error_ns(job, 0)), 200 + 1000, 2);
+  EXPECT_EQ(device_clock_error_ns(job, 1), 20'000'000);  // another device's clock
+  EXPECT_EQ(device_clock_error_ns(job, 2), 20'000);      // events
 }
 
 TEST_F(DeviceWorkTest, ATierThatWasAskedForAndNeverCameHasAReason) {
