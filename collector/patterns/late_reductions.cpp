@@ -22,12 +22,11 @@ class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times,
          std::uint32_t communicator, const RankSteps& rank)
-      : collectives_(collectives),
-        times_(times),
-        communicator_(communicator),
-        rank_(rank),
-        first_(collectives.first_of_process[rank.process]),
-        behind_(find_behind_all_kernels(job, collectives, rank.process)) {}
+      : collectives_(collectives), times_(times), communicator_(communicator), rank_(rank) {
+    for (const matching::Member& member : collectives.communicators[communicator].members)
+      if (member.process == rank.process && member.rank == rank.rank)
+        among_ = find_among_kernels(job, collectives, member);
+  }
 
   LateReductions find();
 
@@ -36,14 +35,17 @@ class Finder {
   bool reduces_late(const Step& step, const std::vector<std::uint32_t>& entries) const;
   std::optional<std::vector<std::int64_t>> transfers(const std::vector<std::uint32_t>& entries) const;
   std::int64_t backward_ns(const Step& step, std::uint32_t first) const;
+  bool behind_all(std::uint32_t entry) const {
+    std::size_t ordinal = collectives_.ordinal_of(rank_.entries[entry].call);
+    return ordinal < among_.size() && among_[ordinal].behind_all;
+  }
   const DeviceTime* time_of(std::uint32_t entry) const { return times_.of(rank_.entries[entry].call); }
 
   const matching::Collectives& collectives_;
   const CollectiveTimes& times_;
   std::uint32_t communicator_;
   const RankSteps& rank_;
-  std::uint32_t first_;
-  std::vector<bool> behind_;
+  std::vector<AmongKernels> among_;  // by ordinal
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
   std::int64_t reduced_ns_ = kNever;  // end of the last step's reductions
 };
@@ -61,7 +63,7 @@ std::vector<std::uint32_t> Finder::reductions_of(const Step& step) const {
 }
 
 bool Finder::reduces_late(const Step& step, const std::vector<std::uint32_t>& entries) const {
-  if (entries.size() < 2 || !behind_[rank_.entries[entries.front()].call - first_]) return false;
+  if (entries.size() < 2 || !behind_all(entries.front())) return false;
   std::uint64_t before = 0, between = 0;
   for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i) {
     bool input = rank_.entries[i].kind == Kind::kInput;
