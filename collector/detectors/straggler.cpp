@@ -194,11 +194,38 @@ void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vect
   if (fresh || found->second.lost_ns < late.lost_ns) found->second = std::move(late);
 }
 
+// Communicators that the ranks train by.
+std::set<std::uint32_t> training_communicators(const Facts& facts) {
+  std::set<std::uint32_t> found;
+  for (const patterns::DataParallelGroup& group : facts.data_parallel) found.insert(group.communicator);
+  return found;
+}
+
+// Ranks, by why nothing is said of them.
+using Doubts = std::map<std::string, std::set<std::int32_t>>;
+
+void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string& why, Doubts& doubts) {
+  if (why.empty()) return;
+  for (const matching::Member& member : facts.collectives.communicators[communicator].members)
+    doubts[why].insert(member.rank);
+}
+
+void tell_doubts(const Doubts& doubts, bool entirely, findings::Outcome& outcome) {
+  for (const auto& [why, ranks] : doubts)
+    outcome.leave_unjudged(
+        {fmt::format("who of {} keeps the others waiting", list_ranks({ranks.begin(), ranks.end()})),
+         why,
+         {kSlug},
+         entirely});
+}
+
 }  // namespace
 
 void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
   std::map<std::vector<std::int32_t>, LateRanks> found;
-  std::map<std::string, std::set<std::int32_t>> doubts;  // ranks, by why nothing is said of them
+  std::set<std::uint32_t> training = training_communicators(facts);
+  Doubts doubts, too_short;
+  bool any_long = false;  // enough: a job has further communicators that it seldom uses
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
                                             facts.collective_times.get(), c);
@@ -208,19 +235,16 @@ void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
       judged.doubt = doubt_of(facts, *judged.late);
     else if (open && counts_by(open->most_ns, *open) && !open->processors_short)
       judged.doubt = bounds_of(facts, *open);
-    if (!judged.doubt.empty())
-      for (const matching::Member& member : facts.collectives.communicators[c].members)
-        doubts[judged.doubt].insert(member.rank);
+    add_doubt(facts, c, judged.doubt, doubts);
+    if (training.contains(c)) add_doubt(facts, c, judged.too_few_turns, too_short);
+    any_long = any_long || (training.contains(c) && judged.too_few_turns.empty());
     if (!counts || !judged.doubt.empty()) continue;
     std::vector<std::int32_t> ranks = ranks_of(facts, *judged.late, true);
     keep_worst(found, std::move(ranks), std::move(*judged.late));
   }
   for (const auto& [ranks, late] : found) outcome.findings.push_back(finding_of(facts, late));
-  for (const auto& [why, ranks] : doubts)
-    outcome.coverage.push_back(
-        {fmt::format("who of {} keeps the others waiting", list_ranks({ranks.begin(), ranks.end()})),
-         why,
-         {kSlug}});
+  tell_doubts(doubts, false, outcome);
+  if (!any_long) tell_doubts(too_short, true, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -82,6 +82,7 @@ class Finder {
 
  private:
   bool pairs_up() const;
+  std::string why_few_turns() const;
   bool clocks_agree();
   void look_for_foreign_waits();
   std::optional<Arrivals> by_devices(std::size_t turn) const;
@@ -100,9 +101,8 @@ class Finder {
     double beyond;   // part of its time that a late member waited for processors beyond a typical one
     double typical;  // that a typical one waited
   };
-  std::string what_is_untimed() const {
-    return times_.any() ? "device times tell too seldom who came last" : "no device times were recorded";
-  }
+  bool in_graphs() const;
+  std::string what_is_untimed() const;
   double part_without_processor(std::uint32_t member) const;
   Processors processors_of(const std::vector<bool>& is_late) const;
 
@@ -122,6 +122,25 @@ bool Finder::pairs_up() const {
   const matching::Communicator& communicator = collectives_.communicators[index_];
   return members_.size() > 1 && communicator.without_trace() == 0 &&
          std::none_of(members_.begin(), members_.end(), [](const Member& m) { return m.incomplete; });
+}
+
+// Of most collectives.
+bool Finder::in_graphs() const {
+  std::size_t count = 0;
+  for (std::uint32_t call : members_.front().calls) count += collectives_.calls.form(call).by_graph;
+  return count * 2 > members_.front().calls.size();
+}
+
+std::string Finder::what_is_untimed() const {
+  if (in_graphs()) return "collectives in graphs are not timed";
+  return times_.any() ? "device times tell too seldom who came last" : "no device times were recorded";
+}
+
+std::string Finder::why_few_turns() const {
+  if (in_graphs()) return what_is_untimed() + ", and hosts wait for these fewer than 50 times";
+  return "fewer than 50 of their steps are seen: the job is short, or neither an optimizer's update nor a "
+         "wait "
+         "of the host tells where they end";
 }
 
 bool Finder::clocks_agree() {
@@ -307,27 +326,26 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
 LateRanksFound Finder::find() {
   if (!pairs_up()) return {};
   turns_ = find_turns(job_, collectives_, device_order_, index_);
-  if (turns_.size() <= kLeastTurns) return {};
-  if (!clocks_agree()) return {std::nullopt, std::nullopt, "the clocks of their hosts are not aligned"};
+  if (turns_.size() <= kLeastTurns) return {.too_few_turns = why_few_turns()};
+  if (!clocks_agree()) return {.doubt = "the clocks of their hosts are not aligned"};
   look_for_foreign_waits();
   for (const ForeignWaits& foreign : foreign_)
     if (foreign.shape() != foreign_.front().shape())
-      return {std::nullopt, std::nullopt,
-              "they have different parts in the job, as stages of a pipeline have"};
+      return {.doubt = "they have different parts in the job, as stages of a pipeline have"};
   std::vector<Arrivals> timed = times_.any() ? arrivals(true) : std::vector<Arrivals>{};
   if (timed.size() > kLeastTurns) {
     for (const ForeignWaits& foreign : foreign_)
       if (foreign.untimed() * 10 > turns_.size())
-        return {std::nullopt, std::nullopt, "what they wait for on other communicators was not timed"};
+        return {.doubt = "what they wait for on other communicators was not timed"};
     error_ns_ = 0;  // lengths are compared
     auto late = judge(timed, true, Measure::kLeast);
-    if (late) return {std::move(late), std::nullopt, ""};
-    return {std::nullopt, judge(timed, true, Measure::kMost), ""};
+    if (late) return {.late = std::move(late)};
+    return {.perhaps = judge(timed, true, Measure::kMost)};
   }
   std::vector<Arrivals> hosts = arrivals(false);
   if (hosts.size() <= kLeastTurns)
-    return {std::nullopt, std::nullopt, what_is_untimed() + ", and hosts do not wait in each step"};
-  LateRanksFound found{judge(hosts, false, Measure::kLeast), std::nullopt, ""};
+    return {.doubt = what_is_untimed() + ", and hosts do not wait in each step"};
+  LateRanksFound found{.late = judge(hosts, false, Measure::kLeast)};
   if (!found.late)
     found.doubt = what_is_untimed() + ": a rank whose device is slow shows in no call of its host";
   return found;

@@ -43,9 +43,10 @@ struct LateRanks {
 };
 
 struct LateRanksFound {
-  std::optional<LateRanks> late;
-  std::optional<LateRanks> perhaps;  // if none is: late by what may be lost at most
-  std::string doubt;  // why nothing can be said of the communicator; empty: nothing speaks for that
+  std::optional<LateRanks> late{};
+  std::optional<LateRanks> perhaps{};  // if none is: late by what may be lost at most
+  std::string doubt{};          // why nothing can be said of the communicator; empty: nothing speaks for that
+  std::string too_few_turns{};  // why there are not enough to say anything; empty: there are
 };
 
 // How late a member is: by its device times, how much later than with the typical member the turn is over
