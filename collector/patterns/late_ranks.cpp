@@ -20,6 +20,8 @@ using trace::Record;
 
 constexpr std::size_t kLeastTurns = 50;   // design, section 2
 constexpr std::size_t kMostTurns = 4096;  // looked at, spread over the job
+// By devices fewer, where these have so many collectives of all members; not below a few times kLeastTurns.
+constexpr std::size_t kMostComings = std::size_t{1} << 26, kFewTurns = 256;
 constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
 
 // Of all members in one turn.
@@ -87,6 +89,7 @@ class Finder {
   void look_for_foreign_waits();
   std::optional<Arrivals> by_devices(std::size_t turn) const;
   std::optional<Arrivals> by_hosts(std::size_t turn) const;
+  std::size_t most_turns(bool devices) const;
   std::vector<Arrivals> arrivals(bool devices);
   void take_gaps(std::vector<Arrivals>& all) const;
   std::int64_t known_ns(const Member& member, std::uint32_t ordinal) const {
@@ -214,6 +217,12 @@ void Finder::take_gaps(std::vector<Arrivals>& all) const {
   }
 }
 
+std::size_t Finder::most_turns(bool devices) const {
+  if (!devices) return kMostTurns;
+  std::size_t comings = members_.size() * (turns_.back().end - turns_.front().first) / turns_.size();
+  return std::clamp(kMostComings / std::max<std::size_t>(comings, 1), kFewTurns, kMostTurns);
+}
+
 std::vector<Arrivals> Finder::arrivals(bool devices) {
   std::int64_t known_from = std::numeric_limits<std::int64_t>::min();
   if (!devices)
@@ -221,7 +230,7 @@ std::vector<Arrivals> Finder::arrivals(bool devices) {
       known_from = std::max(known_from, launches_known_from(job_, member.process));
   if (devices) device_turns_.emplace(job_, collectives_, times_, index_, foreign_);
   std::vector<Arrivals> all;
-  std::size_t every = std::max<std::size_t>(turns_.size() / kMostTurns, 1);
+  std::size_t every = std::max<std::size_t>(turns_.size() / most_turns(devices), 1);
   for (std::size_t turn = 1; turn < turns_.size(); turn += every) {
     auto found = devices ? by_devices(turn) : by_hosts(turn);
     if (!found) continue;
