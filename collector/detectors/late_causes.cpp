@@ -43,18 +43,20 @@ Compared compare(const std::vector<WindowUse>& late, const std::vector<WindowUse
   return {model::median(own), model::median(other), model::median(beyond)};
 }
 
-// By how much later the late rank's host issues the collective than the typical one's.
-std::int64_t host_late_ns(const Facts& facts, const LateRanks& late, std::size_t first) {
+// Whether the late rank's host issues the collective in time, by half of what is waited there or less later
+// than the typical one's.
+bool host_is_in_time(const Facts& facts, const LateRanks& late, std::size_t first) {
   const matching::Member& own = member_of(facts, late, late.members.front());
   const matching::Member& other = member_of(facts, late, late.typical);
-  std::vector<std::int64_t> beyond;
+  std::vector<std::int64_t> beyond, waited;
   for (std::size_t turn = first; turn < late.turns.size(); ++turn) {
+    waited.push_back(late.turns[turn].waited_ns);
     std::uint32_t ordinal = late.turns[turn].ordinal;
     beyond.push_back(facts.collectives.begin_ns_at(own, ordinal) -
                      facts.collectives.begin_ns_at(other, ordinal));
   }
   std::int64_t error_ns = facts.job.clock_error_between(own.process, other.process);
-  return model::median(beyond) - error_ns;
+  return (model::median(beyond) - error_ns) * 2 < model::median(waited);
 }
 
 // The turn in which most was lost of those that lost no more than the typical one.
@@ -92,8 +94,7 @@ LateStory explain_lateness(const Facts& facts, const LateRanks& late) {
              example};
   }
   bool explained = story.cause != LateCause::kHost;
-  if (!explained && late.by_devices && host_late_ns(facts, late, first) * 2 < late.lost_ns)
-    story.cause = LateCause::kCompute;
+  if (!explained && late.by_devices && host_is_in_time(facts, late, first)) story.cause = LateCause::kCompute;
   return story;
 }
 

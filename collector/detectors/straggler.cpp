@@ -39,6 +39,29 @@ std::vector<std::int32_t> ranks_of(const Facts& facts, const LateRanks& late, bo
   return ranks;
 }
 
+// To the collective in which the others wait.
+std::int64_t came_ns(const Facts& facts, const LateRanks& late, const LateTurn& turn, std::uint32_t member) {
+  std::uint32_t call = member_of(facts, late, member).calls[turn.ordinal];
+  return late.by_devices ? facts.collective_times.get().of(call)->begin_ns
+                         : facts.collectives.calls.begin_ns(call);
+}
+
+double percent_of(std::int64_t part_ns, const LateRanks& late) {
+  return 100.0 * static_cast<double>(part_ns) / static_cast<double>(late.turn_ns);
+}
+
+bool counts_by(std::int64_t part_ns, const LateRanks& late) {
+  return part_ns * 100 >= late.turn_ns * kLeastPercent;
+}
+
+// A bound if a tenth or more is open.
+std::string what_is_lost(const LateRanks& late) {
+  std::string lost = fmt::format("{:.3f} ms of {:.3f} ms ({:.0f} %)", milliseconds(late.lost_ns),
+                                 milliseconds(late.turn_ns), percent_of(late.lost_ns, late));
+  if (late.most_ns <= late.lost_ns + late.lost_ns / 10) return lost;
+  return fmt::format("at least {} and at most {:.3f} ms", lost, milliseconds(late.most_ns));
+}
+
 std::string what_it_does(const LateStory& story) {
   auto times = [&] {
     return fmt::format("{:.3f} ms a step, where one that is in time takes {:.3f} ms",
@@ -93,7 +116,7 @@ void tell_peers(const Facts& facts, const LateRanks& late, const LateTurn& turn,
         evidence_of(facts.job, facts.collectives, call,
                     fmt::format("{}: {} for it at {}", to_text(call.signature),
                                 late.by_devices ? "its device is ready" : "its host is there",
-                                seconds(turn.windows[m].came_ns))));
+                                seconds(came_ns(facts, late, turn, m)))));
     ++told;
   }
 }
@@ -113,7 +136,7 @@ void tell_evidence(const Facts& facts, const LateRanks& late, const LateStory& s
   finding.evidence.push_back(evidence_of(
       facts.job, facts.collectives, call,
       fmt::format("{}: comes at {}, {:.3f} ms after the last of the others", to_text(call.signature),
-                  seconds(turn.windows[first].came_ns), milliseconds(turn.lost_ns))));
+                  seconds(came_ns(facts, late, turn, first)), milliseconds(turn.waited_ns))));
 }
 
 findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
@@ -123,11 +146,9 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
   finding.slug = kSlug;
   finding.severity = findings::Severity::kWarning;
   finding.confidence = late.waits_known ? findings::Confidence::kCertain : findings::Confidence::kLikely;
-  finding.title = fmt::format(
-      "{} {} for {} in {} of {} steps, {:.3f} ms of {:.3f} ms ({:.0f} %): {}", list_ranks(others),
-      verb(others, "waits", "wait"), list_ranks(ranks), late.turns.size(), late.judged,
-      milliseconds(late.lost_ns), milliseconds(late.turn_ns),
-      100.0 * static_cast<double>(late.lost_ns) / static_cast<double>(late.turn_ns), what_it_does(story));
+  finding.title =
+      fmt::format("{} {} for {} in {} of {} steps, {}: {}", list_ranks(others), verb(others, "waits", "wait"),
+                  list_ranks(ranks), late.turns.size(), late.judged, what_is_lost(late), what_it_does(story));
   finding.ranks = ranks;
   finding.count = late.turns.size();
   finding.first_ns = late.turns.front().windows[late.members.front()].from_ns;
@@ -157,6 +178,15 @@ std::string doubt_of(const Facts& facts, const LateRanks& late) {
   return {};
 }
 
+// Why it is not known whether they are late enough.
+std::string bounds_of(const Facts& facts, const LateRanks& late) {
+  return fmt::format(
+      "others wait for {} in each step, but how much of that is lost does not show, {:.1f} to {:.1f} % of a "
+      "step: they may have computed meanwhile (the times of kernels may tell: --gpu-timing cupti)",
+      list_ranks(ranks_of(facts, late, true)), percent_of(late.lost_ns, late),
+      percent_of(late.most_ns, late));
+}
+
 // Of several communicators with the same late ranks: the one in which most is lost.
 void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vector<std::int32_t> ranks,
                 LateRanks late) {
@@ -164,29 +194,57 @@ void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vect
   if (fresh || found->second.lost_ns < late.lost_ns) found->second = std::move(late);
 }
 
+// Communicators that the ranks train by.
+std::set<std::uint32_t> training_communicators(const Facts& facts) {
+  std::set<std::uint32_t> found;
+  for (const patterns::DataParallelGroup& group : facts.data_parallel) found.insert(group.communicator);
+  return found;
+}
+
+// Ranks, by why nothing is said of them.
+using Doubts = std::map<std::string, std::set<std::int32_t>>;
+
+void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string& why, Doubts& doubts) {
+  if (why.empty()) return;
+  for (const matching::Member& member : facts.collectives.communicators[communicator].members)
+    doubts[why].insert(member.rank);
+}
+
+void tell_doubts(const Doubts& doubts, bool entirely, findings::Outcome& outcome) {
+  for (const auto& [why, ranks] : doubts)
+    outcome.leave_unjudged(
+        {fmt::format("who of {} keeps the others waiting", list_ranks({ranks.begin(), ranks.end()})),
+         why,
+         {kSlug},
+         entirely});
+}
+
 }  // namespace
 
 void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
   std::map<std::vector<std::int32_t>, LateRanks> found;
-  std::map<std::string, std::set<std::int32_t>> doubts;  // ranks, by why nothing is said of them
+  std::set<std::uint32_t> training = training_communicators(facts);
+  Doubts doubts, too_short;
+  bool any_long = false;  // enough: a job has further communicators that it seldom uses
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
                                             facts.collective_times.get(), c);
-    bool counts = judged.late && judged.late->lost_ns * 100 >= judged.late->turn_ns * kLeastPercent;
-    if (counts) judged.doubt = doubt_of(facts, *judged.late);
-    if (!judged.doubt.empty())
-      for (const matching::Member& member : facts.collectives.communicators[c].members)
-        doubts[judged.doubt].insert(member.rank);
+    bool counts = judged.late && counts_by(judged.late->lost_ns, *judged.late);
+    const auto& open = judged.late ? judged.late : judged.perhaps;
+    if (counts)
+      judged.doubt = doubt_of(facts, *judged.late);
+    else if (open && counts_by(open->most_ns, *open) && !open->processors_short)
+      judged.doubt = bounds_of(facts, *open);
+    add_doubt(facts, c, judged.doubt, doubts);
+    if (training.contains(c)) add_doubt(facts, c, judged.too_few_turns, too_short);
+    any_long = any_long || (training.contains(c) && judged.too_few_turns.empty());
     if (!counts || !judged.doubt.empty()) continue;
     std::vector<std::int32_t> ranks = ranks_of(facts, *judged.late, true);
     keep_worst(found, std::move(ranks), std::move(*judged.late));
   }
   for (const auto& [ranks, late] : found) outcome.findings.push_back(finding_of(facts, late));
-  for (const auto& [why, ranks] : doubts)
-    outcome.coverage.push_back(
-        {fmt::format("who of {} keeps the others waiting", list_ranks({ranks.begin(), ranks.end()})),
-         why,
-         {kSlug}});
+  tell_doubts(doubts, false, outcome);
+  if (!any_long) tell_doubts(too_short, true, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -1,10 +1,13 @@
-// Kernels are numbered as they are launched; each stream knows the last one that it comes behind.
+// Kernels are numbered as they are launched, and the communicator's collectives as they are issued; each
+// stream knows the last one of both that it comes behind.
 #include "collector/patterns/behind_kernels.h"
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <utility>
+
+#include "collector/patterns/known_launches.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -13,61 +16,92 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
+struct Cover {
+  std::uint64_t kernels = 0;
+  std::size_t collectives = 0;
+
+  void join(const Cover& other) {
+    kernels = std::max(kernels, other.kernels);
+    collectives = std::max(collectives, other.collectives);
+  }
+};
+
 class Replay {
  public:
-  void launch(std::uint64_t stream, std::uint8_t device) { covered_[{stream, device}] = ++launched_; }
+  explicit Replay(std::size_t calls) : found_(calls) {}
+
+  void launch(std::uint64_t stream, std::uint8_t device) {
+    Cover& covered = covered_[{stream, device}];
+    covered.join(known_);
+    covered.kernels = ++launched_;
+    awaited_ = std::max(awaited_, covered.collectives);
+    if (issued_ > 0 && covered.collectives < issued_) found_[issued_ - 1].alone = false;
+  }
+  void issue(std::size_t ordinal, std::uint64_t stream, std::uint8_t device) {
+    bool behind_all = cover(stream, device).kernels == launched_;
+    found_[ordinal] = {behind_all, behind_all, std::max(awaited_, known_.collectives)};
+    issued_ = ordinal + 1;
+    covered_[{stream, device}].collectives = issued_;
+  }
   void record(const payload::DeviceOrder& order) { events_[order.event] = cover(order.stream, order.device); }
   void await(const payload::DeviceOrder& order) {
-    std::uint64_t& covered = covered_[{order.stream, order.device}];
-    covered = std::max(covered, events_[order.event]);
+    covered_[{order.stream, order.device}].join(events_[order.event]);
   }
   void host_waited(Operation operation, const payload::DeviceOrder& order) {
-    std::uint64_t known = operation == Operation::kDeviceWait  ? launched_
-                          : operation == Operation::kEventWait ? events_[order.event]
-                                                               : cover(order.stream, order.device);
-    known_ = std::max(known_, known);
+    known_.join(operation == Operation::kDeviceWait  ? Cover{launched_, issued_}
+                : operation == Operation::kEventWait ? events_[order.event]
+                                                     : cover(order.stream, order.device));
   }
-  bool is_behind_all(std::uint64_t stream, std::uint8_t device) { return cover(stream, device) == launched_; }
+  std::vector<AmongKernels> take() { return std::move(found_); }
 
  private:
-  std::uint64_t cover(std::uint64_t stream, std::uint8_t device) {
-    return std::max(known_, covered_[{stream, device}]);
+  Cover cover(std::uint64_t stream, std::uint8_t device) {
+    Cover covered = covered_[{stream, device}];
+    covered.join(known_);
+    return covered;
   }
 
+  std::vector<AmongKernels> found_;  // by ordinal
   std::uint64_t launched_ = 0;
-  std::uint64_t known_ = 0;  // that the host knows to be done
-  std::map<std::pair<std::uint64_t, std::uint8_t>, std::uint64_t> covered_;
-  std::unordered_map<std::uint64_t, std::uint64_t> events_;
+  std::size_t issued_ = 0;   // ordinal + 1 of the latest
+  std::size_t awaited_ = 0;  // of those that a kernel runs behind
+  Cover known_;              // that the host knows to be done
+  std::map<std::pair<std::uint64_t, std::uint8_t>, Cover> covered_;
+  std::unordered_map<std::uint64_t, Cover> events_;
 };
 
 }  // namespace
 
-std::vector<bool> find_behind_all_kernels(const model::Job& job, const matching::Collectives& collectives,
-                                          std::uint32_t process) {
-  std::uint32_t first = collectives.first_of_process[process];
-  std::uint32_t end = collectives.first_of_process[process + 1], next = first;
-  std::vector<bool> behind(end - first);
-  Replay replay;
+std::vector<AmongKernels> find_among_kernels(const model::Job& job, const matching::Collectives& collectives,
+                                             const matching::Member& member) {
+  std::uint32_t next = collectives.first_of_process[member.process];
+  std::uint32_t end = collectives.first_of_process[member.process + 1];
+  std::int64_t known_from_ns = launches_known_from(job, member.process);
+  Replay replay(member.calls.size());
   constexpr auto kRead =
       trace::OperationSet::range(Operation::kAllReduce, Operation::kReceive) |
       trace::OperationSet{Operation::kLaunch,          Operation::kGraphLaunch, Operation::kEventRecord,
                           Operation::kStreamWaitEvent, Operation::kDeviceWait,  Operation::kStreamWait,
                           Operation::kEventWait};
-  model::for_each_in_time(job.processes[process].file, kRead,
+  auto issue = [&](model::EventPlace place, const Record& record) {
+    while (next < end && collectives.calls.form(next).by_graph) ++next;
+    if (next >= end || !collectives.calls.is_at(next, place)) return;  // NCCL refused it
+    std::uint32_t call = next++;
+    const matching::CallForm& form = collectives.calls.form(call);
+    Operation operation = form.signature.operation;
+    bool message = operation == Operation::kSend || operation == Operation::kReceive;
+    if (message || &collectives.member_of(form) != &member) return;
+    if (job.begin_ns(member.process, record) < known_from_ns) return;
+    replay.issue(collectives.ordinal_of(call), form.stream, form.device);
+  };
+  model::for_each_in_time(job.processes[member.process].file, kRead,
                           [&](model::EventPlace place, const Record& record) {
                             Operation operation = trace::operation_of(record.call);
                             if (operation == Operation::kLaunch) {
                               auto launch = trace::payload_of<payload::Launch>(record);
                               return replay.launch(launch.stream, launch.device);
                             }
-                            if (operation <= Operation::kReceive) {
-                              while (next < end && collectives.calls.form(next).by_graph) ++next;
-                              if (next >= end || !collectives.calls.is_at(next, place)) return;
-                              const matching::CallForm& form = collectives.calls.form(next);
-                              behind[next - first] = replay.is_behind_all(form.stream, form.device);
-                              ++next;
-                              return;
-                            }
+                            if (operation <= Operation::kReceive) return issue(place, record);
                             auto order = trace::payload_of<payload::DeviceOrder>(record);
                             if (operation == Operation::kGraphLaunch)
                               return replay.launch(order.stream, order.device);
@@ -75,7 +109,7 @@ std::vector<bool> find_behind_all_kernels(const model::Job& job, const matching:
                             if (operation == Operation::kStreamWaitEvent) return replay.await(order);
                             if (record.end && order.result == 0) replay.host_waited(operation, order);
                           });
-  return behind;
+  return replay.take();
 }
 
 }  // namespace ddpscope::patterns

@@ -1,5 +1,5 @@
-// Which collectives run behind every kernel that was launched before them, so that none of these can hide
-// them.
+// How collectives stand among the kernels of their process: which kernels they run behind, and which run
+// behind them.
 #pragma once
 #include <vector>
 
@@ -8,9 +8,20 @@
 
 namespace ddpscope::patterns {
 
-// By call of the process, from the first on. True only if it follows from streams, events and waits of the
-// host; what the legacy stream orders without any event does not count.
-std::vector<bool> find_behind_all_kernels(const model::Job& job, const matching::Collectives& collectives,
-                                          std::uint32_t process);
+// True only if it follows from streams, events and waits of the host; what the legacy stream orders without
+// any event does not count.
+struct AmongKernels {
+  bool behind_all = false;  // runs behind every kernel that was launched before it: none of them can hide it
+  // And all that were launched from then on until the communicator's next collective run behind it. So the
+  // device does nothing else while this one runs.
+  bool alone = false;
+  // The last collective that some kernel runs behind which was launched before this one: its ordinal + 1.
+  std::size_t awaited = 0;
+};
+
+// By ordinal. Of calls from before the launches of their process are known nothing is true, and any may be
+// awaited.
+std::vector<AmongKernels> find_among_kernels(const model::Job& job, const matching::Collectives& collectives,
+                                             const matching::Member& member);
 
 }  // namespace ddpscope::patterns

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "collector/model/order_statistics.h"
+#include "collector/patterns/device_turns.h"
 #include "collector/patterns/foreign_waits.h"
 #include "collector/patterns/known_launches.h"
 
@@ -19,6 +20,8 @@ using trace::Record;
 
 constexpr std::size_t kLeastTurns = 50;   // design, section 2
 constexpr std::size_t kMostTurns = 4096;  // looked at, spread over the job
+// By devices fewer, where these have so many collectives of all members; not below a few times kLeastTurns.
+constexpr std::size_t kMostComings = std::size_t{1} << 26, kFewTurns = 256;
 constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
 
 // Of all members in one turn.
@@ -26,7 +29,27 @@ struct Arrivals {
   std::uint32_t ordinal;
   std::int64_t turn_ns;
   std::vector<MemberWindow> windows;
-  std::vector<std::int64_t> late_ns;  // beyond the typical member's
+  std::vector<LostTime> late;  // beyond the typical member
+  std::size_t turn;
+};
+
+// By what ranks are found late: by what is lost at least, or may be lost at most.
+enum class Measure : bool { kLeast, kMost };
+
+std::int64_t value_of(const LostTime& time, Measure measure) {
+  return measure == Measure::kLeast ? time.least_ns : time.most_ns;
+}
+
+std::vector<LostTime> exactly(const std::vector<std::int64_t>& late_ns) {
+  std::vector<LostTime> late;
+  for (std::int64_t ns : late_ns) late.push_back({ns, ns});
+  return late;
+}
+
+// What late members cost in a turn, and how long the last of the others waited for them in one collective.
+struct LostTurn {
+  LostTime time;
+  std::int64_t waited_ns;
 };
 
 // Of an even number the lower one: the typical member is none of the last half.
@@ -61,29 +84,30 @@ class Finder {
 
  private:
   bool pairs_up() const;
+  std::string why_few_turns() const;
   bool clocks_agree();
   void look_for_foreign_waits();
-  std::optional<std::pair<std::uint32_t, CollectiveSplit>> longest_wait(const Turn& turn) const;
   std::optional<Arrivals> by_devices(std::size_t turn) const;
   std::optional<Arrivals> by_hosts(std::size_t turn) const;
+  std::size_t most_turns(bool devices) const;
   std::vector<Arrivals> arrivals(bool devices);
   void take_gaps(std::vector<Arrivals>& all) const;
   std::int64_t known_ns(const Member& member, std::uint32_t ordinal) const {
     return device_order_.complete_ns(member.calls[ordinal]);
   }
-  std::vector<std::uint32_t> late_members(const std::vector<Arrivals>& all) const;
+  std::vector<bool> late_members(const std::vector<Arrivals>& all, Measure measure) const;
   std::int64_t least_ns(const Arrivals& turn) const { return std::max(error_ns_, turn.turn_ns / kLeastPart); }
-  std::optional<LateRanks> judge(std::vector<Arrivals> all, bool devices) const;
+  LostTurn lost_in(const Arrivals& turn, const std::vector<bool>& is_late, bool devices) const;
+  std::optional<LateRanks> judge(const std::vector<Arrivals>& all, bool devices, Measure measure) const;
   struct Processors {
     bool known;
     double beyond;   // part of its time that a late member waited for processors beyond a typical one
     double typical;  // that a typical one waited
   };
-  std::string what_is_untimed() const {
-    return times_.any() ? "device times tell too seldom who came last" : "no device times were recorded";
-  }
+  bool in_graphs() const;
+  std::string what_is_untimed() const;
   double part_without_processor(std::uint32_t member) const;
-  Processors processors_of(const std::vector<std::uint32_t>& late) const;
+  Processors processors_of(const std::vector<bool>& is_late) const;
 
   const model::Job& job_;
   const matching::Collectives& collectives_;
@@ -93,13 +117,33 @@ class Finder {
   const std::vector<Member>& members_;
   std::int64_t error_ns_ = 0;  // of the clocks of any two members
   std::vector<Turn> turns_;
-  std::vector<ForeignWaits> foreign_;  // by member
+  std::vector<ForeignWaits> foreign_;        // by member
+  std::optional<DeviceTurns> device_turns_;  // if device times are compared
 };
 
 bool Finder::pairs_up() const {
   const matching::Communicator& communicator = collectives_.communicators[index_];
   return members_.size() > 1 && communicator.without_trace() == 0 &&
          std::none_of(members_.begin(), members_.end(), [](const Member& m) { return m.incomplete; });
+}
+
+// Of most collectives.
+bool Finder::in_graphs() const {
+  std::size_t count = 0;
+  for (std::uint32_t call : members_.front().calls) count += collectives_.calls.form(call).by_graph;
+  return count * 2 > members_.front().calls.size();
+}
+
+std::string Finder::what_is_untimed() const {
+  if (in_graphs()) return "collectives in graphs are not timed";
+  return times_.any() ? "device times tell too seldom who came last" : "no device times were recorded";
+}
+
+std::string Finder::why_few_turns() const {
+  if (in_graphs()) return what_is_untimed() + ", and hosts wait for these fewer than 50 times";
+  return "fewer than 50 of their steps are seen: the job is short, or neither an optimizer's update nor a "
+         "wait "
+         "of the host tells where they end";
 }
 
 bool Finder::clocks_agree() {
@@ -114,38 +158,19 @@ void Finder::look_for_foreign_waits() {
     foreign_.emplace_back(job_, collectives_, device_order_, times_, index_, member);
 }
 
-std::optional<std::pair<std::uint32_t, CollectiveSplit>> Finder::longest_wait(const Turn& turn) const {
-  std::optional<std::pair<std::uint32_t, CollectiveSplit>> longest;
-  for (std::uint32_t k = turn.first; k < turn.end; ++k) {
-    auto split = times_.split(index_, k);
-    auto wait_ns = [](const CollectiveSplit& s) { return s.longest_ns - s.transfer_ns; };
-    if (split && (!longest || wait_ns(*split) > wait_ns(longest->second))) longest = {k, *split};
-  }
-  return longest;
-}
-
-// Times begin with the collective of the turn before in which most was waited.
 std::optional<Arrivals> Finder::by_devices(std::size_t turn) const {
-  auto before = longest_wait(turns_[turn - 1]), longest = longest_wait(turns_[turn]);
-  if (!before || !longest) return std::nullopt;
-  Arrivals found{longest->first, 0, {}, {}};
-  std::vector<std::int64_t> values, own_values;
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    const DeviceTime& from = *times_.of(members_[m].calls[before->first]);
-    const DeviceTime& own = *times_.of(members_[m].calls[longest->first]);
-    found.windows.push_back({from.end_ns, own.begin_ns});
-    values.push_back(-own.length_ns());
-    own_values.push_back(values.back() - foreign_[m].within(from.end_ns, own.begin_ns));
-    found.turn_ns = std::max(found.turn_ns, own.end_ns - from.end_ns);
-  }
-  found.late_ns = lesser(beyond_typical(std::move(values)), beyond_typical(std::move(own_values)));
+  auto read = device_turns_->read(turns_[turn - 1], turns_[turn]);
+  if (!read) return std::nullopt;
+  Arrivals found{read->longest().ordinal, read->length_ns(), {}, read->late(), turn};
+  for (const MemberComing& coming : read->last().members)
+    found.windows.push_back({coming.from_ns, coming.begin_ns});
   return found;
 }
 
 // All hosts know that the turn before is over when they go on.
 std::optional<Arrivals> Finder::by_hosts(std::size_t turn) const {
   std::uint32_t last = turns_[turn - 1].end - 1, first = turns_[turn].first;
-  Arrivals found{first, 0, {}, {}};
+  Arrivals found{first, 0, {}, {}, turn};
   std::vector<std::int64_t> values, own_values;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
@@ -162,7 +187,7 @@ std::optional<Arrivals> Finder::by_hosts(std::size_t turn) const {
     own_values.push_back(window.came_ns - foreign_[m].within(window.from_ns, window.came_ns));
     found.windows.push_back(window);
   }
-  found.late_ns = lesser(beyond_typical(std::move(values)), beyond_typical(std::move(own_values)));
+  found.late = exactly(lesser(beyond_typical(std::move(values)), beyond_typical(std::move(own_values))));
   return found;
 }
 
@@ -186,8 +211,16 @@ void Finder::take_gaps(std::vector<Arrivals>& all) const {
                             });
     answer_until(std::numeric_limits<std::int64_t>::max());
   }
-  for (std::size_t turn = 0; turn < all.size(); ++turn)
-    all[turn].late_ns = lesser(std::move(all[turn].late_ns), beyond_typical(std::move(gaps[turn])));
+  for (std::size_t turn = 0; turn < all.size(); ++turn) {
+    std::vector<LostTime> late = exactly(beyond_typical(std::move(gaps[turn])));
+    for (std::size_t m = 0; m < members_.size(); ++m) all[turn].late[m] = lesser(all[turn].late[m], late[m]);
+  }
+}
+
+std::size_t Finder::most_turns(bool devices) const {
+  if (!devices) return kMostTurns;
+  std::size_t comings = members_.size() * (turns_.back().end - turns_.front().first) / turns_.size();
+  return std::clamp(kMostComings / std::max<std::size_t>(comings, 1), kFewTurns, kMostTurns);
 }
 
 std::vector<Arrivals> Finder::arrivals(bool devices) {
@@ -195,8 +228,9 @@ std::vector<Arrivals> Finder::arrivals(bool devices) {
   if (!devices)
     for (const Member& member : members_)
       known_from = std::max(known_from, launches_known_from(job_, member.process));
+  if (devices) device_turns_.emplace(job_, collectives_, times_, index_, foreign_);
   std::vector<Arrivals> all;
-  std::size_t every = std::max<std::size_t>(turns_.size() / kMostTurns, 1);
+  std::size_t every = std::max<std::size_t>(turns_.size() / most_turns(devices), 1);
   for (std::size_t turn = 1; turn < turns_.size(); turn += every) {
     auto found = devices ? by_devices(turn) : by_hosts(turn);
     if (!found) continue;
@@ -208,12 +242,13 @@ std::vector<Arrivals> Finder::arrivals(bool devices) {
   return all;
 }
 
-std::vector<std::uint32_t> Finder::late_members(const std::vector<Arrivals>& all) const {
-  std::vector<std::uint32_t> late;
+std::vector<bool> Finder::late_members(const std::vector<Arrivals>& all, Measure measure) const {
+  std::vector<bool> late(members_.size());
   for (std::uint32_t m = 0; m < members_.size(); ++m) {
-    auto count = static_cast<std::size_t>(std::count_if(
-        all.begin(), all.end(), [&](const Arrivals& turn) { return turn.late_ns[m] > least_ns(turn); }));
-    if (count * 4 >= all.size() * 3) late.push_back(m);
+    auto count = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const Arrivals& turn) {
+      return value_of(turn.late[m], measure) > least_ns(turn);
+    }));
+    late[m] = count * 4 >= all.size() * 3;
   }
   return late;
 }
@@ -232,15 +267,14 @@ double Finder::part_without_processor(std::uint32_t member) const {
   return part;
 }
 
-Finder::Processors Finder::processors_of(const std::vector<std::uint32_t>& late) const {
+Finder::Processors Finder::processors_of(const std::vector<bool>& is_late) const {
   std::vector<double> others;
   double most = 0;
   bool known = true;
   for (std::uint32_t m = 0; m < members_.size(); ++m) {
-    bool is_late = std::binary_search(late.begin(), late.end(), m);
     const model::ProcessorWait& wait = job_.processes[members_[m].process].processor_wait;
-    known = known && (!is_late || wait.last_ticks > wait.first_ticks);
-    if (is_late)
+    known = known && (!is_late[m] || wait.last_ticks > wait.first_ticks);
+    if (is_late[m])
       most = std::max(most, part_without_processor(m));
     else
       others.push_back(part_without_processor(m));
@@ -249,34 +283,51 @@ Finder::Processors Finder::processors_of(const std::vector<std::uint32_t>& late)
   return {known, std::clamp(most - typical, 0.0, 1.0), std::min(typical, 1.0)};
 }
 
-std::optional<LateRanks> Finder::judge(std::vector<Arrivals> all, bool devices) const {
-  LateRanks late{index_, devices, late_members(all), 0, {}, all.size()};
+LostTurn Finder::lost_in(const Arrivals& turn, const std::vector<bool>& is_late, bool devices) const {
+  LostTime last{}, others{};
+  for (std::uint32_t m = 0; m < members_.size(); ++m) {
+    LostTime& latest = is_late[m] ? last : others;
+    latest = {std::max(latest.least_ns, turn.late[m].least_ns),
+              std::max(latest.most_ns, turn.late[m].most_ns)};
+  }
+  if (!devices) {
+    std::int64_t waited_ns = last.least_ns - others.least_ns;
+    return {{waited_ns - error_ns_, waited_ns - error_ns_}, waited_ns};
+  }
+  auto read = device_turns_->read(turns_[turn.turn - 1], turns_[turn.turn]);
+  return {lesser(read->lost_by(is_late), last), read->waited_ns(turn.ordinal, is_late)};
+}
+
+std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool devices,
+                                       Measure measure) const {
+  std::vector<bool> is_late = late_members(all, measure);
+  LateRanks late{index_, devices, {}, 0, {}, all.size()};
+  for (std::uint32_t m = 0; m < members_.size(); ++m)
+    if (is_late[m]) late.members.push_back(m);
   if (late.members.empty() || late.members.size() * 2 > members_.size()) return std::nullopt;
-  auto is_late = [&](std::uint32_t m) {
-    return std::binary_search(late.members.begin(), late.members.end(), m);
-  };
-  Processors processors = processors_of(late.members);
+  Processors processors = processors_of(is_late);
   late.waits_known = processors.known;
-  std::vector<std::int64_t> lost, lengths;
-  for (Arrivals& turn : all) {
-    std::int64_t last = std::numeric_limits<std::int64_t>::min(), others = last;
-    for (std::uint32_t m = 0; m < members_.size(); ++m)
-      (is_late(m) ? last : others) = std::max(is_late(m) ? last : others, turn.late_ns[m]);
-    auto waited = static_cast<std::int64_t>(processors.beyond * static_cast<double>(turn.turn_ns));
-    std::int64_t lost_ns = std::max<std::int64_t>(last - others - waited - (devices ? 0 : error_ns_), 0);
-    lost.push_back(lost_ns);
+  std::vector<std::int64_t> least, most, lengths;
+  for (const Arrivals& turn : all) {
+    LostTurn lost = lost_in(turn, is_late, devices);
+    auto without_processor = static_cast<std::int64_t>(processors.beyond * static_cast<double>(turn.turn_ns));
+    for (std::int64_t* ns : {&lost.time.least_ns, &lost.time.most_ns})
+      *ns = std::max<std::int64_t>(*ns - without_processor, 0);
+    least.push_back(lost.time.least_ns);
+    most.push_back(lost.time.most_ns);
     lengths.push_back(turn.turn_ns);
-    if (lost_ns > turn.turn_ns / kLeastPart)
-      late.turns.push_back({turn.ordinal, turn.turn_ns, lost_ns, std::move(turn.windows)});
+    if (value_of(lost.time, measure) > turn.turn_ns / kLeastPart)
+      late.turns.push_back({turn.ordinal, turn.turn_ns, lost.time.least_ns, lost.waited_ns, turn.windows});
   }
   if (late.turns.size() < kLeastTurns || late.turns.size() * 4 < all.size() * 3) return std::nullopt;
-  late.lost_ns = model::median(lost);
+  late.lost_ns = model::median(least);
+  late.most_ns = model::median(most);
   late.turn_ns = model::median(lengths);
   late.processors_short =
       processors.typical * static_cast<double>(late.turn_ns) > static_cast<double>(late.lost_ns);
   std::vector<std::pair<std::int64_t, std::uint32_t>> others;  // by how late they are in the first turn
   for (std::uint32_t m = 0; m < members_.size(); ++m)
-    if (!is_late(m)) others.emplace_back(all.front().late_ns[m], m);
+    if (!is_late[m]) others.emplace_back(all.front().late[m].least_ns, m);
   late.typical = model::median(others).second;
   return late;
 }
@@ -284,24 +335,26 @@ std::optional<LateRanks> Finder::judge(std::vector<Arrivals> all, bool devices) 
 LateRanksFound Finder::find() {
   if (!pairs_up()) return {};
   turns_ = find_turns(job_, collectives_, device_order_, index_);
-  if (turns_.size() <= kLeastTurns) return {};
-  if (!clocks_agree()) return {std::nullopt, "the clocks of their hosts are not aligned"};
+  if (turns_.size() <= kLeastTurns) return {.too_few_turns = why_few_turns()};
+  if (!clocks_agree()) return {.doubt = "the clocks of their hosts are not aligned"};
   look_for_foreign_waits();
   for (const ForeignWaits& foreign : foreign_)
     if (foreign.shape() != foreign_.front().shape())
-      return {std::nullopt, "they have different parts in the job, as stages of a pipeline have"};
+      return {.doubt = "they have different parts in the job, as stages of a pipeline have"};
   std::vector<Arrivals> timed = times_.any() ? arrivals(true) : std::vector<Arrivals>{};
   if (timed.size() > kLeastTurns) {
     for (const ForeignWaits& foreign : foreign_)
       if (foreign.untimed() * 10 > turns_.size())
-        return {std::nullopt, "what they wait for on other communicators was not timed"};
+        return {.doubt = "what they wait for on other communicators was not timed"};
     error_ns_ = 0;  // lengths are compared
-    return {judge(std::move(timed), true), ""};
+    auto late = judge(timed, true, Measure::kLeast);
+    if (late) return {.late = std::move(late)};
+    return {.perhaps = judge(timed, true, Measure::kMost)};
   }
   std::vector<Arrivals> hosts = arrivals(false);
   if (hosts.size() <= kLeastTurns)
-    return {std::nullopt, what_is_untimed() + ", and hosts do not wait in each step"};
-  LateRanksFound found{judge(std::move(hosts), false), ""};
+    return {.doubt = what_is_untimed() + ", and hosts do not wait in each step"};
+  LateRanksFound found{.late = judge(hosts, false, Measure::kLeast)};
   if (!found.late)
     found.doubt = what_is_untimed() + ": a rank whose device is slow shows in no call of its host";
   return found;

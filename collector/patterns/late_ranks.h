@@ -13,16 +13,17 @@
 
 namespace ddpscope::patterns {
 
-// Of one member in one turn: from when it was done with the turn before until it came to the collective in
-// which the others wait.
+// Of one member in one turn: from when it was done with the turn before until it came to the turn's last
+// collective or, by hosts, to its first.
 struct MemberWindow {
   std::int64_t from_ns, came_ns;
 };
 
 struct LateTurn {
-  std::uint32_t ordinal;  // of the collective in which the others wait
-  std::int64_t turn_ns;   // how long the turn was
-  std::int64_t lost_ns;   // by which the last of the others came earlier than the last of the late ones
+  std::uint32_t ordinal;   // of the collective in which the others wait longest
+  std::int64_t turn_ns;    // how long the turn was
+  std::int64_t lost_ns;    // at least: by how much sooner it would be over if they came with the others
+  std::int64_t waited_ns;  // in this collective, of the last of the others
   std::vector<MemberWindow> windows;  // by member
 };
 
@@ -34,26 +35,30 @@ struct LateRanks {
   std::vector<LateTurn> turns;         // in which they were, by time
   std::size_t judged = 0;              // turns in all
   std::int64_t turn_ns = 0;            // median
-  std::int64_t lost_ns = 0;            // median of the turns judged; waits for a processor are taken out
-  bool waits_known = false;            // of these processes for a processor
-  bool processors_short = false;       // a typical member waits longer for a processor than for the late ones
+  // Medians of the turns judged; waits for a processor are taken out. How much is lost at most differs if
+  // device times do not show how far the others were.
+  std::int64_t lost_ns = 0, most_ns = 0;
+  bool waits_known = false;       // of these processes for a processor
+  bool processors_short = false;  // a typical member waits longer for a processor than for the late ones
 };
 
 struct LateRanksFound {
-  std::optional<LateRanks> late;
-  std::string doubt;  // why nothing can be said of the communicator; empty: nothing speaks for that
+  std::optional<LateRanks> late{};
+  std::optional<LateRanks> perhaps{};  // if none is: late by what may be lost at most
+  std::string doubt{};          // why nothing can be said of the communicator; empty: nothing speaks for that
+  std::string too_few_turns{};  // why there are not enough to say anything; empty: there are
 };
 
-// How late a member is: by its device times, how much less of the collective it waited through than the
-// typical member (collective_times.h). Without them, by its host, where all hosts wait for each turn's end
-// before they go on: how much later it launched its first kernel, and issued the turn's first collective; the
-// lesser of the two counts, for a host that is ahead of its device delays nothing. The error of clocks
-// between hosts is taken off. What a member waits for others in the same time is not its own: its collectives
-// on other communicators, sends and receives, and receiving from sockets of the network are taken off as long
-// as they last. Members that do not issue the same of these (stages of a pipeline) are not compared. Late
-// ranks are late in three turns of four, 50 at least (design, section 2), by more than a hundredth of the
-// turn: whoever is late now and then, or takes turns with others, has more to do in some steps. Of several
-// communicators each is judged by itself.
+// How late a member is: by its device times, how much later than with the typical member the turn is over
+// (device_turns.h). Without them, by its host, where all hosts wait for each turn's end before they go on:
+// how much later it launched its first kernel, and issued the turn's first collective; the lesser of the two
+// counts, for a host that is ahead of its device delays nothing. The error of clocks between hosts is taken
+// off. What a member waits for others in the same time is not its own: its collectives on other
+// communicators, sends and receives, and receiving from sockets of the network are taken off as long as they
+// last. Members that do not issue the same of these (stages of a pipeline) are not compared. Late ranks are
+// late in three turns of four, 50 at least (design, section 2), by more than a hundredth of the turn: whoever
+// is late now and then, or takes turns with others, has more to do in some steps. Of several communicators
+// each is judged by itself.
 LateRanksFound find_late_ranks(const model::Job& job, const matching::Collectives& collectives,
                                const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
                                std::uint32_t communicator);

@@ -18,32 +18,54 @@ constexpr std::uint64_t kLeastBytes = 1024;  // losses and metrics are smaller
 constexpr std::uint64_t kFewKernels = 4;     // one in so many of those before the first reduction
 constexpr std::uint64_t kLeastKernels = 3;   // before it: else nothing was computed
 
+// By how much sooner reductions would be over that run beside the backward pass, each from when its gradients
+// are ready, than those that run behind it. The pass takes as long for each byte of gradients.
+std::int64_t hidden_ns(const std::vector<std::size_t>& order, const LateReductionStep& step,
+                       const std::vector<double>& bytes) {
+  double all = std::accumulate(bytes.begin(), bytes.end(), 0.0), ready = 0;
+  std::int64_t over_ns = 0, behind_ns = step.backward_ns;
+  for (std::size_t i : order) {
+    ready += bytes[i];
+    auto ready_ns = static_cast<std::int64_t>(static_cast<double>(step.backward_ns) * ready / all);
+    over_ns = std::max(over_ns, ready_ns) + step.transfer_ns[i];
+    behind_ns += step.transfer_ns[i];
+  }
+  return behind_ns - over_ns;
+}
+
 class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times,
          std::uint32_t communicator, const RankSteps& rank)
-      : collectives_(collectives),
-        times_(times),
-        communicator_(communicator),
-        rank_(rank),
-        first_(collectives.first_of_process[rank.process]),
-        behind_(find_behind_all_kernels(job, collectives, rank.process)) {}
+      : collectives_(collectives), times_(times), communicator_(communicator), rank_(rank) {
+    for (const matching::Member& member : collectives.communicators[communicator].members)
+      if (member.process == rank.process && member.rank == rank.rank)
+        among_ = find_among_kernels(job, collectives, member);
+  }
 
   LateReductions find();
 
  private:
   std::vector<std::uint32_t> reductions_of(const Step& step) const;
+  bool goes_on(const std::vector<std::uint32_t>& entries, std::uint64_t before, std::uint64_t between) const;
   bool reduces_late(const Step& step, const std::vector<std::uint32_t>& entries) const;
   std::optional<std::vector<std::int64_t>> transfers(const std::vector<std::uint32_t>& entries) const;
   std::int64_t backward_ns(const Step& step, std::uint32_t first) const;
+  std::int64_t hidden_of(const LateReductionStep& step) const;
+  bool behind_all(std::uint32_t entry) const {
+    std::size_t ordinal = collectives_.ordinal_of(rank_.entries[entry].call);
+    return ordinal < among_.size() && among_[ordinal].behind_all;
+  }
+  double bytes_of(std::uint32_t call) const {
+    return static_cast<double>(matching::bytes_of(collectives_.calls.signature(call)));
+  }
   const DeviceTime* time_of(std::uint32_t entry) const { return times_.of(rank_.entries[entry].call); }
 
   const matching::Collectives& collectives_;
   const CollectiveTimes& times_;
   std::uint32_t communicator_;
   const RankSteps& rank_;
-  std::uint32_t first_;
-  std::vector<bool> behind_;
+  std::vector<AmongKernels> among_;  // by ordinal
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
   std::int64_t reduced_ns_ = kNever;  // end of the last step's reductions
 };
@@ -61,7 +83,7 @@ std::vector<std::uint32_t> Finder::reductions_of(const Step& step) const {
 }
 
 bool Finder::reduces_late(const Step& step, const std::vector<std::uint32_t>& entries) const {
-  if (entries.size() < 2 || !behind_[rank_.entries[entries.front()].call - first_]) return false;
+  if (entries.size() < 2 || !behind_all(entries.front())) return false;
   std::uint64_t before = 0, between = 0;
   for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i) {
     bool input = rank_.entries[i].kind == Kind::kInput;
@@ -70,7 +92,18 @@ bool Finder::reduces_late(const Step& step, const std::vector<std::uint32_t>& en
     if (i < entries.front() && input) before = 0;  // those of the last micro-batch count
     if (i > entries.front() && i <= entries.back()) between += rank_.entries[i].launches_before;
   }
-  return before >= kLeastKernels && between * kFewKernels <= before;
+  return before >= kLeastKernels && between * kFewKernels <= before && !goes_on(entries, before, between);
+}
+
+// Whether the backward pass goes on behind the first reduction, as it does where that is of a bucket which is
+// full: launches at least half the kernels that the gradients left would take, if all took as many.
+bool Finder::goes_on(const std::vector<std::uint32_t>& entries, std::uint64_t before,
+                     std::uint64_t between) const {
+  double all = 0;
+  for (std::uint32_t entry : entries) all += bytes_of(rank_.entries[entry].call);
+  double left = 1 - bytes_of(rank_.entries[entries.front()].call) / all;
+  double backward = static_cast<double>(before + between) * (1 - kForwardPart);
+  return static_cast<double>(between) * 2 >= backward * left;
 }
 
 std::optional<std::vector<std::int64_t>> Finder::transfers(const std::vector<std::uint32_t>& entries) const {
@@ -83,12 +116,36 @@ std::optional<std::vector<std::int64_t>> Finder::transfers(const std::vector<std
   return found;
 }
 
+// Where hosts run ahead the inputs of all micro-batches are copied at once. So the last one's part of the
+// time is no more than its part of the kernels.
 std::int64_t Finder::backward_ns(const Step& step, std::uint32_t first) const {
-  std::int64_t from_ns = std::max(step.begin_ns, reduced_ns_);
-  for (std::uint32_t i = step.first_entry; i < first; ++i)
-    if (rank_.entries[i].kind == Kind::kInput) from_ns = std::max(from_ns, rank_.entries[i].begin_ns);
-  auto passed = static_cast<double>(time_of(first)->begin_ns - from_ns);
+  std::int64_t begin_ns = std::max(step.begin_ns, reduced_ns_), from_ns = begin_ns;
+  double launches = 0, latest = 0;  // of the last micro-batch
+  for (std::uint32_t i = step.first_entry; i <= first; ++i) {
+    launches += static_cast<double>(rank_.entries[i].launches_before);
+    latest += static_cast<double>(rank_.entries[i].launches_before);
+    if (i == first || rank_.entries[i].kind != Kind::kInput) continue;
+    from_ns = std::max(from_ns, rank_.entries[i].begin_ns);
+    latest = 0;
+  }
+  std::int64_t over_ns = time_of(first)->begin_ns;
+  double passed = std::min(static_cast<double>(over_ns - from_ns),
+                           static_cast<double>(over_ns - begin_ns) * latest / launches);
   return static_cast<std::int64_t>(std::max(passed, 0.0) * (1 - kForwardPart));
+}
+
+// Buckets are reduced in the order in which they are filled or, by hand, in that of the parameters. And the
+// largest may be the one that is filled last.
+std::int64_t Finder::hidden_of(const LateReductionStep& step) const {
+  std::vector<double> bytes;
+  for (std::uint32_t call : step.calls) bytes.push_back(bytes_of(call));
+  std::vector<std::size_t> order(bytes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::int64_t all = std::accumulate(step.transfer_ns.begin(), step.transfer_ns.end(), std::int64_t{0});
+  std::int64_t largest = *std::max_element(step.transfer_ns.begin(), step.transfer_ns.end());
+  std::int64_t in_order = hidden_ns(order, step, bytes);
+  std::reverse(order.begin(), order.end());
+  return std::min({all - largest, in_order, hidden_ns(order, step, bytes)});
 }
 
 LateReductions Finder::find() {
@@ -111,9 +168,7 @@ LateReductions Finder::find() {
     if (reduces_late(step, entries)) {
       LateReductionStep late{step, {}, std::move(*transfer_ns), backward_ns(step, entries.front()), 0};
       for (std::uint32_t entry : entries) late.calls.push_back(rank_.entries[entry].call);
-      std::int64_t all = std::accumulate(late.transfer_ns.begin(), late.transfer_ns.end(), std::int64_t{0});
-      std::int64_t largest = *std::max_element(late.transfer_ns.begin(), late.transfer_ns.end());
-      hidden.back() = late.hidden_ns = std::min(all - largest, late.backward_ns);
+      hidden.back() = late.hidden_ns = hidden_of(late);
       found.steps.push_back(std::move(late));
     }
     reduced_ns_ = end_ns;

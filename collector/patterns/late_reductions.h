@@ -15,8 +15,8 @@ struct LateReductionStep {
   Step step;
   std::vector<std::uint32_t> calls;       // the reductions, into Collectives::calls
   std::vector<std::int64_t> transfer_ns;  // of each, without waiting for members
-  std::int64_t backward_ns;               // what of the backward pass could have hidden them, at least
-  std::int64_t hidden_ns;                 // what would be hidden then
+  std::int64_t backward_ns;               // how long the backward pass is, at most
+  std::int64_t hidden_ns;                 // what would be hidden beside it
 };
 
 struct LateReductions {
@@ -38,11 +38,15 @@ struct LateReductions {
 // - the first runs behind every kernel that was launched before it, the backward pass among them
 //   (behind_kernels.h): so nothing of that can hide them;
 // - from there to the last reduction the host launches few kernels, at most a quarter of those before: what
-//   scales, packs or copies gradients. And no further input is copied: another micro-batch would follow.
+//   scales, packs or copies gradients, and less than half of what the gradients left would take of the
+//   backward pass: a bucket that is full shortly before its end is no such case. And no further input is
+//   copied: another micro-batch would follow.
 // The gradients of all buckets but one were ready before the end of the backward pass, most of them long
-// before. What would be hidden: all transfers but the largest, as far as the backward pass of the last
-// micro-batch is long: of the time from its input, or the end of the last step's reductions, to the first
-// reduction, the part that no forward pass takes. What members wait for each other is no transfer.
+// before. What would be hidden: what would be saved if each were reduced as soon as the backward pass of the
+// last micro-batch had filled it, with the same transfers one after the other, and all but the largest. The
+// pass is taken to need as long for each byte. It is the time from its input or, if that is less, this
+// micro-batch's part of the time since the end of the last step's reductions, to the first reduction, less
+// the part that a forward pass takes at least. What members wait for each other is no transfer.
 LateReductions find_late_reductions(const model::Job& job, const matching::Collectives& collectives,
                                     const CollectiveTimes& times, std::uint32_t communicator,
                                     const RankSteps& rank);

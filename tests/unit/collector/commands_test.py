@@ -359,3 +359,17 @@ def test_the_first_pair_that_is_left_unjudged_has_a_place(tmp_path):
     left = [row["what"] for row in report["coverage"] if "missing-barrier" in row["unjudged"]]
     assert any("pairs of accesses to a file, first /data/train.csv: rank 0 at prepare.py:40 write, rank 1 at dataset.py:7 load"
                in what for what in left), left
+
+
+@pytest.mark.parametrize("name", ["speaks-slow-device", "silent-taking-turns"])
+def test_who_was_judged_is_not_left_unjudged(name, tmp_path):
+    """Nor for a communicator that the job seldom uses."""
+    golden = (Path(__file__).parents[2] / f"golden/straggler/{name}.txt").read_text()
+    golden += """
+for r in 0..1 {
+  r$r 0.200 +0.050 ncclCommInitRank communicator=2 id=0xdef rank=$r size=2 device=$r
+  r$r 0.300 +0.001 ncclAllReduce communicator=2 count=1M datatype=f32 stream=0x7 buffer=0x900
+}
+"""
+    report = json.loads(ddpscope("report", compile_trace("let W = 2\n" + golden, tmp_path / "t"), "--format", "json").stdout)
+    assert not [row for row in report["coverage"] if "straggler" in row["unjudged"]]

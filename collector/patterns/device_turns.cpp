@@ -1,0 +1,149 @@
+// Who is compared with whom, collective by collective.
+#include "collector/patterns/device_turns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "collector/model/order_statistics.h"
+#include "collector/patterns/kernels_done.h"
+
+namespace ddpscope::patterns {
+namespace {
+
+constexpr std::int64_t kIdlePart =
+    100;  // of a turn: what lies idle for less than one part in so many is busy
+
+enum class Work : bool { kAll, kOwn };
+
+// The greater, the later it came.
+std::int64_t came_ns(const MemberComing& coming, Work work) {
+  return -coming.length_ns - (work == Work::kOwn ? coming.foreign_ns : 0);
+}
+
+template <class Wanted>
+const MemberComing* last_of(const DeviceTurn::Row& row, Work work, Wanted&& wanted) {
+  const MemberComing* last = nullptr;
+  for (std::size_t m = 0; m < row.members.size(); ++m) {
+    if (!wanted(m)) continue;
+    if (!last || came_ns(row.members[m], work) > came_ns(*last, work)) last = &row.members[m];
+  }
+  return last;
+}
+
+}  // namespace
+
+const DeviceTurn::Row& DeviceTurn::longest() const {
+  auto wait_ns = [](const Row& row) {
+    auto [least, most] = std::minmax_element(
+        row.members.begin(), row.members.end(),
+        [](const MemberComing& a, const MemberComing& b) { return a.length_ns < b.length_ns; });
+    return most->length_ns - least->length_ns;
+  };
+  return *std::max_element(rows_.begin(), rows_.end(),
+                           [&](const Row& a, const Row& b) { return wait_ns(a) < wait_ns(b); });
+}
+
+std::vector<LostTime> DeviceTurn::late() const {
+  std::size_t members = rows_.front().members.size();
+  std::vector<LostTime> late;
+  for (Work work : {Work::kAll, Work::kOwn}) {
+    std::vector<std::pair<std::int64_t, std::size_t>> sums;
+    for (std::size_t m = 0; m < members; ++m) {
+      sums.emplace_back(0, m);
+      for (const Row& row : rows_) sums.back().first += came_ns(row.members[m], work);
+    }
+    std::size_t typical = model::value_at(sums, (members - 1) / 2).second;
+    for (std::size_t m = 0; m < members; ++m) {
+      LossOfTurn loss(length_ns_ / kIdlePart);
+      for (const Row& row : rows_) {
+        const MemberComing& other = row.members[typical];
+        loss.add({other.idle_ns, came_ns(row.members[m], work) - came_ns(other, work), row.level,
+                  row.may_follow, other.ready_ns});
+      }
+      if (work == Work::kAll)
+        late.push_back(loss.lost());
+      else
+        late[m] = lesser(late[m], loss.lost());
+    }
+  }
+  return late;
+}
+
+LostTime DeviceTurn::lost_by(const std::vector<bool>& late) const {
+  auto lost = [&](Work work) {
+    LossOfTurn loss(length_ns_ / kIdlePart);
+    for (const Row& row : rows_) {
+      const MemberComing* last = last_of(row, work, [&](std::size_t m) { return late[m]; });
+      const MemberComing* other = last_of(row, work, [&](std::size_t m) { return !late[m]; });
+      std::int64_t behind_ns = std::max<std::int64_t>(came_ns(*last, work) - came_ns(*other, work), 0);
+      loss.add({other->idle_ns, behind_ns, row.level, row.may_follow, other->ready_ns});
+    }
+    return loss.lost();
+  };
+  return lesser(lost(Work::kAll), lost(Work::kOwn));
+}
+
+std::int64_t DeviceTurn::waited_ns(std::uint32_t ordinal, const std::vector<bool>& late) const {
+  auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) { return r.ordinal == ordinal; });
+  const MemberComing* last = last_of(*row, Work::kAll, [&](std::size_t m) { return late[m]; });
+  const MemberComing* other = last_of(*row, Work::kAll, [&](std::size_t m) { return !late[m]; });
+  return other->length_ns - last->length_ns;
+}
+
+DeviceTurns::DeviceTurns(const model::Job& job, const matching::Collectives& collectives,
+                         const CollectiveTimes& times, std::uint32_t communicator,
+                         const std::vector<ForeignWaits>& foreign)
+    : times_(times),
+      communicator_(communicator),
+      members_(collectives.communicators[communicator].members),
+      foreign_(foreign),
+      among_(find_among_kernels(job, collectives, members_.front())) {
+  for (const matching::Member& member : members_)
+    kernels_done_.push_back(find_kernels_done(job, collectives, member));
+}
+
+std::optional<std::uint32_t> DeviceTurns::last_split(const Turn& turn) const {
+  for (std::uint32_t k = turn.end; k-- > turn.first;)
+    if (times_.split(communicator_, k)) return k;
+  return std::nullopt;
+}
+
+// before: the last one that was split; level: the last one that all began to work behind; start: of the turn.
+MemberComing DeviceTurns::coming_of(std::uint32_t member, std::uint32_t ordinal, std::uint32_t before,
+                                    std::uint32_t level, std::uint32_t start) const {
+  const DeviceTime& own = time_of(member, ordinal);
+  std::int64_t busy_until_ns = time_of(member, before).end_ns;
+  if (const DeviceTime* next = times_.of(members_[member].calls[ordinal - 1]))
+    busy_until_ns = std::max(busy_until_ns, next->end_ns);
+  MemberComing coming{time_of(member, start).end_ns, own.begin_ns, own.length_ns(), 0,
+                      own.begin_ns - busy_until_ns,  kUnknown};
+  coming.foreign_ns = foreign_[member].within(time_of(member, level).end_ns, own.begin_ns);
+  const std::vector<std::int64_t>& done = kernels_done_[member];
+  bool of_turn = !done.empty() && done[ordinal] > coming.from_ns && done[ordinal] <= own.begin_ns;
+  if (of_turn && among_[ordinal].behind_all) coming.ready_ns = own.begin_ns - done[ordinal];
+  return coming;
+}
+
+std::optional<DeviceTurn> DeviceTurns::read(const Turn& before, const Turn& turn) const {
+  auto start = last_split(before);
+  if (!start) return std::nullopt;
+  std::vector<DeviceTurn::Row> rows;
+  std::uint32_t latest = *start, level = *start;
+  for (std::uint32_t k = turn.first; k < turn.end; ++k) {
+    if (!times_.split(communicator_, k)) continue;
+    bool alone = rows.empty() || std::all_of(among_.begin() + latest, among_.begin() + k,
+                                             [](const AmongKernels& call) { return call.alone; });
+    if (alone) level = latest;
+    rows.push_back({k, alone, among_[k].awaited > turn.first, {}});
+    for (std::uint32_t m = 0; m < members_.size(); ++m)
+      rows.back().members.push_back(coming_of(m, k, latest, level, *start));
+    latest = k;
+  }
+  if (rows.empty()) return std::nullopt;
+  std::int64_t length_ns = 0;
+  for (std::uint32_t m = 0; m < members_.size(); ++m)
+    length_ns = std::max(length_ns, time_of(m, latest).end_ns - time_of(m, *start).end_ns);
+  return DeviceTurn(std::move(rows), length_ns);
+}
+
+}  // namespace ddpscope::patterns
