@@ -9,6 +9,7 @@
 #include "collector/matching/call_sites.h"
 
 namespace ddpscope::detectors {
+#include "collector/symbols/function_names.h"
 namespace {
 
 using findings::is_library_frame;
@@ -81,7 +82,9 @@ bool CodePlaces::is_called_from_several_files(const std::string& frame) const {
   return found != entries_.end() && found->second.size() > 1;
 }
 
-std::string CodePlaces::of(model::EventRef event) const {
+std::string CodePlaces::of(model::EventRef event) const { return symbols::shortened_frame(frame_of(event)); }
+
+std::string CodePlaces::frame_of(model::EventRef event) const {
   if (!loaded_) load();
   Stack stack = stack_of(job_, event);
   if (stack.empty()) return "";
@@ -95,8 +98,8 @@ std::string CodePlaces::of(model::EventRef event) const {
 }
 
 std::string CodePlaces::of(model::EventRef event, model::EventRef beside) const {
-  std::string place = of(event);
-  if (place != of(beside)) return place;
+  std::string place = frame_of(event);
+  if (place != frame_of(beside)) return symbols::shortened_frame(place);
   Stack own = stack_of(job_, event), other = stack_of(job_, beside);
   for (std::size_t i = 0; i < std::min(own.size(), other.size()); ++i)
     if (own[i] != other[i] && !is_library_frame(own[i])) return own[i];

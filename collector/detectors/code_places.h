@@ -18,7 +18,7 @@ class CodePlaces {
  public:
   explicit CodePlaces(const model::Job& job) : job_(job) {}
 
-  // "FILE:LINE FUNCTION"; empty without a stack.
+  // "FILE:LINE FUNCTION", shortened as names are; empty without a stack.
   std::string of(model::EventRef event) const;
   // Of a call that is told beside another: where both are in the same place, the innermost frame of the
   // program in which their stacks differ.
@@ -33,6 +33,7 @@ class CodePlaces {
   bool has_several_callers(const std::string& frame) const;
   bool is_called_from_several_files(const std::string& frame) const;
 
+  std::string frame_of(model::EventRef event) const;
   const model::Job& job_;
   mutable bool loaded_ = false;
   mutable std::map<std::string, std::set<std::string>, std::less<>> callers_;  // by "FILE FUNCTION"

@@ -47,8 +47,9 @@ findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t proce
                     file.string(update.range)));
   auto name = trace::payload_of<trace::payload::Launch>(job.record(launch)).name;
   std::string kernel = symbols::demangled(std::string(file.string(name)).c_str());
-  return evidence_of(job, launch,
-                     fmt::format("{}: by its name an optimizer's update, the end of a step", kernel));
+  return evidence_of(
+      job, launch,
+      fmt::format("{}: by its name an optimizer's update, the end of a step", symbols::shortened(kernel)));
 }
 
 findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read, model::EventRef opening,
@@ -78,8 +79,8 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) 
 std::string program_place(const model::Job& job, model::EventRef event) {
   std::vector<std::string> stack = stack_of(job, event);
   auto own = std::find_if_not(stack.begin(), stack.end(), findings::is_library_frame);
-  if (own != stack.end()) return *own;
-  return stack.empty() ? "" : stack.front();
+  if (own != stack.end()) return symbols::shortened_frame(*own);
+  return stack.empty() ? "" : symbols::shortened_frame(stack.front());
 }
 
 std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order, const ordering::Span& first,

@@ -30,7 +30,7 @@ findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read,
 // information is at hand.
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);
 // The innermost frame that is neither the language's library nor an installed package; the innermost of all
-// without one; empty without a stack.
+// without one; shortened as names are; empty without a stack.
 std::string program_place(const model::Job& job, model::EventRef event);
 
 // Why nothing orders the two, for Order::looked_for.

@@ -6,6 +6,7 @@
 #include "collector/model/device_work.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::reports {
 namespace {
@@ -73,7 +74,7 @@ std::string evidence_text(std::size_t number, const findings::Evidence& evidence
   std::erase_if(stack, findings::is_library_frame);
   if (stack.empty()) stack = evidence.stack;
   for (std::size_t i = 0; i < stack.size() && i < kFrames; ++i)
-    text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(stack[i]));
+    text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(symbols::shortened_frame(stack[i])));
   return text;
 }
 
