@@ -1,15 +1,17 @@
 // Compares all stacks of the job.
 #include "collector/detectors/code_places.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
 #include "collector/detectors/story.h"
 #include "collector/findings/finding.h"
 #include "collector/matching/call_sites.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::detectors {
-#include "collector/symbols/function_names.h"
 namespace {
 
 using findings::is_library_frame;
@@ -102,8 +104,22 @@ std::string CodePlaces::of(model::EventRef event, model::EventRef beside) const 
   if (place != frame_of(beside)) return symbols::shortened_frame(place);
   Stack own = stack_of(job_, event), other = stack_of(job_, beside);
   for (std::size_t i = 0; i < std::min(own.size(), other.size()); ++i)
-    if (own[i] != other[i] && !is_library_frame(own[i])) return own[i];
-  return place;
+    if (own[i] != other[i] && !is_library_frame(own[i])) return symbols::shortened_frame(own[i]);
+  return symbols::shortened_frame(place);
+}
+
+std::string CodePlaces::with_launch(std::string place, const matching::CollectiveCall& call) const {
+  std::string launch = call.by_graph() ? of(call.event) : "";
+  return launch.empty() ? place : fmt::format("{}, in the graph launched at {}", place, launch);
+}
+
+std::string CodePlaces::of(const matching::CollectiveCall& call) const {
+  return with_launch(of(call.called), call);
+}
+
+std::string CodePlaces::of(const matching::CollectiveCall& call,
+                           const matching::CollectiveCall& beside) const {
+  return with_launch(of(call.called, beside.called), call);
 }
 
 std::string CodePlaces::whole(model::EventRef event) const {

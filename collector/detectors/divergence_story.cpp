@@ -18,7 +18,7 @@ std::string describe(const Facts& facts, std::uint32_t call) {
   CollectiveCall c = facts.collectives.calls[call];
   std::string text = facts.barriers[call] ? "barrier: " : "";
   text += matching::to_text(c.signature);
-  if (c.by_graph) text += ", in the graph launched here";
+  if (c.by_graph()) text += ", in the graph launched here";
   std::uint32_t blocked = facts.device_order.completions[call].blocked;
   bool incomplete = facts.device_order.completions[call].wait == kNone;
   if (incomplete && blocked != kNone) {

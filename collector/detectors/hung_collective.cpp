@@ -179,7 +179,7 @@ std::string tell_shift(const CallFacts& facts, const Hang& hang) {
     std::sort(odd.begin(), odd.end());
     return fmt::format("; before, {} {} the {}{}", list_ranks(odd),
                        missing ? "left out" : "issued once more than the others",
-                       matching::to_text(call.signature), at(facts.places.of(call.event)));
+                       matching::to_text(call.signature), at(facts.places.of(call)));
   }
   return "";
 }
@@ -190,13 +190,12 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
                             other = ranks_of(communicator, hang.other);
   std::string title = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
-                                  matching::to_text(call.signature), at(facts.places.of(call.event)));
+                                  matching::to_text(call.signature), at(facts.places.of(call)));
   if (!other.empty()) {
     const Member& member = communicator.members[hang.other.front()];
     CollectiveCall instead = facts.collectives.call_at(member, hang.ordinal);
-    title +=
-        fmt::format("; {} issued the {}{} in its place", list_ranks(other),
-                    matching::to_text(instead.signature), at(facts.places.of(instead.event, call.event)));
+    title += fmt::format("; {} issued the {}{} in its place", list_ranks(other),
+                         matching::to_text(instead.signature), at(facts.places.of(instead, call)));
   }
   if (!hang.absent.empty()) title += tell_absent(facts, hang);
   title += tell_cut(facts, hang);
@@ -256,6 +255,10 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
           ? "Look at the machine of the ranks that were lost: its power, its memory, the kernel's log."
           : kAdviceOnMissingRanks;
   add_evidence(facts, hang, finding);
+  add_captured(facts, call, finding);
+  if (!hang.other.empty() && !hang.is_message())
+    add_captured(facts, facts.collectives.call_at(communicator.members[hang.other.front()], hang.ordinal),
+                 finding);
   add_others(facts, hangs, cause, finding);
   std::vector<std::int32_t> all;
   for (const Member& member : communicator.members) all.push_back(member.rank);
@@ -263,7 +266,7 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   finding.first_ns = call.begin_ns;
   finding.last_ns = facts.job.duration_ns;
   finding.place = facts.rounds.place(all, call.begin_ns, ordering::kNever);
-  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call.event));
+  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call.called));
   return finding;
 }
 

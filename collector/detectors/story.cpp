@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "collector/detectors/detector.h"
 #include "collector/files/called_file.h"
 #include "collector/files/read_items.h"
 #include "collector/model/process_name.h"
@@ -33,6 +34,14 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
   findings::Evidence evidence = evidence_of(job, call.event, std::move(detail));
   evidence.rank = collectives.member_of(call).rank;
   return evidence;
+}
+
+void add_captured(const CallFacts& facts, const matching::CollectiveCall& call, findings::Finding& finding) {
+  if (!call.by_graph()) return;
+  findings::Evidence captured =
+      evidence_of(facts.job, call.called, "the call that was captured: " + matching::to_text(call.signature));
+  captured.rank = facts.collectives.member_of(call).rank;
+  finding.evidence.push_back(std::move(captured));
 }
 
 findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t process,

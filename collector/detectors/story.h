@@ -13,10 +13,15 @@
 
 namespace ddpscope::detectors {
 
+struct CallFacts;
+
 findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std::string detail);
 // Of a collective: the rank is that of its communicator's member.
 findings::Evidence evidence_of(const model::Job& job, const matching::Collectives& collectives,
                                const matching::CollectiveCall& call, std::string detail);
+
+// Where a graph runs the collective: the call that was captured.
+void add_captured(const CallFacts& facts, const matching::CollectiveCall& call, findings::Finding& finding);
 
 // Of the launch by which the end of an optimizer step is known, and how.
 findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t process,

@@ -61,7 +61,7 @@ std::vector<bool> find_behind_all_kernels(const model::Job& job, const matching:
                               return replay.launch(launch.stream, launch.device);
                             }
                             if (operation <= Operation::kReceive) {
-                              while (next < end && collectives.calls.form(next).by_graph) ++next;
+                              while (next < end && collectives.calls.form(next).by_graph()) ++next;
                               if (next >= end || !collectives.calls.is_at(next, place)) return;
                               const matching::CallForm& form = collectives.calls.form(next);
                               behind[next - first] = replay.is_behind_all(form.stream, form.device);
