@@ -95,6 +95,31 @@ bool stuck(const CallFacts& facts, const Hang& hang) {
                      [&](std::uint32_t m) { return whereabouts_of(facts, hang, m).inside; });
 }
 
+// Its program came to its end, without an error, and never to this call.
+bool left_early(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
+  const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
+  const trace::FileHeader& header = facts.job.processes[member.process].header();
+  return !hang.is_message() && header.ended && header.exit_code == 0;
+}
+
+std::optional<CollectiveCall> last_issued(const CallFacts& facts, const Member& member) {
+  if (member.calls.empty()) return std::nullopt;
+  return facts.collectives.calls[member.calls.back()];
+}
+
+// "never issued it, number 3 of the communicator's collectives: its last was the all-reduce of 1 float32
+// (sum) at train.py:80 log, at 1.250 s"; where the first calls are not known there are no numbers.
+std::string tell_left_out(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
+  const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
+  std::string told = "never issued it";
+  if (!facts.job.processes[hang.call(facts).event.process].file.left_out_calls())
+    told += fmt::format(", number {} of the communicator's collectives", hang.ordinal + 1);
+  auto last = last_issued(facts, member);
+  return last ? fmt::format("{}: its last was the {}{}, at {}", told, matching::to_text(last->signature),
+                            at(facts.places.of(*last)), seconds(last->begin_ns))
+              : told + " nor any other";
+}
+
 void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& finding) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   constexpr std::size_t kFew = 6;
@@ -121,15 +146,25 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
         evidence_of(facts.job, facts.collectives, call,
                     "issued, and then " + tell_loss(facts.job, lost_of(facts, hang, {m}))));
   }
-  for (std::uint32_t m : hang.absent)
+  for (std::uint32_t m : hang.absent) {
+    auto last = last_issued(facts, communicator.members[m]);
+    if (last && left_early(facts, hang, m))
+      finding.evidence.push_back(
+          evidence_of(facts.job, facts.collectives, *last,
+                      matching::to_text(last->signature) + ", the last collective of the missing rank"));
     add_evidence_of(facts.job, whereabouts_of(facts, hang, m), communicator.members[m].rank, finding);
+  }
 }
 
 std::string tell_absent(const CallFacts& facts, const Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
-  if (hang.absent.size() == 1)
-    return fmt::format("; {} never came: {}", list_ranks(ranks_of(communicator, hang.absent)),
-                       whereabouts_of(facts, hang, hang.absent.front()).sentence);
+  if (hang.absent.size() == 1) {
+    std::uint32_t absent = hang.absent.front();
+    bool left = left_early(facts, hang, absent);
+    return fmt::format("; {} {}{}{}", list_ranks(ranks_of(communicator, hang.absent)),
+                       left ? tell_left_out(facts, hang, absent) : "never came", left ? "; " : ": ",
+                       whereabouts_of(facts, hang, absent).sentence);
+  }
   Members others = hang.absent;
   std::erase_if(others, [&](std::uint32_t m) { return hang.is_lost(m); });
   LostRanks lost = lost_of(facts, hang, hang.absent);
