@@ -100,7 +100,12 @@ reports::JobFacts facts_of(const merged::Reader& file) {
 }
 
 Outcome print_merged_info(const merged::Reader& file) {
-  print_job(file);
+  auto of_trace = file.info();
+  if (!of_trace) return failed(of_trace.error());
+  if (of_trace->empty())
+    print_job(file);
+  else
+    fmt::print("{}\n", *of_trace);
   print_file(file);
   for (const merged::HostRow& host : file.hosts())
     fmt::print("host      {} (id {:016x}), {} rows\n", escape(host.name), host.id, host.ranks.size());
@@ -113,16 +118,12 @@ Outcome print_merged_info(const merged::Reader& file) {
 }
 
 Outcome dump_merged(const merged::Reader& file) {
-  for (std::uint32_t track = 0; track < file.tracks().size(); ++track) {
-    const merged::Track& row = file.tracks()[track];
-    std::string name = fmt::format("rank {} {} \"{}\" depth {}: ", file.ranks()[row.rank_row].rank,
-                                   merged::name_of(row.kind), escape(row.label), row.depth);
-    for (std::uint64_t index = 0; index < row.events; ++index) {
+  for (std::uint32_t track = 0; track < file.tracks().size(); ++track)
+    for (std::uint64_t index = 0; index < file.tracks()[track].events; ++index) {
       auto detail = file.detail({track, index});
       if (!detail) return failed(detail.error());
-      fmt::print("{}{}\n", name, merged::to_text(*detail));
+      fmt::print("{}\n", merged::to_text(file, *detail));
     }
-  }
   return {};
 }
 

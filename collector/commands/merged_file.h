@@ -13,8 +13,9 @@ namespace ddpscope::commands {
 std::optional<Error> check_merged(const TraceOptions& options);
 
 reports::JobFacts facts_of(const merged::Reader& file);
+// What `info` says of the trace, then what the file holds.
 Outcome print_merged_info(const merged::Reader& file);
-// Every event with its details, track after track.
+// The lines of the trace's own dump, track after track, and steps.
 Outcome dump_merged(const merged::Reader& file);
 
 }  // namespace ddpscope::commands

@@ -1,12 +1,15 @@
 // Compares all stacks of the job.
 #include "collector/detectors/code_places.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
 #include "collector/detectors/story.h"
 #include "collector/findings/finding.h"
 #include "collector/matching/call_sites.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -81,7 +84,9 @@ bool CodePlaces::is_called_from_several_files(const std::string& frame) const {
   return found != entries_.end() && found->second.size() > 1;
 }
 
-std::string CodePlaces::of(model::EventRef event) const {
+std::string CodePlaces::of(model::EventRef event) const { return symbols::shortened_frame(frame_of(event)); }
+
+std::string CodePlaces::frame_of(model::EventRef event) const {
   if (!loaded_) load();
   Stack stack = stack_of(job_, event);
   if (stack.empty()) return "";
@@ -95,12 +100,26 @@ std::string CodePlaces::of(model::EventRef event) const {
 }
 
 std::string CodePlaces::of(model::EventRef event, model::EventRef beside) const {
-  std::string place = of(event);
-  if (place != of(beside)) return place;
+  std::string place = frame_of(event);
+  if (place != frame_of(beside)) return symbols::shortened_frame(place);
   Stack own = stack_of(job_, event), other = stack_of(job_, beside);
   for (std::size_t i = 0; i < std::min(own.size(), other.size()); ++i)
-    if (own[i] != other[i] && !is_library_frame(own[i])) return own[i];
-  return place;
+    if (own[i] != other[i] && !is_library_frame(own[i])) return symbols::shortened_frame(own[i]);
+  return symbols::shortened_frame(place);
+}
+
+std::string CodePlaces::with_launch(std::string place, const matching::CollectiveCall& call) const {
+  std::string launch = call.by_graph() ? of(call.event) : "";
+  return launch.empty() ? place : fmt::format("{}, in the graph launched at {}", place, launch);
+}
+
+std::string CodePlaces::of(const matching::CollectiveCall& call) const {
+  return with_launch(of(call.called), call);
+}
+
+std::string CodePlaces::of(const matching::CollectiveCall& call,
+                           const matching::CollectiveCall& beside) const {
+  return with_launch(of(call.called, beside.called), call);
 }
 
 std::string CodePlaces::whole(model::EventRef event) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/matching/call_table.h"
 #include "collector/model/job.h"
 
 namespace ddpscope::detectors {
@@ -18,18 +19,24 @@ class CodePlaces {
  public:
   explicit CodePlaces(const model::Job& job) : job_(job) {}
 
-  // "FILE:LINE FUNCTION"; empty without a stack.
+  // "FILE:LINE FUNCTION", shortened as names are; empty without a stack.
   std::string of(model::EventRef event) const;
   // Of a call that is told beside another: where both are in the same place, the innermost frame of the
   // program in which their stacks differ.
   std::string of(model::EventRef event, model::EventRef beside) const;
+  // Of a collective that a graph runs the place of the call that was captured, ", in the graph launched at"
+  // and the place of the launch.
+  std::string of(const matching::CollectiveCall& call) const;
+  std::string of(const matching::CollectiveCall& call, const matching::CollectiveCall& beside) const;
   // The whole stack: what is equal for the same bug in another run of the program.
   std::string whole(model::EventRef event) const;
 
  private:
   using Stack = std::vector<std::string>;
+  std::string frame_of(model::EventRef event) const;
   void load() const;  // at the first question: most jobs are healthy
   void learn(const Stack& stack) const;
+  std::string with_launch(std::string place, const matching::CollectiveCall& call) const;
   bool has_several_callers(const std::string& frame) const;
   bool is_called_from_several_files(const std::string& frame) const;
 

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "collector/model/device_work.h"
+#include "collector/patterns/collective_times.h"
+
 namespace ddpscope::detectors {
 namespace {
 
@@ -14,14 +17,44 @@ using matching::kNone;
 
 constexpr std::size_t kMaxEvidence = 12;  // a job of a thousand ranks tells its story with a few of them
 
+// When the process, or a member of the communicator, first gave one up or heard that somebody was gone: from
+// then on a device's part of a collective may end without being complete. kNever.
+std::int64_t given_up_ns(const Facts& facts, const CollectiveCall& call) {
+  std::int64_t ns = ordering::kNever;
+  std::uint32_t own = call.event.process;
+  for (const matching::Communicator& communicator : facts.collectives.communicators) {
+    bool shared = &communicator == &facts.collectives.communicators[call.communicator];
+    for (const matching::Member& member : communicator.members) {
+      if (!shared && member.process != own) continue;
+      std::int64_t at = std::min(member.aborted_ns, member.error_ns);
+      if (at < ordering::kNever)
+        ns = std::min(ns, model::limited(at) - facts.job.clock_error_between(own, member.process));
+    }
+  }
+  return ns;
+}
+
+// The host's wait tells, also for a later call of the communicator, whose calls run in their order; or the
+// device does, if it was done before an abort can have ended it.
+bool is_complete(const Facts& facts, std::uint32_t number) {
+  constexpr std::size_t kFarthest = 4096;  // calls behind it
+  CollectiveCall call = facts.collectives.calls[number];
+  const matching::Numbers& calls = facts.collectives.member_of(call).calls;
+  std::size_t begin = facts.collectives.ordinal_of(number);
+  for (std::size_t k = begin; k < std::min(calls.size(), begin + kFarthest); ++k)
+    if (facts.device_order.completions[calls[k]].wait != kNone) return true;
+  const patterns::DeviceTime* time = facts.collective_times.get().of(number);
+  return time && time->end_ns + model::device_clock_error_ns(facts.job, call.event.process) <
+                     given_up_ns(facts, call);
+}
+
 std::string describe(const Facts& facts, std::uint32_t call) {
   CollectiveCall c = facts.collectives.calls[call];
   std::string text = facts.barriers[call] ? "barrier: " : "";
   text += matching::to_text(c.signature);
-  if (c.by_graph) text += ", in the graph launched here";
+  if (c.by_graph()) text += ", in the graph launched here";
   std::uint32_t blocked = facts.device_order.completions[call].blocked;
-  bool incomplete = facts.device_order.completions[call].wait == kNone;
-  if (incomplete && blocked != kNone) {
+  if (blocked != kNone && !is_complete(facts, call)) {
     std::int64_t since = facts.device_order.waits[blocked].begin_ns;
     text += fmt::format(", not seen to complete: the host waits from {} on", seconds(since));
   }

@@ -95,6 +95,31 @@ bool stuck(const CallFacts& facts, const Hang& hang) {
                      [&](std::uint32_t m) { return whereabouts_of(facts, hang, m).inside; });
 }
 
+// Its program came to its end, without an error, and never to this call.
+bool left_early(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
+  const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
+  const trace::FileHeader& header = facts.job.processes[member.process].header();
+  return !hang.is_message() && header.ended && header.exit_code == 0;
+}
+
+std::optional<CollectiveCall> last_issued(const CallFacts& facts, const Member& member) {
+  if (member.calls.empty()) return std::nullopt;
+  return facts.collectives.calls[member.calls.back()];
+}
+
+// "never issued it, number 3 of the communicator's collectives: its last was the all-reduce of 1 float32
+// (sum) at train.py:80 log, at 1.250 s"; where the first calls are not known there are no numbers.
+std::string tell_left_out(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
+  const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
+  std::string told = "never issued it";
+  if (!facts.job.processes[hang.call(facts).event.process].file.left_out_calls())
+    told += fmt::format(", number {} of the communicator's collectives", hang.ordinal + 1);
+  auto last = last_issued(facts, member);
+  return last ? fmt::format("{}: its last was the {}{}, at {}", told, matching::to_text(last->signature),
+                            at(facts.places.of(*last)), seconds(last->begin_ns))
+              : told + " nor any other";
+}
+
 void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& finding) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   constexpr std::size_t kFew = 6;
@@ -121,15 +146,25 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
         evidence_of(facts.job, facts.collectives, call,
                     "issued, and then " + tell_loss(facts.job, lost_of(facts, hang, {m}))));
   }
-  for (std::uint32_t m : hang.absent)
+  for (std::uint32_t m : hang.absent) {
+    auto last = last_issued(facts, communicator.members[m]);
+    if (last && left_early(facts, hang, m))
+      finding.evidence.push_back(
+          evidence_of(facts.job, facts.collectives, *last,
+                      matching::to_text(last->signature) + ", the last collective of the missing rank"));
     add_evidence_of(facts.job, whereabouts_of(facts, hang, m), communicator.members[m].rank, finding);
+  }
 }
 
 std::string tell_absent(const CallFacts& facts, const Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
-  if (hang.absent.size() == 1)
-    return fmt::format("; {} never came: {}", list_ranks(ranks_of(communicator, hang.absent)),
-                       whereabouts_of(facts, hang, hang.absent.front()).sentence);
+  if (hang.absent.size() == 1) {
+    std::uint32_t absent = hang.absent.front();
+    bool left = left_early(facts, hang, absent);
+    return fmt::format("; {} {}{}{}", list_ranks(ranks_of(communicator, hang.absent)),
+                       left ? tell_left_out(facts, hang, absent) : "never came", left ? "; " : ": ",
+                       whereabouts_of(facts, hang, absent).sentence);
+  }
   Members others = hang.absent;
   std::erase_if(others, [&](std::uint32_t m) { return hang.is_lost(m); });
   LostRanks lost = lost_of(facts, hang, hang.absent);
@@ -179,7 +214,7 @@ std::string tell_shift(const CallFacts& facts, const Hang& hang) {
     std::sort(odd.begin(), odd.end());
     return fmt::format("; before, {} {} the {}{}", list_ranks(odd),
                        missing ? "left out" : "issued once more than the others",
-                       matching::to_text(call.signature), at(facts.places.of(call.event)));
+                       matching::to_text(call.signature), at(facts.places.of(call)));
   }
   return "";
 }
@@ -190,13 +225,12 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
   std::vector<std::int32_t> waiting = ranks_of(communicator, hang.waiting),
                             other = ranks_of(communicator, hang.other);
   std::string title = fmt::format("{} {} for the {}{}", list_ranks(waiting), verb(waiting, "waits", "wait"),
-                                  matching::to_text(call.signature), at(facts.places.of(call.event)));
+                                  matching::to_text(call.signature), at(facts.places.of(call)));
   if (!other.empty()) {
     const Member& member = communicator.members[hang.other.front()];
     CollectiveCall instead = facts.collectives.call_at(member, hang.ordinal);
-    title +=
-        fmt::format("; {} issued the {}{} in its place", list_ranks(other),
-                    matching::to_text(instead.signature), at(facts.places.of(instead.event, call.event)));
+    title += fmt::format("; {} issued the {}{} in its place", list_ranks(other),
+                         matching::to_text(instead.signature), at(facts.places.of(instead, call)));
   }
   if (!hang.absent.empty()) title += tell_absent(facts, hang);
   title += tell_cut(facts, hang);
@@ -256,6 +290,10 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
           ? "Look at the machine of the ranks that were lost: its power, its memory, the kernel's log."
           : kAdviceOnMissingRanks;
   add_evidence(facts, hang, finding);
+  add_captured(facts, call, finding);
+  if (!hang.other.empty() && !hang.is_message())
+    add_captured(facts, facts.collectives.call_at(communicator.members[hang.other.front()], hang.ordinal),
+                 finding);
   add_others(facts, hangs, cause, finding);
   std::vector<std::int32_t> all;
   for (const Member& member : communicator.members) all.push_back(member.rank);
@@ -263,7 +301,7 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   finding.first_ns = call.begin_ns;
   finding.last_ns = facts.job.duration_ns;
   finding.place = facts.rounds.place(all, call.begin_ns, ordering::kNever);
-  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call.event));
+  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call.called));
   return finding;
 }
 

@@ -61,8 +61,8 @@ Pair first_mismatch(const Collectives& collectives, const Divergence& divergence
 
 void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_call, std::uint32_t peer_call,
           findings::Outcome& outcome) {
-  const auto& odd = facts.collectives.calls[odd_call];
-  const auto& peer = facts.collectives.calls[peer_call];
+  const matching::CollectiveCall odd = facts.collectives.calls[odd_call];
+  const matching::CollectiveCall peer = facts.collectives.calls[peer_call];
   Sides sides = sides_of(facts, divergence);
   findings::Finding finding;
   finding.slug = "mismatched-collective";
@@ -74,7 +74,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   std::string fields = difference(odd.signature, peer.signature);
   finding.title = fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
                               verb(sides.odd, "runs", "run"), matching::to_text(odd.signature),
-                              at(facts.places.of(odd.event, peer.event)), list_ranks(sides.others),
+                              at(facts.places.of(odd, peer)), list_ranks(sides.others),
                               matching::to_text(peer.signature), fields);
   finding.advice =
       "Make all ranks of the communicator issue the same calls in the same order, with the same count, type, "
@@ -86,11 +86,12 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
       finding.evidence.push_back(evidence_of(
           facts.job, facts.collectives, facts.collectives.calls[call],
           "the first that differ: " + matching::to_text(facts.collectives.calls.signature(call))));
+  for (const auto* call : {&peer, &odd}) add_captured(facts, *call, finding);
   finding.place = place_of(facts, divergence);
   finding.first_ns = std::min(odd.begin_ns, peer.begin_ns);
   finding.last_ns = finding.place.to_ns;
   finding.key =
-      fmt::format("{} {} {}", fields, facts.places.whole(odd.event), facts.places.whole(peer.event));
+      fmt::format("{} {} {}", fields, facts.places.whole(odd.called), facts.places.whole(peer.called));
   outcome.findings.push_back(std::move(finding));
 }
 

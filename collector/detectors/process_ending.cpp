@@ -114,6 +114,10 @@ ProcessEnding ending_of_exit(const Job& job, std::uint32_t process) {
   if (last.exit && job.record(*last.exit).call == static_cast<std::uint16_t>(trace::Call::abort))
     return ending_of_abort(job, *last.exit);
   std::string place = last.exit ? own_place(job, *last.exit) : "";
+  if (header.exit_code == 0 && place.empty()) {
+    LastCall before = find_last_call(job, process);
+    return {fmt::format("exited with 0{}", after(before)), before.event ? before.event : last.exit};
+  }
   if (header.exit_code == 0 || !place.empty() || !last.traceback || !is_fatal(job, *last.traceback))
     return {fmt::format("exited with {}{}", header.exit_code, at(place)), last.exit};
   auto printed = trace::payload_of<trace::payload::Traceback>(job.record(*last.traceback));

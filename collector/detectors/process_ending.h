@@ -17,7 +17,8 @@ struct ProcessEnding {
   // "exited with 1 at train.py:88 main (RuntimeError)", "was ended by signal 9 (SIGKILL), after
   // train.py:80 step"; empty: no end of its own was recorded, and nobody told of a signal.
   std::string sentence;
-  // What says so: the traceback that it ended of, its exit, or without one its last call in the program.
+  // What says so: the traceback that it ended of, its exit, or without one in the program its last call
+  // there.
   std::optional<model::EventRef> event;
   bool traceback = false;  // it is a traceback
 };
@@ -25,8 +26,8 @@ struct ProcessEnding {
 // An exit has its place in the program if Python's or native frames of it were still there (os._exit, abort,
 // exit in C++), or if the main thread printed a traceback and did nothing after it that a job goes on with.
 // sys.exit leaves neither: its exception has unwound the stack by the time the process exits.
-// Whom a signal ended, or abort() on a thread of a library, has the place of the last recorded call of the
-// main thread that stands in the program, told as what it ended after.
+// Whom a signal ended, or abort() on a thread of a library, and who left with 0, has the place of the last
+// recorded call of the main thread that stands in the program, told as what it ended after.
 ProcessEnding find_ending(const model::Job& job, std::uint32_t process);
 
 // ", after train.py:80 step": the last recorded call of the main thread that stands in the program; empty

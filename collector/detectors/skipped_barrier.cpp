@@ -44,7 +44,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   bool missing = divergence.kind == DivergenceKind::kMissing;
   Sides sides = sides_of(facts, divergence);
   const auto& call = facts.collectives.calls[barrier];
-  std::string place = facts.places.of(call.event);
+  std::string place = facts.places.of(call);
   findings::Finding finding;
   finding.slug = "skipped-barrier";
   finding.confidence = divergence.decided ? findings::Confidence::kCertain : findings::Confidence::kLikely;
@@ -70,13 +70,14 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
         "same number of steps (ddpscope explain uneven-steps).";
   }
   finding.evidence = evidence_of(facts, divergence);
+  add_captured(facts, call, finding);
   finding.place = place_of(facts, divergence);
   finding.first_ns = call.begin_ns;
   finding.last_ns = finding.place.to_ns;
   std::uint32_t instead = missing ? divergence.actual : divergence.expected;
   finding.key =
-      fmt::format("{} {} then {}", missing ? "missing" : "surplus", facts.places.whole(call.event),
-                  instead == kNone ? "nothing" : facts.places.whole(facts.collectives.calls[instead].event));
+      fmt::format("{} {} then {}", missing ? "missing" : "surplus", facts.places.whole(call.called),
+                  instead == kNone ? "nothing" : facts.places.whole(facts.collectives.calls[instead].called));
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "collector/detectors/detector.h"
 #include "collector/files/called_file.h"
 #include "collector/files/read_items.h"
 #include "collector/model/process_name.h"
@@ -35,6 +36,14 @@ findings::Evidence evidence_of(const model::Job& job, const matching::Collective
   return evidence;
 }
 
+void add_captured(const CallFacts& facts, const matching::CollectiveCall& call, findings::Finding& finding) {
+  if (!call.by_graph()) return;
+  findings::Evidence captured =
+      evidence_of(facts.job, call.called, "the call that was captured: " + matching::to_text(call.signature));
+  captured.rank = facts.collectives.member_of(call).rank;
+  finding.evidence.push_back(std::move(captured));
+}
+
 findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t process,
                                       const patterns::Update& update) {
   const trace::TraceFile& file = job.processes[process].file;
@@ -47,8 +56,9 @@ findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t proce
                     file.string(update.range)));
   auto name = trace::payload_of<trace::payload::Launch>(job.record(launch)).name;
   std::string kernel = symbols::demangled(std::string(file.string(name)).c_str());
-  return evidence_of(job, launch,
-                     fmt::format("{}: by its name an optimizer's update, the end of a step", kernel));
+  return evidence_of(
+      job, launch,
+      fmt::format("{}: by its name an optimizer's update, the end of a step", symbols::shortened(kernel)));
 }
 
 findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read, model::EventRef opening,
@@ -78,8 +88,8 @@ std::vector<std::string> stack_of(const model::Job& job, model::EventRef event) 
 std::string program_place(const model::Job& job, model::EventRef event) {
   std::vector<std::string> stack = stack_of(job, event);
   auto own = std::find_if_not(stack.begin(), stack.end(), findings::is_library_frame);
-  if (own != stack.end()) return *own;
-  return stack.empty() ? "" : stack.front();
+  if (own != stack.end()) return symbols::shortened_frame(*own);
+  return stack.empty() ? "" : symbols::shortened_frame(stack.front());
 }
 
 std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order, const ordering::Span& first,

@@ -13,10 +13,15 @@
 
 namespace ddpscope::detectors {
 
+struct CallFacts;
+
 findings::Evidence evidence_of(const model::Job& job, model::EventRef event, std::string detail);
 // Of a collective: the rank is that of its communicator's member.
 findings::Evidence evidence_of(const model::Job& job, const matching::Collectives& collectives,
                                const matching::CollectiveCall& call, std::string detail);
+
+// Where a graph runs the collective: the call that was captured.
+void add_captured(const CallFacts& facts, const matching::CollectiveCall& call, findings::Finding& finding);
 
 // Of the launch by which the end of an optimizer step is known, and how.
 findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t process,
@@ -30,7 +35,7 @@ findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read,
 // information is at hand.
 std::vector<std::string> stack_of(const model::Job& job, model::EventRef event);
 // The innermost frame that is neither the language's library nor an installed package; the innermost of all
-// without one; empty without a stack.
+// without one; shortened as names are; empty without a stack.
 std::string program_place(const model::Job& job, model::EventRef event);
 
 // Why nothing orders the two, for Order::looked_for.

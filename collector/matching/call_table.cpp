@@ -34,10 +34,12 @@ std::size_t CallTable::Hash::operator()(const CallForm& form) const {
 }
 
 CollectiveCall CallTable::operator[](std::uint32_t number) const {
-  std::uint32_t process = process_of_[number];
-  return {form(number),
-          {process, numbers_[process].place(records_[number])},
-          begin_ns(number),
+  const CallForm& form = this->form(number);
+  auto event_of = [&](std::uint32_t record) {
+    return model::EventRef{process_of_[number], numbers_[process_of_[number]].place(record)};
+  };
+  model::EventRef event = event_of(records_[number]);
+  return {form, event, form.by_graph() ? event_of(form.captured) : event, begin_ns(number),
           enqueue_ns(number)};
 }
 
@@ -53,7 +55,8 @@ void CallTable::begin_process(const trace::TraceFile& file) {
   known_.clear();
 }
 
-void CallTable::push_back(const CollectiveCall& call) {
+void CallTable::push_back(CollectiveCall call) {
+  if (call.called.place != call.event.place) call.captured = numbers_.back().number(call.called.place);
   auto [found, fresh] = known_.try_emplace(call, static_cast<std::uint32_t>(forms_.size()));
   if (fresh) forms_.push_back(call);
   form_of_.push_back(found->second);

@@ -32,14 +32,18 @@ struct CallForm {
   std::uint64_t buffer;
   std::uint16_t thread;
   std::uint8_t device;
-  std::int32_t peer;      // of Send and Receive, rank in the communicator
-  bool by_graph = false;  // captured before: the launch of a graph runs it, and is its event
+  std::int32_t peer;  // of Send and Receive, rank in the communicator
+  // Where it was captured before, and the launch of a graph runs it: number of the call's record.
+  std::uint32_t captured = kNotCaptured;
 
+  static constexpr std::uint32_t kNotCaptured = ~0u;
+  bool by_graph() const { return captured != kNotCaptured; }
   bool operator==(const CallForm&) const = default;
 };
 
 struct CollectiveCall : CallForm {
-  model::EventRef event;
+  model::EventRef event;   // that runs it
+  model::EventRef called;  // where the program calls it: `event`, or the call that was captured
   std::int64_t begin_ns;
   std::int64_t enqueue_ns;  // end of the call, or of the outermost group that it stands in
 };
@@ -74,7 +78,7 @@ class CallTable {
 
   void reserve(std::size_t calls);
   void begin_process(const trace::TraceFile& file);  // the next one
-  void push_back(const CollectiveCall& call);        // of the process that was begun last
+  void push_back(CollectiveCall call);               // of the process that was begun last
   void set_enqueue_ns(std::uint32_t number, std::int64_t ns) { enqueued_.set(number, ns, begins_[number]); }
 
  private:

@@ -122,7 +122,7 @@ class Sequence {
   explicit Sequence(const Job& job) : job_(job) {}
 
   std::uint32_t of(const CollectiveCall& call) {
-    if (!call.by_graph) last_ = trace::payload_of<payload::Collective>(job_.record(call.event)).sequence;
+    if (!call.by_graph()) last_ = trace::payload_of<payload::Collective>(job_.record(call.event)).sequence;
     return last_;
   }
 
@@ -263,7 +263,7 @@ void Builder::add_call(const Found& found) {
   if (found.record->end && data.result != 0 && data.result != kInProgress) return;  // NCCL refused it
   auto [communicator, index] = member_place->second;
   CollectiveCall call{};
-  call.event = {process_, found.place};
+  call.event = call.called = {process_, found.place};
   call.begin_ns = job_.begin_ns(process_, *found.record);
   call.enqueue_ns = job_.end_ns(process_, *found.record);
   call.signature = signature_of(found.operation, data);
@@ -313,7 +313,6 @@ void Builder::add_launch(const Found& found) {
     call.site = sites_.number(process_, found.record->stack);
     call.stream = launch.stream;
     call.thread = found.record->thread;
-    call.by_graph = true;
     add_to_member(call);
   }
 }

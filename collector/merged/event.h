@@ -46,6 +46,7 @@ struct CollectiveRef {
 
 struct Detail {
   Event event;
+  std::uint32_t track = kNone;                              // that it stands on
   std::string call;                                         // as `dump` prints it
   std::vector<std::pair<std::string, std::string>> fields;  // likewise; strings are escaped and quoted
   std::vector<std::string> stack;  // innermost first: "FILE:LINE FUNCTION", native "MODULE+0xADDRESS"
@@ -58,9 +59,5 @@ struct Detail {
   std::uint64_t digest = 0;        // of an input copy or a written block; 0: none
   std::uint64_t calls = 1;         // that are folded into it
 };
-
-// Text for the clipboard, and for `details`: "12.485000000 +3200ns host:71 rank 5 ncclAllReduce a=b ... @
-// stack".
-std::string to_text(const Detail& detail);
 
 }  // namespace ddpscope::merged

@@ -36,6 +36,7 @@ enum class SectionId : std::uint32_t {
   kCollectivePyramid = 10,  // likewise CollectiveNode
   kCells = 11,              // summaries by column
   kData = 12,               // chunks and blocks. Not checked at opening
+  kInfo = 13,               // what `info` says of the trace: one BlockEntry, or none
 };
 
 struct SectionEntry {

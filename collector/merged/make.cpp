@@ -9,6 +9,7 @@
 #include "collector/analysis/analyze.h"
 #include "collector/live/look.h"
 #include "collector/merged/job_collectives.h"
+#include "collector/merged/job_info.h"
 #include "collector/merged/job_rows.h"
 #include "collector/merged/job_tracks.h"
 #include "collector/merged/writer.h"
@@ -54,6 +55,7 @@ class JobFile {
       if (take_) pace_.show_if_due([this] { show(); });
       write_row(row);
     }
+    writer_.add_info(info_of(facts_.job, facts_.collectives, facts_.collective_times.get()));
     writer_.settle();
     progress_.at("writing collectives", 0, 1);
     write_collectives(making_, order_, marks_.marks());

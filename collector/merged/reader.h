@@ -82,6 +82,9 @@ class Reader {
   Result<std::vector<std::uint64_t>> digests(std::uint32_t track, std::uint64_t first,
                                              std::uint64_t count) const;
 
+  // What `ddpscope info` says of the trace; empty if that is not in the file. [mapped]
+  Result<std::string> info() const;
+
   // ---- search
   std::span<const NameCount> names_on(std::uint32_t track) const;  // by count, largest first
   // Indices of names whose text contains `part`, letters of either case.
@@ -126,5 +129,10 @@ class Reader {
   explicit Reader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// One line, as `dump` prints it of a trace's folder, for `dump` and for the clipboard: "12.485000000 +3200ns
+// host:71 rank 5 thread 0 ncclAllReduce a=b @ stack", "... rank 5 gpu kernel a=b call=ncclAllReduce thread=0
+// at=12.48". A step's, which no record tells: "... rank 5 step number=3".
+std::string to_text(const Reader& file, const Detail& detail);
 
 }  // namespace ddpscope::merged

@@ -202,20 +202,29 @@ std::shared_ptr<const std::vector<unsigned char>> Reader::State::slot_block(std:
   return bytes ? slots.keep(number, std::move(*bytes)) : nullptr;
 }
 
+std::optional<std::vector<unsigned char>> Reader::State::unpacked(const BlockEntry& block) const {
+  std::span<const unsigned char> packed = sections->data(block.offset, block.packed_bytes);
+  return packed.empty() ? std::nullopt : unpack(packed, block.bytes);
+}
+
 const ProcessDetails* Reader::State::details_of(std::uint32_t process) {
   std::lock_guard lock(details_mutex);
   auto [known, fresh] = details.try_emplace(process);
   if (fresh) {
-    std::span<const unsigned char> packed;
-    if (process < process_blocks.size())
-      packed = sections->data(process_blocks[process].offset, process_blocks[process].packed_bytes);
-    auto bytes = packed.empty() ? std::nullopt : unpack(packed, process_blocks[process].bytes);
+    auto bytes = process < process_blocks.size() ? unpacked(process_blocks[process]) : std::nullopt;
     if (bytes) known->second.tables = ProcessTables::get(*bytes);
     if (known->second.tables)
       known->second.printer = std::make_unique<reports::RecordPrinter>(
           *known->second.tables, [](std::uint64_t ns) { return static_cast<std::int64_t>(ns); });
   }
   return known->second.printer ? &known->second : nullptr;
+}
+
+Result<std::string> Reader::info() const {
+  if (state_->info_block.empty()) return std::string();
+  auto bytes = state_->unpacked(state_->info_block[0]);
+  if (!bytes) return state_->damaged("what `info` says");
+  return std::string(bytes->begin(), bytes->end());
 }
 
 Result<Detail> Reader::detail(EventPlace place) const {
@@ -227,6 +236,7 @@ Result<Detail> Reader::detail(EventPlace place) const {
   if (!block || !process) return state.damaged("details of events");
   Detail detail;
   detail.event = event(place);
+  detail.track = place.track;
   detail.process = state.facts.processes[track.process].name;
   if (track.kind == TrackKind::kStream) {
     fill_device(*this, state, *process, slot_at<DeviceSlot>(*block, place.index), track, detail);
@@ -256,12 +266,27 @@ Result<std::vector<std::uint64_t>> Reader::digests(std::uint32_t track, std::uin
   return digests;
 }
 
-std::string to_text(const Detail& detail) {
-  std::string took =
-      detail.event.open ? "(inside)" : fmt::format("+{}ns", detail.event.end_ns - detail.event.begin_ns);
+std::string to_text(const Reader& file, const Detail& detail) {
+  const Track& track = file.tracks()[detail.track];
+  auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
   std::string text = fmt::format(
-      "{:.9f} {} {} thread {} {} {}", static_cast<double>(detail.event.begin_ns) * 1e-9, took,
-      reports::escape(detail.process), detail.thread, detail.call, reports::to_text(detail.fields));
+      "{:.9f} {} {}", seconds(detail.event.begin_ns),
+      detail.event.open ? "(inside)" : fmt::format("+{}ns", detail.event.end_ns - detail.event.begin_ns),
+      reports::escape(detail.process));
+  if (std::int32_t rank = file.processes()[track.process].rank; rank >= 0)
+    text += fmt::format(" rank {}", rank);
+  if (track.kind == TrackKind::kStream)
+    text += " gpu";
+  else if (track.kind == TrackKind::kSightings)
+    text += " seen";
+  else if (track.kind != TrackKind::kSteps)
+    text += fmt::format(" thread {}", detail.thread);
+  text += fmt::format(" {} {}", detail.call, reports::to_text(detail.fields));
+  if (detail.enqueued_by != kNoEvent) {
+    Event call = file.event(detail.enqueued_by);
+    text += fmt::format(" call={} thread={} at={:.9f}", reports::escape(file.names()[call.name].text),
+                        detail.thread, seconds(call.begin_ns));
+  }
   for (std::size_t i = 0; i < detail.stack.size(); ++i)
     text += fmt::format("{}{}", i ? " < " : " @ ", reports::escape(detail.stack[i]));
   return text;

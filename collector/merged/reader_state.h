@@ -80,7 +80,7 @@ struct Reader::State {
   std::vector<Extents> communicator_extents;
   std::span<const Node> pyramid;
   std::span<const CollectiveNode> collective_pyramid;
-  std::span<const BlockEntry> chunks, blocks, collective_blocks, process_blocks;
+  std::span<const BlockEntry> chunks, blocks, collective_blocks, process_blocks, info_block;
   std::uint32_t columns = 0;
   std::span<const Cell> cells;                // of the job, then by host, then by rank row
   std::span<const std::uint32_t> activities;  // by activity
@@ -108,6 +108,7 @@ struct Reader::State {
   std::uint64_t leaves(std::uint32_t track) const;
   std::span<const Node> nodes(std::uint32_t track, unsigned level) const;
   std::span<const unsigned char> chunk(std::uint32_t track, std::uint64_t leaf) const;
+  std::optional<std::vector<unsigned char>> unpacked(const BlockEntry& block) const;  // not: damaged
   std::shared_ptr<const std::vector<unsigned char>> slot_block(std::uint32_t track, std::uint64_t index);
   std::shared_ptr<const std::vector<Collective>> collective_block(std::uint32_t communicator,
                                                                   std::uint64_t block);

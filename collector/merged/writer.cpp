@@ -55,12 +55,21 @@ void Writer::close_rank(std::uint32_t rank_row, bool is_rank) {
   summary_->close_rank(rank_row, is_rank);
 }
 
-void Writer::add_process(std::uint32_t process, std::span<const unsigned char> tables) {
-  auto packed = packer_->pack(tables);
-  if (process_blocks_.size() <= process) process_blocks_.resize(process + 1);
-  process_blocks_[process] = {output_->offset(), static_cast<std::uint32_t>(packed.size()),
-                              static_cast<std::uint32_t>(tables.size())};
+BlockEntry Writer::add_block(std::span<const unsigned char> bytes) {
+  auto packed = packer_->pack(bytes);
+  BlockEntry entry{output_->offset(), static_cast<std::uint32_t>(packed.size()),
+                   static_cast<std::uint32_t>(bytes.size())};
   output_->append(packed);
+  return entry;
+}
+
+void Writer::add_process(std::uint32_t process, std::span<const unsigned char> tables) {
+  if (process_blocks_.size() <= process) process_blocks_.resize(process + 1);
+  process_blocks_[process] = add_block(tables);
+}
+
+void Writer::add_info(std::string_view text) {
+  info_block_ = {add_block({reinterpret_cast<const unsigned char*>(text.data()), text.size()})};
 }
 
 EventPlace Writer::settled(EventPlace place) const {
@@ -103,6 +112,7 @@ void Writer::put(Contents& contents, CollectiveWriter& collectives, SectionWrite
   sections.put(SectionId::kFindings, found.bytes());
   tracks_->put(sections, names_);
   sections.put_table(SectionId::kProcessIndex, process_blocks_);
+  sections.put_table(SectionId::kInfo, info_block_);
   summary_->put(sections, contents.facts.hosts);
   collectives.put(sections);
   sections.finish();

@@ -55,6 +55,8 @@ class Writer {
   // What details need of the process with this index of ProcessRow (process_tables.h).
   void add_process(std::uint32_t process, std::span<const unsigned char> tables);
 
+  void add_info(std::string_view text);  // what `info` says of the trace
+
   // After the last rank: tracks have their numbers now. Of a place that add() gave: the one in the file.
   void settle() { tracks_->settle(); }
   EventPlace settled(EventPlace place) const;
@@ -75,6 +77,7 @@ class Writer {
 
  private:
   std::int64_t cut(std::int64_t ns) const;
+  BlockEntry add_block(std::span<const unsigned char> bytes);
   void fill_in(Contents& contents);
   void put(Contents& contents, CollectiveWriter& collectives, SectionWriter& sections);
 
@@ -87,7 +90,7 @@ class Writer {
   std::vector<Name> names_;
   std::map<std::pair<std::string, Kind>, std::uint32_t> name_numbers_;  // holds the texts
   std::vector<std::uint32_t> open_;                                     // handles of the rank at hand
-  std::vector<BlockEntry> process_blocks_;
+  std::vector<BlockEntry> process_blocks_, info_block_;
 };
 
 }  // namespace ddpscope::merged

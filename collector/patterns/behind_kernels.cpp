@@ -84,7 +84,7 @@ std::vector<AmongKernels> find_among_kernels(const model::Job& job, const matchi
                           Operation::kStreamWaitEvent, Operation::kDeviceWait,  Operation::kStreamWait,
                           Operation::kEventWait};
   auto issue = [&](model::EventPlace place, const Record& record) {
-    while (next < end && collectives.calls.form(next).by_graph) ++next;
+    while (next < end && collectives.calls.form(next).by_graph()) ++next;
     if (next >= end || !collectives.calls.is_at(next, place)) return;  // NCCL refused it
     std::uint32_t call = next++;
     const matching::CallForm& form = collectives.calls.form(call);

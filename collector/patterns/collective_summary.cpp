@@ -29,8 +29,8 @@ class Summary {
  public:
   Summary(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times)
       : job_(job), collectives_(collectives), times_(times) {
-    for (const model::Process& process : job.processes)
-      device_error_ns_.push_back(model::device_clock_error_ns(process));
+    for (std::uint32_t process = 0; process < job.processes.size(); ++process)
+      device_error_ns_.push_back(model::device_clock_error_ns(job, process));
   }
 
   std::vector<CollectiveClass> run() {

@@ -68,8 +68,8 @@ class Assignment {
     Operation operation = trace::operation_of(record.call);
     if (operation == Operation::kGroupStart) return begin_group(record);
     if (operation == Operation::kGroupEnd) return end_group(place, record);
-    while (next_ < end_ && calls_.form(next_).by_graph) ++next_;  // is not timed by itself
-    if (next_ >= end_ || !calls_.is_at(next_, place)) return;     // NCCL refused it
+    while (next_ < end_ && calls_.form(next_).by_graph()) ++next_;  // is not timed by itself
+    if (next_ >= end_ || !calls_.is_at(next_, place)) return;       // NCCL refused it
     std::uint32_t call = next_++;
     auto data = trace::payload_of<payload::Collective>(record);
     auto by_sequence =

@@ -130,7 +130,7 @@ bool Finder::pairs_up() const {
 // Of most collectives.
 bool Finder::in_graphs() const {
   std::size_t count = 0;
-  for (std::uint32_t call : members_.front().calls) count += collectives_.calls.form(call).by_graph;
+  for (std::uint32_t call : members_.front().calls) count += collectives_.calls.form(call).by_graph();
   return count * 2 > members_.front().calls.size();
 }
 

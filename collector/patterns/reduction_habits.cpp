@@ -130,7 +130,8 @@ void add_never(const model::Job& job, const Collectives& collectives, const Rank
 bool is_captured(const Collectives& collectives, const RankSteps& rank) {
   std::uint32_t end = collectives.first_of_process[rank.process + 1];
   for (std::uint32_t call = collectives.first_of_process[rank.process]; call < end; ++call)
-    if (collectives.calls.form(call).by_graph && is_reduction(collectives.calls.signature(call))) return true;
+    if (collectives.calls.form(call).by_graph() && is_reduction(collectives.calls.signature(call)))
+      return true;
   auto captured = std::count_if(rank.steps.begin(), rank.steps.end(), std::mem_fn(&Step::captured));
   return captured > 0 && 2 * static_cast<std::size_t>(captured) >= rank.steps.size();
 }

@@ -6,6 +6,7 @@
 #include "collector/reports/escape.h"
 #include "collector/reports/phrases.h"
 #include "collector/reports/report.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::reports {
 namespace {
@@ -56,7 +57,7 @@ std::string evidence_text(std::size_t number, const findings::Evidence& evidence
   if (!evidence.file.empty()) text += fmt::format("       file {}\n", escape(evidence.file));
   std::vector<std::string> stack = program_frames(evidence.stack);
   for (std::size_t i = 0; i < stack.size() && i < kFrames; ++i)
-    text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(stack[i]));
+    text += fmt::format("       {} {}\n", i == 0 ? "at" : "by", escape(symbols::shortened_frame(stack[i])));
   return text;
 }
 

@@ -15,6 +15,8 @@ constexpr std::string_view kUnnamed = "(anonymous namespace)";
 constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kCall = "::operator()";
 
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 class Shortener {
  public:
   explicit Shortener(std::string_view name) : left_(name) {}
@@ -33,9 +35,7 @@ class Shortener {
     name_ += left_.substr(0, length);
     left_.remove_prefix(length);
   }
-  bool at_word() const {
-    return name_.empty() || !(std::isalnum(static_cast<unsigned char>(name_.back())) || name_.back() == '_');
-  }
+  bool at_word() const { return name_.empty() || !in_word(name_.back()); }
   void copy_operator();
   std::size_t bracketed() const;
   bool leave_arguments_out();
@@ -99,7 +99,63 @@ bool Shortener::step() {
   return true;
 }
 
+constexpr std::string_view kLeftOut = "…";
+
+// Calls visit(character, depth) for each: in how many angle brackets it stands. Those of operators and arrows
+// are none.
+template <class Visit>
+void for_each_with_depth(std::string_view name, Visit&& visit) {
+  std::size_t depth = 0, sign_until = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i).starts_with(kOperator) && i >= sign_until && (i == 0 || !in_word(name[i - 1])))
+      sign_until = std::min(name.find_first_not_of("<>=-", i + kOperator.size()), name.size());
+    bool arrow = i > 0 && name[i - 1] == '-';
+    bool closes = name[i] == '>' && i >= sign_until && !arrow && depth > 0;
+    if (closes) --depth;
+    visit(name[i], depth);
+    if (name[i] == '<' && i >= sign_until) ++depth;
+  }
+}
+
+std::string without_deeper(std::string_view name, std::size_t deepest) {
+  std::string text;
+  bool leaves_out = false;
+  for_each_with_depth(name, [&](char next, std::size_t depth) {
+    if (depth <= deepest) {
+      text += next;
+    } else if (!leaves_out) {
+      text += kLeftOut;
+    }
+    leaves_out = depth > deepest;
+  });
+  return text;
+}
+
 }  // namespace
+
+std::string shortened(std::string_view name, std::size_t most) {
+  if (name.size() <= most) return std::string(name);
+  std::string text = without_deeper(name, 0);
+  if (text.size() > most) {
+    while (most > 0 && (text[most] & 0xC0) == 0x80) --most;  // no part of a character
+    return text.substr(0, most) + std::string(kLeftOut);
+  }
+  for (std::size_t deepest = 1;; ++deepest) {
+    std::string more = without_deeper(name, deepest);
+    if (more.size() > most) return text;
+    text = std::move(more);
+  }
+}
+
+std::string shortened_frame(std::string_view frame) {
+  std::size_t name = 0;
+  for (std::size_t colon = frame.find(':'); name == 0 && colon != frame.npos;
+       colon = frame.find(':', colon + 1)) {
+    std::size_t end = frame.find_first_not_of("0123456789", colon + 1);
+    if (end != frame.npos && end > colon + 1 && frame[end] == ' ') name = end + 1;
+  }
+  return std::string(frame.substr(0, name)) + shortened(frame.substr(name));
+}
 
 std::string without_arguments(std::string_view name) {
   std::string found = Shortener(name).run();

@@ -1,5 +1,6 @@
 // What a reader is told of a function's name.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,5 +12,11 @@ std::string demangled(const char* name);
 
 // Likewise, of a name that is demangled already.
 std::string without_arguments(std::string_view name);
+
+// What templates are made of has no end: of a name that is longer than a reader looks at what stands
+// innermost gives way first: "add<std::vector<…>, 4>", "add<…>".
+std::string shortened(std::string_view name, std::size_t most = 160);
+// Of a frame, "FILE:LINE FUNCTION", the function's name.
+std::string shortened_frame(std::string_view frame);
 
 }  // namespace ddpscope::symbols

@@ -3,7 +3,10 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -130,12 +133,24 @@ std::string build_id_of(Dwfl_Module* module) {
   return text;
 }
 
+// What was a library when the job ran may be a pipe by now, which would wait for somebody to write to it. -1.
+int open_file(const std::string& path) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (file < 0 || (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))) return file;
+  ::close(file);
+  return -1;
+}
+
 Module load(const std::string& path, std::string_view build_id) {
   Module loaded;
   loaded.dwfl.reset(dwfl_begin(&kCallbacks));
   if (!loaded.dwfl) return loaded;
+  int file = open_file(path);
+  if (file < 0) return loaded;
   dwfl_report_begin(loaded.dwfl.get());
-  loaded.module = dwfl_report_offline(loaded.dwfl.get(), path.c_str(), path.c_str(), -1);
+  loaded.module = dwfl_report_offline(loaded.dwfl.get(), path.c_str(), path.c_str(), file);
+  if (!loaded.module) ::close(file);  // else elfutils does
   dwfl_report_end(loaded.dwfl.get(), nullptr, nullptr);
   if (loaded.module) dwfl_module_getelf(loaded.module, &loaded.bias);
   if (loaded.module && build_id_of(loaded.module) != build_id) loaded.module = nullptr;

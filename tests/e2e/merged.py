@@ -5,11 +5,13 @@ import subprocess
 
 import ddpscope
 
-DUMP_FIELDS = re.compile(r"(?P<time>\S+ \S+ \S+) (?:rank \d+ )?(?P<rest>thread .*)")
+CALL = re.compile(r"\S+ \S+ \S+ (?:rank \d+ )?thread \d+ (?P<call>\S+)")
+GPU = re.compile(r"\S+ \S+ \S+ (?:rank \d+ )?gpu ")
 # Records that are no events: what a process is, and what the analysis derives other things from.
 NO_EVENTS = {"environment", "argument", "mount", "thread", "digest", "value_read", "device", "waiting_site", "released",
              "store_key", "device_timing", "device_clock", "thread_seen", "processor_wait", "job_watched", "process_outlived",
-             "folder_listing"}
+             "folder_listing",
+             "nvtxRangePush", "nvtxRangePop", "nvtxRangeStart", "nvtxRangeEnd"}  # a range is one event
 
 
 def command(*words, code=0, cwd=None):
@@ -18,24 +20,15 @@ def command(*words, code=0, cwd=None):
     return done
 
 
-# Tracks that show something else than calls.
-NO_CALLS = re.compile(r"rank -?\d+ (steps|stream|sightings) ")
-
-
-def events_of(text):
-    """Lines as `dump` prints them, without rank, stack and what stands before the time in a merged file."""
-    events = collections.Counter()
-    for line in text.splitlines():
-        if NO_CALLS.match(line):
-            continue
-        line = re.sub(r'^rank -?\d+ [a-z ]+ "[^"]*" depth \d+: ', "", line).split(" @ ")[0]
-        if (match := DUMP_FIELDS.match(line)) and match["rest"].split()[2] not in NO_EVENTS:
-            events[f"{match['time']} {match['rest']}"] += 1
-    return events
+def lines_of(text):
+    """Lines of `dump` that both have, without stacks, whose native frames only a merged file resolves."""
+    lines = (line.split(" @ ")[0] for line in text.splitlines())
+    return collections.Counter(line for line in lines
+                               if GPU.match(line) or ((call := CALL.match(line)) and call["call"] not in NO_EVENTS))
 
 
 def assert_every_call_is_there(trace, merged, least):
-    of_trace = events_of(command("dump", trace).stdout)
-    of_merged = events_of(command("dump", merged).stdout)
+    of_trace = lines_of(command("dump", trace).stdout)
+    of_merged = lines_of(command("dump", merged).stdout)
     assert len(of_trace) > least
     assert not of_trace - of_merged and not of_merged - of_trace

@@ -21,11 +21,18 @@ def test_it_holds_every_call(job):
     assert_every_call_is_there(*job, least=1000)
 
 
-def test_steps_and_device_work_have_tracks(job):
+def test_steps_and_device_work_are_there(job):
     text = command("dump", job[1]).stdout
     for rank in (0, 1):
-        assert len(re.findall(rf'^rank {rank} steps "steps" depth 0: .* step number=\d+$', text, re.M)) >= 10
-        assert len(re.findall(rf"^rank {rank} stream .* collective communicator=1 sequence=\d+", text, re.M)) >= 20
+        assert len(re.findall(rf"^\S+ \S+ \S+ rank {rank} step number=\d+$", text, re.M)) >= 10
+        work = rf"^\S+ \S+ \S+ rank {rank} gpu collective communicator=1 sequence=\d+ .* call=nccl\w+ thread=\d+ at=[\d.]+$"
+        assert len(re.findall(work, text, re.M)) >= 20
+
+
+def test_info_says_the_same_of_both(job):
+    trace, merged = (command("info", path).stdout for path in job)
+    assert re.search(r"^collectives +ranks .*\nall-reduce +2 ", trace, re.M), trace
+    assert merged.startswith(trace + "\n"), merged
 
 
 @pytest.mark.parametrize("format", ["text", "json"])

@@ -1,11 +1,12 @@
 // A perceptron of three layers, data-parallel, whose step is a CUDA graph, captured once and launched again
 // and again.
 //
-// usage: graph_training IDFILE STEPS inside|outside|accumulate [healthy|copies|fewer RANK STEP]
+// usage: graph_training IDFILE STEPS inside|outside|accumulate [healthy|copies|fewer RANK STEP|half RANK]
 //   inside: forward, backward, the reductions (on a stream of their own) and the update are one graph
 //   outside: forward and backward are a graph; reductions and the update are not
 //   accumulate: four micro-batches a step, each a graph; the last has the reductions and the update
-//   copies: every rank writes the same checkpoint; fewer: one rank ends its loop before that step
+//   copies: every rank writes the same checkpoint; fewer: one rank ends its loop before that step;
+//   half: one rank reduces half of each gradient
 #include <vector>
 
 #include "layers.h"
@@ -24,6 +25,7 @@ struct Trainer {
   std::vector<Layer> layers;
   Batch batch;
   float* loss = device_floats(1);
+  int part = 1;  // of each gradient that is reduced: one part in so many
 
   explicit Trainer(const char* id_file) : ranks(id_file), batch(256, 1 + ranks.rank) {
     CUDA(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
@@ -43,7 +45,7 @@ struct Trainer {
 
   void reduce(const Layer& layer) {
     order(compute, communication);
-    NCCL(ncclAllReduce(layer.gradients, layer.gradients, layer.count(), ncclFloat, ncclAvg, ranks.all,
+    NCCL(ncclAllReduce(layer.gradients, layer.gradients, layer.count() / part, ncclFloat, ncclAvg, ranks.all,
                        communication));
   }
 
@@ -99,6 +101,7 @@ int main(int argc, char** argv) {
   const std::string where = argv[3], what = argc > 4 ? argv[4] : "healthy";
   Trainer trainer(argv[1]);
   const int steps = atoi(argv[2]);
+  if (what == "half" && trainer.ranks.rank == atoi(argv[5])) trainer.part = 2;
   trainer.batch.next(trainer.compute);
   const bool inside = where == "inside", accumulates = where == "accumulate";
   const cudaGraphExec_t last = trainer.capture(inside || accumulates, inside || accumulates);

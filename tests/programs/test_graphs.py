@@ -1,9 +1,11 @@
 """Training whose steps are CUDA graphs: nothing is found in a healthy one, what cannot be told is said, and what goes wrong
 beside the graphs, or because one is not launched, is found."""
+import re
+
 import ddpscope
 import launch
 import pytest
-from test_recorded import expect_place, recorded
+from test_recorded import SOURCES, expect_place, recorded
 
 everywhere = pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (2, 4) for seed in ddpscope.SEEDS])
 STEPS = 100
@@ -43,3 +45,19 @@ def test_a_rank_that_launches_its_graph_less_often(tmp_path, ranks, seed):
     finding = ddpscope.only_finding(trace, "hung-collective")
     assert finding["ranks"] == [first]
     assert any(step["call"] == "cudaGraphLaunch" for step in finding["evidence"]), finding["evidence"]
+
+
+@pytest.mark.parametrize("seed", ddpscope.SEEDS)
+def test_a_rank_that_captures_another_count(tmp_path, seed):
+    """The line is that of the call that was captured, and of the launch that runs it."""
+    ranks = 4
+    odd = ddpscope.draw(seed, "graph_training half").randrange(ranks)
+    command = launch.trainer("graph_training", ranks, STEPS, "inside", "half", odd, patience=launch.SHORT)
+    done, trace = recorded(command, tmp_path)
+    assert done.code == 1
+    finding = ddpscope.only_finding(trace, "mismatched-collective")
+    assert finding["ranks"] == [odd]
+    captured, launched = (ddpscope.line_of(SOURCES / "graph_training.cu", text) for text in ("NCCL(ncclAllReduce(", "cudaGraphLaunch(exec"))
+    assert re.search(rf"graph_training\.cu:{captured} .*, in the graph launched at graph_training\.cu:{launched} ", finding["title"])
+    for text in ("NCCL(ncclAllReduce(", "cudaGraphLaunch(exec"):
+        expect_place(finding, odd, "graph_training.cu", text)

@@ -1,5 +1,6 @@
 """The programs under `ddpscope run --cpu`: nothing is found in a healthy one, each bug with its rank, call and line."""
 import pathlib
+import re
 
 import ddpscope
 import launch
@@ -65,6 +66,22 @@ def test_id_through_a_file_and_one_barrier_skipped(tmp_path, seed):
     finding = ddpscope.only_finding(trace, "skipped-barrier")
     assert finding["ranks"] == [skip]
     expect_place(finding, (skip + 1) % ranks, "id_by_file.cu", "ncclAllReduce(flag, flag, 1")
+
+
+def test_id_through_a_file_and_the_last_barrier_skipped(tmp_path, seed):
+    """The rank comes to its end without an error: what it left out is told, and where it was before."""
+    rng = ddpscope.draw(seed, "id_by_file_end")
+    ranks, epochs = rng.choice([3, 4, 8]), rng.randrange(2, 5)
+    skip = rng.randrange(ranks)
+    done, trace = recorded(launch.id_by_file(ranks, rng.randrange(2000, 20000), epochs, rng.randrange(3, 6), skip, epochs - 1,
+                                             patience=launch.SHORT), tmp_path)
+    assert done.code == 1
+    finding = ddpscope.only_finding(trace, "hung-collective")
+    assert finding["ranks"] == [skip]
+    assert re.search(rf"; rank {skip} never issued it, number \d+ of the communicator's collectives: its last was the all-reduce of .*"
+                     r" at id_by_file\.cu:\d+ main, at .*; it exited with 0, after id_by_file\.cu:\d+ main, at", finding["title"])
+    for text in ("ncclAllReduce(g, g", "ncclCommDestroy(job.comm)"):
+        expect_place(finding, skip, "id_by_file.cu", text)
 
 
 def test_id_over_tcp(tmp_path, seed):

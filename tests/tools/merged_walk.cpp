@@ -34,6 +34,7 @@ class Walk {
   }
 
   void rows() {
+    if (auto info = reader_.info()) see(*info);
     for (const HostRow& host : reader_.hosts()) see(host.name), see(host.ranks.size());
     for (const RankRow& row : reader_.ranks()) see(row.process), see(row.first_track + row.tracks);
     for (const ProcessRow& row : reader_.processes()) see(row.name), see(row.command);
@@ -73,7 +74,7 @@ class Walk {
     Event event = reader_.event(place);
     see(reader_.first_ending_after(place.track, event.begin_ns));
     auto detail = reader_.detail(place);
-    see(detail ? to_text(*detail) : detail.error().what);
+    see(detail ? to_text(reader_, *detail) : detail.error().what);
   }
 
   void look_at_communicator(std::uint32_t number) {

@@ -204,7 +204,8 @@ void App::begin_copy() {
 }
 
 void App::end_copy() {
-  if (const merged::Detail* detail = copies_.take(options_.unhurried)) copy(merged::to_text(*detail));
+  if (const merged::Detail* detail = copies_.take(options_.unhurried))
+    copy(merged::to_text(reader_, *detail));
 }
 
 std::string App::finding_as_text() const {

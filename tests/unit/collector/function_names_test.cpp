@@ -48,5 +48,29 @@ TEST(FunctionNames, WhatIsNoneStaysAsItIs) {
   EXPECT_EQ(without_arguments("(int)"), "(int)");
 }
 
+TEST(FunctionNames, OfWhatIsTooLongTheInnermostGivesWayFirst) {
+  const std::string name = "add<std::vector<std::pair<int, long>>, 4>::run<float>";
+  EXPECT_EQ(shortened(name), name);
+  EXPECT_EQ(shortened(name, name.size()), name);
+  EXPECT_EQ(shortened(name, name.size() - 1), "add<std::vector<std::pair<…>>, 4>::run<float>");
+  EXPECT_EQ(shortened(name, 40), "add<std::vector<…>, 4>::run<float>");
+  EXPECT_EQ(shortened(name, 30), "add<…>::run<…>");
+  EXPECT_EQ(shortened(name, 6), "add<…");
+  EXPECT_EQ(shortened("cooperator<std::pair<int, long>>", 26), "cooperator<std::pair<…>>");
+  EXPECT_EQ(shortened("operator<(std::pair<int, long>)", 30), "operator<(std::pair<…>)");
+  EXPECT_EQ(shortened("Iterator<std::pair<int, long>>::operator->", 41),
+            "Iterator<std::pair<…>>::operator->");
+  std::string deep;
+  for (int i = 0; i < 10'000; ++i) deep += "Nested<";
+  EXPECT_LE(shortened(deep + "int" + std::string(10'000, '>')).size(), 160);
+}
+
+TEST(FunctionNames, OfFramesTheFunctionAloneIsShortened) {
+  const std::string path = "/" + std::string(200, 'd') + "/train.py:88 ";
+  EXPECT_EQ(shortened_frame(path + "main"), path + "main");
+  EXPECT_EQ(shortened_frame(path + "f<" + std::string(200, 'x') + ">"), path + "f<…>");
+  EXPECT_EQ(shortened_frame("train f<" + std::string(200, 'x') + ">+0x8"), "train f<…>+0x8");
+}
+
 }  // namespace
 }  // namespace ddpscope::symbols

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
@@ -44,6 +46,15 @@ TEST(NativeFrames, OfInlinedCodeAndOfWhatItWasInlinedInto) {
   ASSERT_EQ(at.size(), 2u);
   EXPECT_TRUE(at[0].ends_with(" Inlined")) << at[0];
   EXPECT_TRUE(at[1].ends_with("address_in_inlined_code")) << at[1];
+}
+
+TEST(NativeFrames, APipeInTheModulesPlaceIsNotWaitedFor) {
+  std::filesystem::path pipe = std::filesystem::path(testing::TempDir()) / fmt::format("pipe_{}", getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  NativeFrames frames;
+  std::vector<std::string> at = frames.at(pipe.native(), THIS_BUILD_ID, 16);
+  std::filesystem::remove(pipe);
+  EXPECT_EQ(at, std::vector{fmt::format("{}+0x10", pipe.filename().native())});
 }
 
 // The library as several compilers make it.
