@@ -90,6 +90,9 @@ TEST_F(StoryTest, WhereHostsAreAheadTheDifferenceItselfIsInView) {
     EXPECT_EQ(story.sequence, 5u);
     EXPECT_LE(story.focus.from_ns, 1'005'000'000);
     EXPECT_GT(story.focus.to_ns, 1'440'000'000) << "it begins there";
+    // The card of the odd one's call tells both times.
+    EXPECT_EQ(story.discs.back().t_ns, 1'005'000'000);
+    EXPECT_EQ(story.discs.back().device_ns, 1'440'000'000);
     Box plot = app_->panes().plot_of(app_->panes().lanes);
     std::size_t fault = row_of_rank(app_->rows(), app_->reader(), story.fault_rows.back());
     for (std::size_t row : {std::size_t{0}, fault}) {
@@ -98,6 +101,20 @@ TEST_F(StoryTest, WhereHostsAreAheadTheDifferenceItselfIsInView) {
       EXPECT_LE(box.bottom, plot.bottom + 1) << "row " << row << " of " << ranks << " ranks";
     }
   }
+}
+
+TEST_F(StoryTest, WhereHostsWaitThereIsOneTime) {
+  for (const StoryDisc& disc : story_of("mismatched-collective/speaks-operation").discs)
+    EXPECT_EQ(disc.device_ns, merged::kUnknown) << disc.number;
+}
+
+// The update's disc stands where it can begin, not before it was issued.
+TEST_F(StoryTest, AnUpdateStandsBehindTheLastReduction) {
+  const Story& story = story_of("redundant-accumulation-sync/speaks-every-micro-batch");
+  ASSERT_EQ(story.lane, StoryLane::kSyncs);
+  const StoryDisc& update = story.discs.back();
+  EXPECT_GE(update.shown_ns, story.syncs.back().to_ns);
+  EXPECT_GE(update.shown_ns, update.t_ns);
 }
 
 TEST_F(StoryTest, OfAGraphsLaunchTheCollectiveThatDiffersIsNamed) {

@@ -141,8 +141,17 @@ class Drawer {
     float rank_width = frame_.canvas.text_in_right(
         Face::kSmall, line, faulty ? colour_of(p, finding_.severity) : p.text_low, rank);
     line.right -= rank_width + frame_.px(8);
-    frame_.canvas.text_in(Face::kMono, line, p.text, time_of(evidence.t_ns));
+    // The disc, or the shape in the lanes, may stand where the device comes to it.
+    const StoryDisc disc = i < frame_.story.discs.size() ? frame_.story.discs[i] : StoryDisc{};
+    bool later = disc.device_ns != merged::kUnknown;
+    frame_.canvas.text_in(Face::kMono, line, p.text, (later ? "issued " : "") + time_of(evidence.t_ns));
     y += frame_.px(23);
+    if (later) {
+      frame_.canvas.text_in(Face::kMonoSmall, {in.left, y - frame_.px(2), in.right, y + frame_.px(13)},
+                            p.text_mid,
+                            (disc.waits ? "waits until " : "on the device ") + time_of(disc.device_ns));
+      y += frame_.px(17);
+    }
     for (const std::string& words : wrapped(frame_.canvas, Face::kMono, call_text(evidence), in.width(), 2))
       frame_.canvas.text(Face::kMono, {in.left, y}, p.text, words),
           y += frame_.canvas.line_height(Face::kMono) + frame_.px(1);

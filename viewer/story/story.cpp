@@ -55,6 +55,7 @@ class Teller {
       frame_transfers();
     if (slug == "divergent-existence-check") find_collective();
     if (!finding_.order.empty() && story_.lane != StoryLane::kAbsence) link_unordered();
+    tell_device_times();
     return end();
   }
 
@@ -206,8 +207,11 @@ class Teller {
   // ---- a collective that not all ran
   void tell_collective() {
     find_collective();
-    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();)
-      if (accuses(finding_, i, reader_.ranks().size())) add_note(i);
+    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();) {
+      if (!accuses(finding_, i, reader_.ranks().size())) continue;
+      auto lines = odd_text(finding_, i, collective_of(reader_, story_.discs[i].place));
+      if (!lines.empty()) story_.notes.push_back({i, std::move(lines)});
+    }
     frame_collective();
     // Little is seen of arrivals alone: what comes of them belongs to the picture.
     std::int64_t more = std::max<std::int64_t>(story_.focus.length() * 6 / 10, 100'000);
@@ -233,27 +237,14 @@ class Teller {
     }
   }
 
-  // What the one at fault did instead, or why it never came.
-  void add_note(std::size_t i) {
-    constexpr std::string_view kInstead = "instead: ", kNeverCame = "never came: ";
-    const Evidence& evidence = finding_.evidence[i];
-    std::string_view detail = evidence.detail;
-    if (detail.starts_with(kNeverCame)) {
-      story_.notes.push_back({i,
-                              {fmt::format("rank {} never comes", evidence.rank),
-                               std::string(detail.substr(kNeverCame.size()))}});
-      return;
+  // Of what is seen in the lanes at another time than that at which its host issued it.
+  void tell_device_times() {
+    for (StoryDisc& disc : story_.discs) {
+      if (disc.device_ns == merged::kUnknown) disc.device_ns = device_begin(reader_, disc.place);
+      bool seen =
+          disc.device_ns != merged::kUnknown && disc.device_ns - disc.t_ns > story_.focus.length() / 100;
+      if (!seen) disc.device_ns = merged::kUnknown;
     }
-    if (!detail.starts_with(kInstead)) return;
-    merged::CollectiveRef own = collective_of(reader_, story_.discs[i].place);
-    if (own.communicator == merged::kNone) return;
-    const char* does = finding_.slug == "skipped-barrier" ? "goes on without the barrier"
-                       : finding_.slug == "uneven-steps"  ? "has no data left"
-                                                          : "does not call what its peers call";
-    std::string_view what = detail.substr(0, detail.find(',')).substr(kInstead.size());
-    story_.notes.push_back({i,
-                            {fmt::format("rank {} {}", evidence.rank, does),
-                             fmt::format("its #{} is: {}", own.sequence, what)}});
   }
 
   // The host only enqueues: what the evidence is about comes when the devices get to it.
@@ -298,7 +289,7 @@ class Teller {
       if (set.to_ns < set.from_ns) continue;
       std::size_t number = static_cast<std::size_t>(&set - story_.syncs.data());
       story_.discs[number].in_lane = true, story_.discs[number].lane_y = kSyncMiddle;
-      story_.discs[number].shown_ns = set.from_ns;
+      story_.discs[number].shown_ns = story_.discs[number].device_ns = set.from_ns;
       story_.focus.from_ns = number == 0 ? set.from_ns : std::min(story_.focus.from_ns, set.from_ns);
       story_.focus.to_ns = std::max(story_.focus.to_ns, set.to_ns);
     }
@@ -308,9 +299,10 @@ class Teller {
   // What is left of the evidence is the optimizer's update: it waits for the last reduction.
   void put_update_behind(const SyncSet& last) {
     for (std::size_t i = story_.syncs.size(); i < story_.discs.size(); ++i) {
-      story_.discs[i].in_lane = true;
-      story_.discs[i].lane_y = kSyncMiddle;
-      story_.discs[i].shown_ns = last.to_ns;
+      StoryDisc& disc = story_.discs[i];
+      disc.in_lane = disc.waits = true, disc.lane_y = kSyncMiddle;
+      disc.shown_ns = disc.device_ns = std::max(last.to_ns, disc.t_ns);
+      story_.focus.to_ns = std::max(story_.focus.to_ns, disc.shown_ns);
     }
   }
 
