@@ -275,7 +275,7 @@ void App::fly_to_moment(std::uint32_t rank_row, std::int64_t t_ns) {
   fly_to(limited({t_ns - half, t_ns + half}, run()), scroll);
 }
 
-void App::show_whole_run() { fly_to(limited({INT64_MIN / 4, INT64_MAX / 4}, run()), state_.scroll); }
+void App::show_whole_run() { show_stretch({INT64_MIN / 4, INT64_MAX / 4}); }
 
 void App::next_finding(int step) {
   auto shown = listed_findings(reader_, state_.filter);

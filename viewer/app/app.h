@@ -102,6 +102,7 @@ class App {
   void fly_to_moment(std::uint32_t rank_row, std::int64_t t_ns);
   void show_first_failure();
   void show_whole_run();
+  void show_stretch(TimeSpan span) { fly_to(limited(span, run()), state_.scroll); }
   void scale_by(float factor) { set_scale(state_.scale * factor); }
   std::function<void(const std::string&)> copy;                         // puts a text there; may be empty
   std::function<void(const std::vector<Bookmark>&)> bookmarks_changed;  // keeps them; may be empty
