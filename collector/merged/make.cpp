@@ -130,14 +130,20 @@ void JobFile::write_process(std::uint32_t process, std::uint32_t row) {
   writer_.add_process(process, bytes.bytes());
 }
 
+Written not_written(const Error& error) {
+  Written result = error;
+  result.output_failed = true;
+  return result;
+}
+
 }  // namespace
 
-Result<Made> write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
-                          reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
-                          const TakePreview& take) {
+Written write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
+                     reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
+                     const TakePreview& take) {
   // Before minutes of analysis: whether there will be a file.
   auto file = Output::create(output);
-  if (!file) return file.error();
+  if (!file) return not_written(file.error());
   std::optional<Error> failure;
   auto write = [&](const detectors::Facts& facts, const analysis::Analysis& analysis) {
     JobRows rows = rows_of(facts.job);
@@ -150,7 +156,7 @@ Result<Made> write_merged(const std::filesystem::path& trace, const std::filesys
   };
   auto analysis = analysis::analyze(trace, {}, progress, here, attempt, write);
   if (!analysis) return analysis.error();
-  if (failure) return *failure;
+  if (failure) return not_written(*failure);
   return Made{output, std::move(analysis->errors), std::move(analysis->warnings), false};
 }
 
