@@ -63,7 +63,8 @@ viewer::Opened app_of(merged::Reader reader, const Options& options) {
   bool picture = !options.screenshot.empty();
   auto app = std::make_unique<App>(
       std::move(reader), viewer::AppOptions{options.theme, options.scale, options.reduced_motion, picture});
-  if (!options.go_to.empty() && !app->go_to(options.go_to))
+  bool judged = app->reader().is_judged();  // else findings are still to come
+  if (judged && !options.go_to.empty() && !app->go_to(options.go_to))
     return {nullptr,
             {"there is no finding '" + options.go_to + "' in this trace", options.trace,
              "`ddpscope report TRACE` lists ids and slugs"}};

@@ -225,7 +225,9 @@ void App::frame_story() {
 void App::take_over(const App& earlier) {
   merged::EventPlace event = place_of_same(earlier.reader_, earlier.state_.event, reader_);
   TimeSpan first = state_.shown;
+  std::uint32_t worst = state_.finding;
   state_ = earlier.state_;
+  if (!earlier.reader_.is_judged()) state_.finding = worst;  // there was none to choose
   theme_ = earlier.theme_;
   panes_ = earlier.panes_;
   wants_fonts_ = earlier.wants_fonts_, first_frame_ = earlier.first_frame_, touched_ = earlier.touched_;

@@ -255,7 +255,9 @@ void draw_drawer(PanelFrame& frame, const Box& box) {
   if (frame.state.finding < all.size()) return Drawer(frame, box, all[frame.state.finding]).draw();
   Box words{box.left + frame.px(16), box.top + frame.px(12), box.right, box.top + frame.px(36)};
   frame.canvas.text_in(Face::kBody, words, p.text_low,
-                       all.empty() ? "Nothing was found." : "N chooses a finding.");
+                       !frame.reader.is_judged() ? unjudged_text(frame.state)
+                       : all.empty()             ? "Nothing was found."
+                                                 : "N chooses a finding.");
 }
 
 }  // namespace ddpscope::viewer
