@@ -242,7 +242,7 @@ class Teller {
     for (StoryDisc& disc : story_.discs) {
       if (disc.device_ns == merged::kUnknown) disc.device_ns = device_begin(reader_, disc.place);
       bool seen =
-          disc.device_ns != merged::kUnknown && disc.device_ns - disc.t_ns > story_.focus.length() / 100;
+          disc.device_ns != merged::kUnknown && disc.device_ns - disc.t_ns > story_.focus.length() / 20;
       if (!seen) disc.device_ns = merged::kUnknown;
     }
   }
