@@ -1,6 +1,7 @@
 // ddpscope-viewer: opens a trace and shows it in a window, or makes a picture of it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -45,16 +46,30 @@ Result<merged::Reader> open_trace(const std::string& trace, reading::Progress& p
   return merged::Reader::open(made->file);
 }
 
+std::optional<Error> show_stretch(App& app, const Options& options) {
+  if (!options.from_ns && !options.to_ns) return std::nullopt;
+  std::int64_t end_ns = app.reader().job().duration_ns;
+  viewer::TimeSpan span{options.from_ns.value_or(0), std::min(options.to_ns.value_or(end_ns), end_ns)};
+  if (span.from_ns >= end_ns)
+    return Error{
+        fmt::format("the run is over at {:.9g} s, before --from", static_cast<double>(end_ns) * 1e-9),
+        options.trace, "times are in seconds since the job's start"};
+  app.show_stretch(span);
+  return std::nullopt;
+}
+
 // Of a trace, or a preview of it.
 viewer::Opened app_of(merged::Reader reader, const Options& options) {
   bool picture = !options.screenshot.empty();
   auto app = std::make_unique<App>(
       std::move(reader), viewer::AppOptions{options.theme, options.scale, options.reduced_motion, picture});
-  if (!options.go_to.empty() && !app->go_to(options.go_to))
+  bool judged = app->reader().is_judged();  // else findings are still to come
+  if (judged && !options.go_to.empty() && !app->go_to(options.go_to))
     return {nullptr,
             {"there is no finding '" + options.go_to + "' in this trace", options.trace,
              "`ddpscope report TRACE` lists ids and slugs"}};
   if (options.whole_run) app->show_whole_run();
+  if (auto wrong = show_stretch(*app, options)) return {nullptr, *wrong};
   auto notes = viewer::notes_path(options.trace);
   app->state().bookmarks = viewer::read_bookmarks(notes);
   app->bookmarks_changed = [notes](const std::vector<viewer::Bookmark>& all) {

@@ -1,5 +1,6 @@
 // What the command line asks for.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,7 @@ struct Options {
   float scale = 1;
   bool bench = false;
   bool whole_run = false;
+  std::optional<std::int64_t> from_ns, to_ns;  // in view at first, since the job's start
   bool reduced_motion = false;
 };
 

@@ -114,7 +114,7 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
 
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
                          reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
-                         const Look& look) {
+                         const Look& look, const Begun& begun) {
   auto reading = reading::read_trace(trace, progress, attempt);
   if (!reading) return reading.error();
   Analysis analysis{
@@ -122,6 +122,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   const model::Job& job = analysis.job;
   progress.at("aligning clocks", 0, 1);
   alignment::align(analysis.job);
+  if (begun) begun(job);
   progress.at("matching collectives", 0, 1);
   matching::Collectives collectives = matching::find_collectives(job);
   matching::Divergences divergences = matching::find_divergences(collectives);

@@ -23,11 +23,15 @@ struct Analysis {
 // Called last, with everything that was derived and will be gone.
 using Look = std::function<void(const detectors::Facts& facts, const Analysis& analysis)>;
 
+// Called when the ranks are known and their times are the job's, before anything is derived: that takes most
+// of the time.
+using Begun = std::function<void(const model::Job& job)>;
+
 // `only`: slugs of the detectors to run, empty for all. `here`: who asks, and where. With it a job
 // that still runs is judged for hangs as `status` does it; without it what is in the trace is all there
 // is. `attempt`, and errors: as read_trace.
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
                          reading::Progress& progress, const trace::Identity* here = nullptr,
-                         std::int32_t attempt = -1, const Look& look = {});
+                         std::int32_t attempt = -1, const Look& look = {}, const Begun& begun = {});
 
 }  // namespace ddpscope::analysis

@@ -127,7 +127,7 @@ Result<Made> merged_file_of(const fs::path& trace, reading::Progress& progress, 
     if (!can_be_made(folder)) continue;
     auto made = write_merged(trace, folder / name, progress, here, attempt, take);
     if (made) remove_others(folder, stem, folder / name);
-    if (made || fs::path(made.error().where).filename() != name) return made;  // else the disk is full, say
+    if (made || !made.output_failed) return made;
     failure = {made.error().what, made.error().where, kElsewhere};
   }
   return failure;

@@ -45,7 +45,7 @@ struct Arrival {
                                      // returned; kNever: that wait never returns
   std::uint32_t signature = 0;       // index into Collective::signatures
   std::uint8_t flags = 0;            // CollectiveFlag
-  EventPlace event{};                // the host's call; track kNone: none
+  EventPlace event{};                // the host's call, or a graph's launch; track kNone: none
 };
 
 struct Collective {

@@ -37,11 +37,12 @@ struct Mark {
   std::uint8_t severity = 0;   // as in Node
 };
 
-// Where an event belongs to a collective of the index.
+// Where an event belongs to a collective of the index; a graph's launch may run several, one after the other.
 struct CollectiveRef {
   std::uint32_t communicator = kNone;  // index into Reader::communicators
   std::uint32_t member = 0;            // index into its members
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;          // of the first
+  std::uint64_t count = 1;
 };
 
 struct Detail {
@@ -52,7 +53,7 @@ struct Detail {
   std::vector<std::string> stack;  // innermost first: "FILE:LINE FUNCTION", native "MODULE+0xADDRESS"
   std::string process;             // HOST:PID
   std::uint16_t thread = 0;        // number in the process
-  CollectiveRef collective{};      // communicator kNone: it is none
+  CollectiveRef collective{};      // communicator kNone: it is none; of several communicators the first
   EventPlace enqueued_by{};        // of device work: the host's call; kNoEvent: not known
   std::string file;                // path that it concerns, empty if none
   std::uint64_t bytes = 0;         // that it moves, 0 if none or not known

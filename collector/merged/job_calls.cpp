@@ -17,6 +17,11 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
+// Numbers first ... end - 1 of the job's collectives.
+struct CallRange {
+  std::uint32_t first = 0, end = 0;
+};
+
 class CallTracks {
  public:
   CallTracks(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables)
@@ -47,7 +52,7 @@ class CallTracks {
   void take(model::EventPlace place, const Record& record);
   void take_call(model::EventPlace place, const Record& record, CallKind kind);
   void write_range(const ProgramRange& range);
-  std::uint32_t collective_of(model::EventPlace place, const Record& record);
+  CallRange collectives_of(model::EventPlace place, const Record& record);
   void note_file(const Record& record, std::int64_t begin_ns, EventPlace place);
   CallSlot slot_for(const Record& record);
   std::string_view symbol_of(const Record& record);
@@ -143,19 +148,26 @@ void CallTracks::take(model::EventPlace place, const Record& record) {
   if (kind.line != Line::kNone) take_call(place, record, kind);
 }
 
-// Number of the call among the job's collectives, which were numbered in this order; kNone if it is none.
-std::uint32_t CallTracks::collective_of(model::EventPlace place, const Record& record) {
-  if (next_call_ >= end_call_ || !making_.facts.collectives.calls.is_at(next_call_, place)) return kNone;
-  if (has_device_work_) {
+// The call among the job's collectives, which were numbered in this order; of a graph's launch all that it
+// runs.
+CallRange CallTracks::collectives_of(model::EventPlace place, const Record& record) {
+  CallRange range{next_call_, next_call_};
+  while (range.end < end_call_ && making_.facts.collectives.calls.is_at(range.end, place)) ++range.end;
+  next_call_ = range.end;
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (has_device_work_ && range.first < range.end && info->payload == trace::PayloadKind::kCollective) {
     auto data = trace::payload_of<payload::Collective>(record);
-    calls_[std::uint64_t{data.sequence} << 32 | data.communicator] = next_call_;
+    calls_[std::uint64_t{data.sequence} << 32 | data.communicator] = range.first;
   }
-  return next_call_++;
+  return range;
 }
 
 void CallTracks::take_call(model::EventPlace place, const Record& record, CallKind kind) {
-  std::uint32_t call = kind.kind == Kind::kCollective ? collective_of(place, record) : kNone;
-  if (call != kNone && making_.facts.barriers[call]) kind.kind = Kind::kBarrier;
+  CallRange calls;
+  if (kind.kind == Kind::kCollective || trace::operation_of(record.call) == Operation::kGraphLaunch)
+    calls = collectives_of(place, record);
+  bool is_one = kind.kind == Kind::kCollective && calls.first < calls.end;
+  if (is_one && making_.facts.barriers[calls.first]) kind.kind = Kind::kBarrier;
   Event event = event_of(record);
   auto [name, fresh] = names_.try_emplace({record.call, kind.kind}, 0);
   std::string_view symbol = symbol_of(record);
@@ -166,7 +178,7 @@ void CallTracks::take_call(model::EventPlace place, const Record& record, CallKi
   auto stands = tracks_.add(track_kind(kind.line), record.thread, event, slot_of(slot),
                             [&] { return label_of(record.thread); });
   if (!stands) return;
-  if (call != kNone) making_.places.set(call, *stands);
+  for (std::uint32_t call = calls.first; call < calls.end; ++call) making_.places.set(call, *stands);
   if (event.severity != kNoSeverity) making_.marks.note(process_, event.begin_ns, symbol, *stands);
   if (kind.line == Line::kFiles) note_file(record, event.begin_ns, *stands);
 }

@@ -34,6 +34,15 @@ class PreviewPace {
   Clock::time_point due_{};
 };
 
+// What goes wrong here goes wrong with the file itself, which tells.
+void show(Writer& writer, Contents contents, const std::vector<CommunicatorRow>& communicators,
+          const TakePreview& take) {
+  auto sections = Output::create(writer.target() += ".preview");
+  if (!sections) return;
+  auto preview = writer.preview(std::move(contents), communicators, std::move(*sections));
+  if (preview) take(std::move(*preview));
+}
+
 class JobFile {
  public:
   JobFile(const detectors::Facts& facts, const analysis::Analysis& analysis, Writer& writer, JobRows& rows,
@@ -52,7 +61,8 @@ class JobFile {
     list_communicators();
     for (std::uint32_t row = 0; row < rows_.processes_of_row.size() && !writer_.failed(); ++row) {
       progress_.at("writing time lines", row, rows_.processes_of_row.size());
-      if (take_) pace_.show_if_due([this] { show(); });
+      if (take_)
+        pace_.show_if_due([this] { show(writer_, contents(), communicator_rows(making_, order_), take_); });
       write_row(row);
     }
     writer_.add_info(info_of(facts_.job, facts_.collectives, facts_.collective_times.get()));
@@ -64,7 +74,6 @@ class JobFile {
 
  private:
   Contents contents();
-  void show();
   void write_row(std::uint32_t row);
   void write_process(std::uint32_t process, std::uint32_t row);
   void list_communicators();
@@ -89,14 +98,6 @@ Contents JobFile::contents() {
   std::vector<Error> problems = analysis_.errors;
   if (problems.empty() && analysis_.nothing_judged) problems.push_back(*analysis_.nothing_judged);
   return {rows_.facts, {analysis_.outcome, marks_.marks(), marks_.accesses(), std::move(problems)}};
-}
-
-// What goes wrong here goes wrong with the file itself, which tells.
-void JobFile::show() {
-  auto sections = Output::create(writer_.target() += ".preview");
-  if (!sections) return;
-  auto preview = writer_.preview(contents(), communicator_rows(making_, order_), std::move(*sections));
-  if (preview) take_(std::move(*preview));
 }
 
 void JobFile::write_row(std::uint32_t row) {
@@ -132,27 +133,38 @@ void JobFile::write_process(std::uint32_t process, std::uint32_t row) {
   writer_.add_process(process, bytes.bytes());
 }
 
+Written not_written(const Error& error) {
+  Written result = error;
+  result.output_failed = true;
+  return result;
+}
+
 }  // namespace
 
-Result<Made> write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
-                          reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
-                          const TakePreview& take) {
+Written write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
+                     reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
+                     const TakePreview& take) {
   // Before minutes of analysis: whether there will be a file.
   auto file = Output::create(output);
-  if (!file) return file.error();
+  if (!file) return not_written(file.error());
+  std::optional<JobRows> rows;
+  std::optional<Writer> writer;
   std::optional<Error> failure;
-  auto write = [&](const detectors::Facts& facts, const analysis::Analysis& analysis) {
-    JobRows rows = rows_of(facts.job);
-    rows.facts.job.source = trace.string();
-    rows.facts.job.version = DDPSCOPE_VERSION;
-    rows.facts.job.runs_on = here && attempt < 0 && live::may_run_on(facts.job, *here);
-    Writer writer(std::move(*file),
-                  {rows.facts.job.duration_ns, rows.facts.job.calls, rows.facts.ranks.size()});
-    failure = JobFile(facts, analysis, writer, rows, progress, take).write();
+  auto begin = [&](const model::Job& job) {
+    rows = rows_of(job);
+    JobFacts& facts = rows->facts.job;
+    facts.source = trace.string();
+    facts.version = DDPSCOPE_VERSION;
+    facts.runs_on = here && attempt < 0 && live::may_run_on(job, *here);
+    writer.emplace(std::move(*file), Writer::Shape{facts.duration_ns, facts.calls, rows->facts.ranks.size()});
+    if (take) show(*writer, {rows->facts, {}, false}, {}, take);
   };
-  auto analysis = analysis::analyze(trace, {}, progress, here, attempt, write);
+  auto write = [&](const detectors::Facts& facts, const analysis::Analysis& analysis) {
+    failure = JobFile(facts, analysis, *writer, *rows, progress, take).write();
+  };
+  auto analysis = analysis::analyze(trace, {}, progress, here, attempt, write, begin);
   if (!analysis) return analysis.error();
-  if (failure) return *failure;
+  if (failure) return not_written(*failure);
   return Made{output, std::move(analysis->errors), std::move(analysis->warnings), false};
 }
 

@@ -21,17 +21,24 @@ struct Made {
   bool from_cache = false;
 };
 
-// Takes what there is of a file that is being made: first all rows and findings, then ever more ranks with
-// their events; collectives come last, with the file itself. Called by the thread that makes it, which it
-// keeps from going on for an eighth of its time at most.
+// Says, too, whose error it is: where the output cannot be written, or its disk is full, another place may
+// do.
+struct Written : Result<Made> {
+  using Result::Result;
+  bool output_failed = false;
+};
+
+// Takes what there is of a file that is being made: first all rows, then findings, too, and ever more ranks
+// with their events; collectives come last, with the file itself. Called by the thread that makes it, which
+// it keeps from going on for an eighth of its time at most.
 using TakePreview = std::function<void(Reader)>;
 
 // Analyses TRACE and writes its merged file to `output`, by way of a temporary file beside it: there is a
 // whole one or none. Byte-identical for the same trace files and version. `here`: as analysis::analyze.
 // Errors: as analysis::analyze; the output cannot be written; the disk is full.
-Result<Made> write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
-                          reading::Progress& progress, const trace::Identity* here = nullptr,
-                          std::int32_t attempt = -1, const TakePreview& take = {});
+Written write_merged(const std::filesystem::path& trace, const std::filesystem::path& output,
+                     reading::Progress& progress, const trace::Identity* here = nullptr,
+                     std::int32_t attempt = -1, const TakePreview& take = {});
 
 // The merged file of what `trace` names: itself if it is one; else from the cache, if the trace's files are
 // still those that it was made of; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot be

@@ -75,9 +75,10 @@ Result<Reader> Reader::open(const std::filesystem::path& path) {
   return Reader(std::move(state));
 }
 
-Result<Reader> Reader::open_preview(int sections, int data, const std::filesystem::path& path) {
+Result<Reader> Reader::open_preview(int sections, int data, const std::filesystem::path& path, bool judged) {
   auto state = std::make_unique<State>();
   state->path = path;
+  state->judged = judged;
   if (auto error = map(sections, path, state->mapped)) return *error;
   if (auto error = map(data, path, state->data)) return *error;
   if (auto error = state->read()) return *error;
@@ -87,6 +88,7 @@ Result<Reader> Reader::open_preview(int sections, int data, const std::filesyste
 const std::filesystem::path& Reader::path() const { return state_->path; }
 std::uint64_t Reader::bytes() const { return state_->mapped.bytes().size() + state_->data.bytes().size(); }
 bool Reader::is_preview() const { return !state_->data.bytes().empty(); }
+bool Reader::is_judged() const { return state_->judged; }
 const JobFacts& Reader::job() const { return state_->facts.job; }
 const findings::Outcome& Reader::outcome() const { return state_->found.outcome; }
 const std::vector<Error>& Reader::problems() const { return state_->found.problems; }

@@ -32,8 +32,9 @@ class Reader {
   // Errors: cannot be read; no merged file; written by a newer version; cut off; damaged (which part).
   static Result<Reader> open(const std::filesystem::path& path);
   // Of a file that is being written: what there is of its data so far, and sections that lie in a file of
-  // their own (Writer::preview). Both may be closed afterwards. `path`: of the file that it will be.
-  static Result<Reader> open_preview(int sections, int data, const std::filesystem::path& path);
+  // their own (Writer::preview). Both may be closed afterwards. `path`: of the file that it will be. Not
+  // `judged`: before findings were looked for.
+  static Result<Reader> open_preview(int sections, int data, const std::filesystem::path& path, bool judged);
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
@@ -42,6 +43,7 @@ class Reader {
   const std::filesystem::path& path() const;
   std::uint64_t bytes() const;
   bool is_preview() const;  // ranks are missing that have a trace
+  bool is_judged() const;   // false: of a preview whose findings and coverage are still to come
   const JobFacts& job() const;
   const findings::Outcome& outcome() const;  // findings worst first, coverage, first failure
   // What could not be read of the trace, and whether nothing could be judged: with any, `report` exits 2.

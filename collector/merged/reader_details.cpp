@@ -95,17 +95,21 @@ void add_facts(const trace::Record& record, const ProcessTables& tables, Detail&
   }
 }
 
-// Number of the block that holds the member's call at `t_ns`, among those it took part in.
-std::uint64_t block_at(Reader::State& state, std::uint32_t communicator, std::uint32_t member,
-                       std::int64_t t_ns) {
+std::uint64_t blocks_of(const Reader::State& state, std::uint32_t communicator, std::uint32_t member) {
   std::uint64_t calls = std::min(state.communicators[communicator].members[member].collectives,
                                  state.communicators[communicator].collectives);
-  std::uint64_t low = 0, high = calls ? (calls - 1) / kCollectiveBlockCalls + 1 : 0;
+  return calls ? (calls - 1) / kCollectiveBlockCalls + 1 : 0;
+}
+
+// Number of the last block that begins before the member's call at `t_ns`, among those it took part in.
+std::uint64_t block_before(Reader::State& state, std::uint32_t communicator, std::uint32_t member,
+                           std::int64_t t_ns) {
+  std::uint64_t low = 0, high = blocks_of(state, communicator, member);
   while (low + 1 < high) {
     std::uint64_t middle = low + (high - low) / 2;
     auto block = state.collective_block(communicator, middle);
     if (!block || block->empty()) break;
-    if (block->front().arrivals[member].arrival_ns <= t_ns)
+    if (block->front().arrivals[member].arrival_ns < t_ns)
       low = middle;
     else
       high = middle;
@@ -113,7 +117,25 @@ std::uint64_t block_at(Reader::State& state, std::uint32_t communicator, std::ui
   return low;
 }
 
-// `number`: of the communicator in its process. `matches`: whether an arrival is the one that is looked for.
+// Those of the member that `matches` says are looked for, by their arrivals: they follow each other, and came
+// by `t_ns`.
+template <class Matches>
+CollectiveRef find_collectives(Reader::State& state, std::uint32_t communicator, std::uint32_t member,
+                               std::int64_t t_ns, Matches&& matches) {
+  CollectiveRef found{kNone, member, 0, 0};
+  std::uint64_t end = blocks_of(state, communicator, member);
+  for (std::uint64_t number = block_before(state, communicator, member, t_ns); number < end; ++number) {
+    auto block = state.collective_block(communicator, number);
+    if (!block || block->empty() || block->front().arrivals[member].arrival_ns > t_ns) break;
+    for (const Collective& collective : *block) {
+      if (!matches(collective.arrivals[member])) continue;
+      if (found.count++ == 0) found.communicator = communicator, found.sequence = collective.sequence;
+    }
+  }
+  return found;
+}
+
+// `number`: of the communicator in its process.
 template <class Matches>
 CollectiveRef find_collective(Reader::State& state, const ProcessTables& tables, std::uint32_t number,
                               std::int64_t t_ns, Matches&& matches) {
@@ -121,11 +143,21 @@ CollectiveRef find_collective(Reader::State& state, const ProcessTables& tables,
   if (!known || known->first >= state.communicators.size()) return {};
   auto [communicator, member] = *known;
   if (member >= state.communicators[communicator].members.size()) return {};
-  if (state.communicators[communicator].collectives == 0) return {};
-  auto block = state.collective_block(communicator, block_at(state, communicator, member, t_ns));
-  if (!block) return {};
-  for (const Collective& collective : *block)
-    if (matches(collective.arrivals[member])) return {communicator, member, collective.sequence};
+  return find_collectives(state, communicator, member, t_ns, matches);
+}
+
+// What a graph's launch ran. Its record does not say of which communicators that is.
+CollectiveRef find_launched(Reader::State& state, std::uint32_t rank_row, std::int64_t t_ns,
+                            EventPlace place) {
+  for (std::uint32_t communicator = 0; communicator < state.communicators.size(); ++communicator) {
+    const auto& members = state.communicators[communicator].members;
+    for (std::uint32_t member = 0; member < members.size(); ++member) {
+      if (members[member].rank_row != rank_row) continue;
+      auto found = find_collectives(state, communicator, member, t_ns,
+                                    [&](const Arrival& arrival) { return arrival.event == place; });
+      if (found.count > 0) return found;
+    }
+  }
   return {};
 }
 
@@ -161,6 +193,9 @@ void fill_call(Reader::State& state, const ProcessDetails& process, const CallSl
   detail.thread = record.thread;
   add_facts(record, *process.tables, detail);
   const trace::CallInfo* info = trace::find_call(record.call);
+  if (info && info->operation == trace::Operation::kGraphLaunch)
+    detail.collective =
+        find_launched(state, state.tracks[place.track].rank_row, detail.event.begin_ns, place);
   if (info && info->payload == PayloadKind::kCollective)
     detail.collective = find_collective(
         state, *process.tables, trace::payload_of<payload::Collective>(record).communicator,

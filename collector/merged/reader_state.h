@@ -66,6 +66,7 @@ struct Reader::State {
   std::filesystem::path path;
   trace::MappedFile mapped;
   trace::MappedFile data;  // of a preview: what is mapped holds only its sections
+  bool judged = true;
   std::optional<SectionTable> sections;
   Facts facts;
   std::vector<Name> names;

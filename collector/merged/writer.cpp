@@ -132,7 +132,7 @@ Result<Reader> Writer::preview(Contents contents, const std::vector<Communicator
   CollectiveWriter none(sections, *packer_);
   for (const CommunicatorRow& row : communicators) none.begin(row);
   put(contents, none, writer);
-  return Reader::open_preview(sections.flushed(), output_->flushed(), output_->target());
+  return Reader::open_preview(sections.flushed(), output_->flushed(), output_->target(), contents.judged);
 }
 
 }  // namespace ddpscope::merged

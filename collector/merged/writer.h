@@ -27,6 +27,7 @@ namespace ddpscope::merged {
 struct Contents {
   Facts facts;  // tracks of the rank rows, and how many events there are, are filled in
   Found found;
+  bool judged = true;  // else, of a preview: nothing is found yet
 };
 
 class Writer {

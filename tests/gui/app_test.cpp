@@ -1,4 +1,6 @@
 // What keys and mouse do, without OpenGL: a context with an atlas, its input written by hand.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -127,6 +129,35 @@ TEST_F(AppTest, FoldingARankMakesItLowerAndChangesNoOther) {
     else
       EXPECT_EQ(after[i], before[i]);
   }
+}
+
+// A step with its phases, and within one of these what it calls.
+TEST_F(AppTest, ARangeStandsBelowTheOneThatItIsIn) {
+  std::string text =
+      "process r0 rank=0 world=1 until=4\n"
+      "r0 0.900 +0.001 cudaStreamSynchronize stream=0x7\n";
+  const char* const kNames[] = {"step", "forward", "layer 1", "attention", "softmax"};
+  for (int depth = 0; depth < 5; ++depth) {
+    text += fmt::format("r0 1.{0}00 +0.000001 nvtxRangePush name=\"{1}\"\n", depth, kNames[depth]);
+    text += fmt::format("r0 1.{}50 +0.000001 nvtxRangePop\n", 9 - depth);
+  }
+  text += "r0 2.000 +0.000001 nvtxRangePush name=\"save\"\nr0 2.500 +0.000001 nvtxRangePop\n";
+  App& app = open(text);
+  float below = 0;
+  const Row& row = app.rows().back();
+  for (std::size_t depth = 0; depth < 4; ++depth) {
+    ASSERT_LT(depth, row.parts.size());
+    const RowPart& part = row.parts[depth];
+    EXPECT_EQ(part.label, depth == 0 ? "ranges" : "");
+    EXPECT_GE(part.top, below);
+    below = part.top + part.height;
+    ASSERT_EQ(part.tracks.size(), 1u);
+    merged::Event event = app.reader().event({part.tracks[0], 0});
+    EXPECT_EQ(app.reader().names()[event.name].text, kNames[depth]);
+    EXPECT_EQ(app.reader().tracks()[part.tracks[0]].events, depth == 0 ? 2u : 1u);
+  }
+  ASSERT_EQ(row.parts.size(), 5u) << "four of ranges, one of calls";
+  EXPECT_EQ(row.parts[4].label, "host");
 }
 
 TEST_F(AppTest, RowsStandWhereTheyAreWhateverIsInView) {

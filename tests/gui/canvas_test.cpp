@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <imgui.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -156,6 +158,58 @@ TEST(PaletteTest, TextCanBeReadOnEverySurface) {
       EXPECT_GE(contrast(colour_of(p, severity), ground_of(p, severity)), 4.5) << name_of(name);
     }
   }
+}
+
+// How far apart two colours are, CIE76, to who sees colours so (Machado 2009, in linear light).
+using Vision = std::array<std::array<double, 3>, 3>;
+std::array<double, 3> seen_lab(const Vision& vision, Colour colour) {
+  auto times = [](const Vision& matrix, std::array<double, 3> v) {
+    std::array<double, 3> result{};
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t k = 0; k < 3; ++k) result[i] += matrix[i][k] * v[k];
+    return result;
+  };
+  auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+  std::array<double, 3> rgb{};
+  for (std::size_t i = 0; i < 3; ++i) rgb[i] = linear((colour >> 8 * i & 255) / 255.0);
+  rgb = times(vision, rgb);
+  for (double& part : rgb) part = std::clamp(part, 0.0, 1.0);
+  const Vision kXyz = {{{0.4124564, 0.3575761, 0.1804375},
+                        {0.2126729, 0.7151522, 0.0721750},
+                        {0.0193339, 0.1191920, 0.9503041}}};
+  std::array<double, 3> xyz = times(kXyz, rgb), white = times(kXyz, {1, 1, 1});
+  auto f = [&](std::size_t i) {
+    double part = xyz[i] / white[i];
+    return part > 216.0 / 24389 ? std::cbrt(part) : (24389.0 / 27 * part + 16) / 116;
+  };
+  return {116 * f(1) - 16, 500 * (f(0) - f(1)), 200 * (f(1) - f(2))};
+}
+double apart(const Vision& vision, Colour a, Colour b) {
+  auto one = seen_lab(vision, a), other = seen_lab(vision, b);
+  return std::hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
+}
+
+TEST(PaletteTest, BarsAreToldApartWithAnyColourVision) {
+  const std::array<Vision, 4> kVisions = {
+      {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+       {{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}},
+       {{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}},
+       {{{1.255528, -0.076749, -0.178779},
+         {-0.078411, 0.930809, 0.147602},
+         {0.004733, 0.691367, 0.303900}}}}};
+  for (ThemeName name : {ThemeName::kDark, ThemeName::kLight, ThemeName::kColorblind})
+    for (const Vision& vision : kVisions) {
+      const Palette& p = palette_of(name);
+      const std::array<Colour, 9> bars = {p.backward, p.collective, p.barrier, p.file_read, p.file_write,
+                                          p.copy,     p.focus,      p.error,   p.warning};
+      for (std::size_t i = 0; i < bars.size(); ++i) {
+        EXPECT_GE(apart(vision, p.optimizer, bars[i]), 20) << name_of(name) << " " << i;
+        for (std::size_t k = 0; k < i; ++k)
+          EXPECT_GE(apart(vision, bars[i], bars[k]), 10) << name_of(name) << " " << i << " " << k;
+      }
+    }
+  for (ThemeName name : {ThemeName::kDark, ThemeName::kLight, ThemeName::kColorblind})
+    EXPECT_GE(contrast(palette_of(name).optimizer, palette_of(name).optimizer_text), 4.5) << name_of(name);
 }
 
 TEST(PaletteTest, TheRampsLightnessGoesOneWay) {

@@ -38,6 +38,7 @@ void expect_one_at_a_time(const std::vector<WholeCollective>& all) {
     for (std::size_t k = 1; k < all.size(); ++k) {
       const MemberShape &before = all[k - 1].shape.members[i], &own = all[k].shape.members[i];
       EXPECT_LE(before.to_ns, own.absent ? own.from_ns : own.came_ns) << "member " << i << " of #" << k;
+      EXPECT_TRUE(own.takes_part || before.to_ns <= own.missing_ns) << "hole of " << i << " in #" << k;
       EXPECT_LE(own.from_ns, own.to_ns) << "member " << i << " of #" << k;
       EXPECT_TRUE(own.absent || own.came_ns <= own.from_ns) << "member " << i << " of #" << k;
     }
@@ -91,6 +92,49 @@ TEST(CollectiveShapeTest, WhatARankNeverComesToStaysOpenAndTheLaterOnesWaitBehin
   EXPECT_EQ(late.front().collective.sequence, 1u);
   EXPECT_EQ(late.front().shape.members[0].came_ns, 2000 * kMs);
   EXPECT_EQ(late.front().shape.members[1].to_ns, end);
+}
+
+// Hosts issue ten before the devices come to the first; in the fourth the last rank does something else.
+TEST(CollectiveShapeTest, WhereHostsAreAheadADifferenceBeginsWhenTheDevicesComeToIt) {
+  for (int ranks : {2, 4, 8})
+    for (const char* other : {"ncclBroadcast communicator=1 count=4K datatype=f32 peer=0 stream=0x7",
+                              "ncclAllReduce communicator=1 count=5 datatype=f32 stream=0x7"}) {
+      std::string text = beginning(ranks);
+      for (int k = 0; k < 10; ++k)
+        for (int rank = 0; rank < ranks; ++rank) {
+          bool odd = k == 3 && rank == ranks - 1;
+          text += fmt::format("r{} 1.0{:02} +0.0001 {}\n", rank, 2 * k, odd ? other : "$reduce");
+          if (k < 3)
+            text += fmt::format(
+                "r{}/2 1.{} +0.1 gpu kind=collective communicator=1 sequence={} thread=1 called=1.0{:02}\n",
+                rank, k + 2, k, 2 * k);
+        }
+      text += "r* 1.050 inside cudaStreamSynchronize stream=0x7\n";
+      tests::TemporaryFolder folder;
+      auto reader = tests::open_text(text, folder);
+      ASSERT_TRUE(reader);
+      std::int64_t end = reader->job().duration_ns;
+      auto all = all_of(*reader);
+      ASSERT_GE(all.size(), 4u);
+      expect_one_at_a_time(all);
+      for (const MemberShape& member : all[3].shape.members) {
+        EXPECT_EQ(member.came_ns, 1500 * kMs);
+        EXPECT_EQ(member.to_ns, end);
+        EXPECT_TRUE(member.never);
+      }
+      EXPECT_TRUE(all[3].shape.members.back().elsewhere);
+      EXPECT_EQ(all[3].shape.behind, 6u);
+      for (std::size_t later = 4; later < all.size(); ++later) {
+        EXPECT_EQ(all[later].shape.behind, 0u);
+        for (const MemberShape& member : all[later].shape.members) EXPECT_EQ(member.came_ns, end);
+      }
+      auto late = seen(*reader, {3000 * kMs, 3100 * kMs});
+      ASSERT_EQ(late.size(), 1u);
+      EXPECT_EQ(late[0].collective.sequence, 3u);
+      auto placed = shape_at(*reader, 0, 3);
+      ASSERT_TRUE(placed);
+      EXPECT_EQ(placed->members[0].came_ns, 1500 * kMs);
+    }
 }
 
 // The others give up: nothing tells when the device was done with what it never could do.

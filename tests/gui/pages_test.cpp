@@ -107,7 +107,10 @@ TEST_F(AppTest, DurationsAreComparedByName) {
            "    r$r 1.000 +0.001 ncclAllReduce communicator=1 count=1000 datatype=f32 stream=0x7 "
            "buffer=0x200\n"
            "    r$r 1.002 +" +
-           std::string(wait) + " cudaStreamSynchronize stream=0x7\n  }\n}\n";
+           std::string(wait) +
+           " cudaStreamSynchronize stream=0x7\n  }\n}\n"
+           "for s in 0..96 every 0.010 {\n  r0 4.000 +0.001 cudaDeviceSynchronize\n}\n"
+           "for s in 0..2 every 0.100 {\n  r0 6.000 +0.050 cudaDeviceSynchronize\n}\n";
   };
   tests::TemporaryFolder other_folder;
   App& app = open(job("0.030"));
@@ -129,6 +132,9 @@ TEST_F(AppTest, DurationsAreComparedByName) {
   DurationChange transfer = change_of(DurationChange::What::kTransfer, "all-reduce of 1000 float32");
   EXPECT_TRUE(transfer.slower());
   EXPECT_GT(transfer.factor(), 2);
+  DurationChange rare = change_of(DurationChange::What::kCall, "cudaDeviceSynchronize");
+  EXPECT_EQ(rare.here.p50_ns, 1'000'000);
+  EXPECT_EQ(rare.here.p99_ns, 50'000'000) << "three in a hundred are slow";
   // The same trace with itself: nothing differs.
   for (const DurationChange& change : compare(*other, *other, "itself").durations)
     EXPECT_EQ(change.factor(), 1) << change.name;

@@ -1,4 +1,5 @@
 // The viewer while its trace is being merged: rows and findings are there first, then what ranks did.
+#include <algorithm>
 #include <future>
 
 #include "tests/gui/app_fixture.h"
@@ -9,12 +10,15 @@ namespace {
 
 class PreviewTest : public AppTest {
  protected:
-  // Shows the first preview; the whole trace is kept.
-  App& open_preview(const std::string& text) {
+  // Shows the first preview with findings, or the first of all; the whole trace is kept.
+  App& open_preview(const std::string& text, bool judged = true) {
     std::vector<merged::Reader> previews;
     whole_ = tests::open_text(text, folder_, &previews);
     if (!whole_ || previews.empty()) throw std::runtime_error("no preview");
-    app_ = std::make_unique<App>(std::move(previews.front()), options());
+    auto first = std::find_if(previews.begin(), previews.end(),
+                              [&](const merged::Reader& preview) { return preview.is_judged() == judged; });
+    if (first == previews.end()) throw std::runtime_error("no such preview");
+    app_ = std::make_unique<App>(std::move(*first), options());
     frame();
     return *app_;
   }
@@ -34,6 +38,36 @@ class PreviewTest : public AppTest {
   }
   std::optional<merged::Reader> whole_;
 };
+
+// Ranks have rows before findings are looked for; nothing says that there are none.
+TEST_F(PreviewTest, NamesRanksBeforeFindings) {
+  auto job = tests::draw_skipped_barrier(5);
+  App& app = open_preview(job.text, false);
+  EXPECT_FALSE(app.reader().is_judged());
+  EXPECT_TRUE(app.reader().outcome().findings.empty());
+  EXPECT_TRUE(app.reader().communicators().empty());
+  ASSERT_EQ(app.rows().size(), static_cast<std::size_t>(job.ranks));
+  EXPECT_EQ(app.reader().job().duration_ns, whole_->job().duration_ns);
+  for (Key key : {Key::kN, Key::k1, Key::kF, Key::kR, Key::kE, Key::kEscape, Key::kHome}) press(key);
+  settle();
+}
+
+// Who has touched nothing is shown the worst one, who has moved stays where he is.
+TEST_F(PreviewTest, TheWorstFindingIsChosenWhenItIsThere) {
+  for (bool touches : {false, true}) {
+    app_.reset();
+    std::filesystem::remove_all(folder_.path() / "trace");
+    auto job = tests::draw_skipped_barrier(6);
+    open_preview(job.text, false);
+    if (touches) press(Key::kS), press(Key::kW), press(Key::kW);
+    TimeSpan stands = app_->state().shown;
+    App& app = show_whole();
+    settle();
+    EXPECT_EQ(app.state().finding, 0u);
+    EXPECT_TRUE(app.story().at_fault(app.reader().row_of_rank(job.faulty)));
+    EXPECT_EQ(app.state().shown == stands, touches);
+  }
+}
 
 TEST_F(PreviewTest, NamesRanksAndFindingsBeforeAnyEvent) {
   auto job = tests::draw_skipped_barrier(1);
@@ -96,7 +130,10 @@ TEST_F(PreviewTest, WhatIsToComeIsSaid) {
   App& app = open_preview(tests::kHealthy);
   int plain = frame();
   app.set_coming("writing time lines, 3 of 8");
-  EXPECT_GT(frame(), plain);
+  int said = frame();
+  EXPECT_GT(said, plain);
+  app.set_coming("writing time lines, 3 of 8", 3 / 8.0f);
+  EXPECT_GT(frame(), said) << "a bar tells how much";
   app.set_coming("");
   EXPECT_EQ(frame(), plain);
 }

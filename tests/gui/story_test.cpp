@@ -1,4 +1,6 @@
 // What the lanes show of a finding: golden traces, opened at what a stranger has to see.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tests/gui/app_fixture.h"
@@ -58,6 +60,79 @@ TEST_F(StoryTest, TransfersThatNothingHidesAreInView) {
   EXPECT_LE(late.focus.from_ns, 1'007'000'000);
   EXPECT_GE(late.focus.to_ns, 1'080'000'000);
   EXPECT_LE(late.focus.length(), 200'000'000) << "of one step";
+}
+
+// Hosts issue all of a step before the devices come to the first.
+TEST_F(StoryTest, WhereHostsAreAheadTheDifferenceItselfIsInView) {
+  for (int ranks : {2, 4, 8}) {
+    app_.reset();
+    std::filesystem::remove_all(folder_.path() / "trace");
+    std::string text;
+    for (int rank = 0; rank < ranks; ++rank) {
+      text += fmt::format(
+          "process r{0} rank={0} world={1} until=9\n"
+          "r{0} 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank={0} size={1} device={0}\n",
+          rank, ranks);
+      for (int k = 0; k < 8; ++k) {
+        bool odd = k == 5 && rank == ranks - 1;
+        text +=
+            fmt::format("r{} 1.00{} +0.0001 ncclAllReduce communicator=1 count={} datatype=f32 stream=0x7\n",
+                        rank, k, odd ? 7 : 1000);
+        if (k < 5)
+          text += fmt::format(
+              "r{}/2 {:.2f} +0.04 gpu kind=collective communicator=1 sequence={} thread=1 called=1.00{}\n",
+              rank, 1.2 + 0.05 * k, k, k);
+      }
+    }
+    open(text + "r* 1.010 inside cudaStreamSynchronize stream=0x7\n");
+    settle();
+    const Story& story = app_->story();
+    EXPECT_EQ(story.sequence, 5u);
+    EXPECT_LE(story.focus.from_ns, 1'005'000'000);
+    EXPECT_GT(story.focus.to_ns, 1'440'000'000) << "it begins there";
+    // The card of the odd one's call tells both times.
+    EXPECT_EQ(story.discs.back().t_ns, 1'005'000'000);
+    EXPECT_EQ(story.discs.back().device_ns, 1'440'000'000);
+    Box plot = app_->panes().plot_of(app_->panes().lanes);
+    std::size_t fault = row_of_rank(app_->rows(), app_->reader(), story.fault_rows.back());
+    for (std::size_t row : {std::size_t{0}, fault}) {
+      Box box = app_->placing().row_box(row, plot);
+      EXPECT_GE(box.top, plot.top - 1) << "row " << row << " of " << ranks << " ranks";
+      EXPECT_LE(box.bottom, plot.bottom + 1) << "row " << row << " of " << ranks << " ranks";
+    }
+  }
+}
+
+TEST_F(StoryTest, WhereHostsWaitThereIsOneTime) {
+  for (const StoryDisc& disc : story_of("mismatched-collective/speaks-operation").discs)
+    EXPECT_EQ(disc.device_ns, merged::kUnknown) << disc.number;
+}
+
+// The update's disc stands where it can begin, not before it was issued.
+TEST_F(StoryTest, AnUpdateStandsBehindTheLastReduction) {
+  const Story& story = story_of("redundant-accumulation-sync/speaks-every-micro-batch");
+  ASSERT_EQ(story.lane, StoryLane::kSyncs);
+  const StoryDisc& update = story.discs.back();
+  EXPECT_GE(update.shown_ns, story.syncs.back().to_ns);
+  EXPECT_GE(update.shown_ns, update.t_ns);
+}
+
+TEST_F(StoryTest, OfAGraphsLaunchTheCollectiveThatDiffersIsNamed) {
+  for (int ranks : {2, 4}) {
+    app_.reset();
+    std::filesystem::remove_all(folder_.path() / "trace");
+    const Story& story = story_of("mismatched-collective/speaks-left-out-in-graphs", ranks);
+    ASSERT_NE(story.communicator, merged::kNone);
+    EXPECT_EQ(story.sequence, 7u);
+    ASSERT_EQ(story.notes.size(), 1u);
+    EXPECT_TRUE(story.notes[0].lines.at(1).starts_with("its #7 is: all-reduce of 250000"))
+        << story.notes[0].lines.at(1);
+    auto launch = app_->reader().detail(story.discs.at(1).place);
+    ASSERT_TRUE(launch);
+    EXPECT_EQ(launch->call, "cudaGraphLaunch");
+    EXPECT_EQ(launch->collective.count, 2u);
+    EXPECT_EQ(label_of(*launch, launch->call), "#6–#7 cudaGraphLaunch");
+  }
 }
 
 TEST_F(StoryTest, ReductionsThatAreMissingAreAHoleUpToTheUpdate) {

@@ -79,6 +79,23 @@ def test_a_picture_needs_no_display(trace, tmp_path):
     assert other.read_bytes() != picture.read_bytes()
 
 
+def test_a_picture_of_a_stretch(trace, tmp_path):
+    """As much as is asked for, whatever the finding; an end is the run's where none is given."""
+
+    def picture(*words):
+        file = tmp_path / "a.png"
+        result = run("view", trace, "--screenshot", file, "--size", "1200x800", *words, program=DDPSCOPE)
+        assert result.returncode == 0, result.stderr
+        return file.read_bytes()
+
+    usual, part = picture(), picture("--from", "1.95", "--to", "2.125")
+    assert part != usual
+    assert picture("--from", "1.95", "--to", "2.125", "--goto", "1") == part
+    assert picture("--from", "1950e-3", "--to", "2.1250") == part
+    assert picture("--from", "1.95") == picture("--from", "1.95", "--to", "1000") != part
+    assert picture("--to", "2.125") == picture("--from", "0", "--to", "2.125") != part
+
+
 def test_a_picture_takes_nothings_place(trace, tmp_path):
     """Links stay and lead to it, what is no file is written as it is: by root, a device would be gone."""
     target, link, pipe = tmp_path / "target.png", tmp_path / "link.png", tmp_path / "pipe"
@@ -122,6 +139,13 @@ def test_ten_thousand_ranks(tmp_path):
         (["TRACE", "--screenshot", "x.png", "--theme", "pink"], "pink"),
         (["TRACE", "--screenshot", "x.png", "--scale", "nan"], "--scale"),
         (["TRACE", "--screenshot", "x.png", "--bench"], "--bench"),
+        (["TRACE", "--screenshot", "x.png", "--from", "soon"], "--from"),
+        (["TRACE", "--screenshot", "x.png", "--from", "-1"], "--from"),
+        (["TRACE", "--screenshot", "x.png", "--to", "nan"], "--to"),
+        (["TRACE", "--screenshot", "x.png", "--from", "2", "--to", "1.5"], "--to is not after --from"),
+        (["TRACE", "--screenshot", "x.png", "--to", "0"], "--to is not after the run's begin"),
+        (["TRACE", "--screenshot", "x.png", "--from", "100000"], "the run is over at"),
+        (["TRACE", "--screenshot", "x.png", "--from", "1", "--whole-run"], "--whole-run"),
         (["TRACE", "--screenshot", "/no/such/folder/x.png", "--size", "400x400"], "cannot be written"),
         (["/no/such/trace", "--screenshot", "x.png"], "no such file"),
         (["/dev/null", "--screenshot", "x.png"], ""),

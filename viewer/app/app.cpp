@@ -225,7 +225,9 @@ void App::frame_story() {
 void App::take_over(const App& earlier) {
   merged::EventPlace event = place_of_same(earlier.reader_, earlier.state_.event, reader_);
   TimeSpan first = state_.shown;
+  std::uint32_t worst = state_.finding;
   state_ = earlier.state_;
+  if (!earlier.reader_.is_judged()) state_.finding = worst;  // there was none to choose
   theme_ = earlier.theme_;
   panes_ = earlier.panes_;
   wants_fonts_ = earlier.wants_fonts_, first_frame_ = earlier.first_frame_, touched_ = earlier.touched_;
@@ -275,7 +277,7 @@ void App::fly_to_moment(std::uint32_t rank_row, std::int64_t t_ns) {
   fly_to(limited({t_ns - half, t_ns + half}, run()), scroll);
 }
 
-void App::show_whole_run() { fly_to(limited({INT64_MIN / 4, INT64_MAX / 4}, run()), state_.scroll); }
+void App::show_whole_run() { show_stretch({INT64_MIN / 4, INT64_MAX / 4}); }
 
 void App::next_finding(int step) {
   auto shown = listed_findings(reader_, state_.filter);

@@ -66,8 +66,11 @@ class App {
   // What the user chose, and where he stands, in an earlier preview of this trace
   // (merged::Reader::is_preview). Who has touched nothing yet is shown what is to be seen first.
   void take_over(const App& earlier);
-  // What is still to come of the trace, "" if nothing is.
-  void set_coming(std::string text) { state_.coming = std::move(text); }
+  // What is still to come of the trace, "" if nothing is; how much of that is done, 0..1.
+  void set_coming(std::string text, float done = 0) {
+    state_.coming = std::move(text);
+    state_.coming_done = done;
+  }
   // It will not come.
   void set_failed(const std::string& why) {
     state_.coming = "not all is here: " + why;
@@ -102,6 +105,7 @@ class App {
   void fly_to_moment(std::uint32_t rank_row, std::int64_t t_ns);
   void show_first_failure();
   void show_whole_run();
+  void show_stretch(TimeSpan span) { fly_to(limited(span, run()), state_.scroll); }
   void scale_by(float factor) { set_scale(state_.scale * factor); }
   std::function<void(const std::string&)> copy;                         // puts a text there; may be empty
   std::function<void(const std::vector<Bookmark>&)> bookmarks_changed;  // keeps them; may be empty

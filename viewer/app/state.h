@@ -83,8 +83,9 @@ struct State {
   std::vector<Bookmark> bookmarks;
   std::optional<std::size_t> noting;  // the bookmark whose note is typed
   TextFocus note_focus;
-  std::string coming;   // "writing time lines, 12 of 64"
-  bool failed = false;  // it will not come, and why stands there
+  std::string coming;     // "writing time lines, 12 of 64"
+  float coming_done = 0;  // of that, 0..1
+  bool failed = false;    // it will not come, and why stands there
 
   float scale = 1;
   ThemeName theme = ThemeName::kDark;

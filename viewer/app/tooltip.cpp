@@ -30,7 +30,7 @@ void add_event(const Palette& p, const merged::Reader& reader, const merged::Det
       {Face::kMonoSmall, p.text_low, fmt::format("{}, thread {}", detail.process, detail.thread)});
   if (detail.collective.communicator < reader.communicators().size())
     lines.push_back({Face::kSmall, p.collective,
-                     fmt::format("#{} of {}", detail.collective.sequence,
+                     fmt::format("{} of {}", numbers_of(detail.collective),
                                  reader.communicators()[detail.collective.communicator].name)});
   if (!detail.file.empty()) lines.push_back({Face::kMonoSmall, p.text, detail.file});
   if (detail.bytes)

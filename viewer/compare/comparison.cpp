@@ -100,7 +100,7 @@ class Drawing {
 
 Spread spread_of(std::vector<std::int64_t>& samples) {
   std::sort(samples.begin(), samples.end());
-  return {samples.size(), 0, samples[(samples.size() - 1) / 2], samples[(samples.size() - 1) * 95 / 100]};
+  return {samples.size(), 0, samples[(samples.size() - 1) / 2], samples[(samples.size() - 1) * 99 / 100]};
 }
 
 // What the change is worth, of all that was looked at: a call that is twice as long and rare comes later.

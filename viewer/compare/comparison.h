@@ -13,7 +13,7 @@ namespace ddpscope::viewer {
 struct Spread {
   std::uint64_t looked_at = 0;
   std::uint64_t count = 0;  // all there are, as far as that is known of calls; else 0
-  std::int64_t p50_ns = 0, p95_ns = 0;
+  std::int64_t p50_ns = 0, p99_ns = 0;
 };
 
 struct DurationChange {

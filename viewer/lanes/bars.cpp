@@ -107,7 +107,7 @@ BarStyle style_of(const Palette& p, Kind kind, bool on_device) {
     case Kind::kCompute:
       return {p.backward, p.bar_text};
     case Kind::kOptimizer:
-      return {p.optimizer, mixed(p.optimizer, p.window, 0.85f), false, 2};
+      return {p.optimizer, p.optimizer_text, false, 2};
     case Kind::kCollective:
       if (!on_device) return {p.collective, p.bar_text, false, 2};
       return {mixed(p.lane_even, p.collective, 0.42f), p.bar_text, false, 2, p.collective};

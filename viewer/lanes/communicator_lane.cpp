@@ -33,7 +33,8 @@ class Lane {
     CollectivesInView found = walk_collectives(frame_.reader, row_.index, frame_.view, frame_.budget);
     std::uint64_t waiting = UINT64_MAX;  // from then on for one that is never over: a number in that one
     for (const WholeCollective& own : found.whole)
-      if (own.shape.behind > 0) waiting = std::min(waiting, own.collective.sequence + 1);
+      if (own.shape.behind > 0 && holds_up(own.collective.flags))
+        waiting = std::min(waiting, own.collective.sequence + 1);
     for (const CollectiveRun& run : found.runs)
       if (run.first_sequence < waiting) draw_run(run);
     for (std::size_t i = 0; i < found.whole.size(); ++i) {
@@ -41,8 +42,7 @@ class Lane {
       next_ns_ =
           i + 1 < found.whole.size() ? found.whole[i + 1].shape.first_ns : frame_.reader.job().duration_ns;
       // What waits for one that is never over has nothing to be drawn but its number in that one.
-      bool waits = holds_up(own.collective.flags) && own.shape.first_ns >= own.shape.end_ns;
-      if (!waits) draw_whole(own.collective, own.shape);
+      if (own.collective.sequence < waiting) draw_whole(own.collective, own.shape);
     }
     frame_.canvas.pop_clip();
   }
@@ -131,16 +131,23 @@ class Lane {
     float text_right = std::min({right, frame_.plot.right, frame_.x_of(next_ns_)});
     if (text_right - text_left > frame_.px(40))
       frame_.canvas.text_in(Face::kSmall, {text_left + frame_.px(6), own.top, text_right - 2, own.bottom},
-                            frame_.colours().text, collective_text(collective, shape) + missing_text(shape));
+                            frame_.colours().text, collective_text(collective, shape) + others_text(shape));
   }
 
-  // Where members have no lines of their own. " · not here: ranks 3, 5"
-  std::string missing_text(const CollectiveShape& shape) const {
-    std::vector<std::int32_t> ranks;
-    for (std::size_t i = 0; i < shape.members.size(); ++i)
-      if (shape.members[i].absent) ranks.push_back(communicator_.members[i].rank);
-    std::sort(ranks.begin(), ranks.end());
-    return ranks.empty() ? "" : " · not here: " + ranks_text(ranks);
+  // Where members have no lines of their own. " · not here: ranks 3, 5 · something else: rank 7"
+  std::string others_text(const CollectiveShape& shape) const {
+    std::vector<std::int32_t> absent, elsewhere;
+    for (std::size_t i = 0; i < shape.members.size(); ++i) {
+      if (shape.members[i].absent) absent.push_back(communicator_.members[i].rank);
+      bool odd = shape.members[i].elsewhere && (!shape.contested || at_fault(i));
+      if (odd) elsewhere.push_back(communicator_.members[i].rank);
+    }
+    std::string text;
+    for (auto [what, ranks] : {std::pair("not here", &absent), std::pair("something else", &elsewhere)}) {
+      std::sort(ranks->begin(), ranks->end());
+      if (!ranks->empty()) text += fmt::format(" · {}: {}", what, ranks_text(*ranks));
+    }
+    return text;
   }
 
   // Members first ... last - 1, all of whom take part.
@@ -198,8 +205,8 @@ class Lane {
       const MemberShape& member = shape.members[i];
       if (member.takes_part) continue;
       Blame blame = blame_of(collective);
-      if (member.absent) draw_hole(shape, i, {member.from_ns, member.to_ns}, blame);
-      if (member.elsewhere && !shape.contested) draw_hole(shape, i, {shape.first_ns, member.came_ns}, blame);
+      if (member.absent || !shape.contested)
+        draw_hole(shape, i, {member.missing_ns, member.absent ? member.to_ns : member.came_ns}, blame);
       if (member.elsewhere) draw_elsewhere(collective, shape, i);
     }
   }

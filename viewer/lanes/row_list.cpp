@@ -16,7 +16,7 @@ using merged::TrackKind;
 constexpr float kPad = 6, kGap = 3;
 constexpr float kHostHeight = 24, kDeviceHeight = 16, kStripHeight = 9;
 constexpr float kFoldedHost = 14, kFoldedDevice = 7;
-constexpr std::size_t kMostThreads = 3, kMostStreams = 4;
+constexpr std::size_t kMostThreads = 3, kMostStreams = 4, kMostRangeDepths = 4;
 
 // Where a track's events go: calls and file accesses of one thread never overlap and share a line.
 struct Line {
@@ -114,7 +114,7 @@ Lines lines_of(const Reader& reader, const merged::RankRow& rank) {
                   {PartKind::kDevice, track.process, track.lane, 0}, track.label);
     else if (is_workers(track.kind) && track.depth == 0)
       part = line(lines.workers, PartKind::kStrip, kStripHeight, {PartKind::kStrip, 0, 0, 0}, track.label);
-    else if (track.kind == TrackKind::kRanges && track.depth == 0)
+    else if (track.kind == TrackKind::kRanges && track.depth < kMostRangeDepths)
       part = line(lines.ranges, PartKind::kDevice, kDeviceHeight,
                   {PartKind::kDevice, track.process, track.lane + (1ull << 63), 0}, "ranges");
     if (part) part->tracks.push_back(i);
@@ -133,6 +133,14 @@ void label_lines(Lines& lines) {
   for (RowPart& part : lines.streams) part.label = short_stream_label(part.label, several_devices);
   if (lines.streams.size() == 1) lines.streams[0].label = "gpu";
   for (RowPart& part : lines.workers) part.label = "workers";
+}
+
+// A line for each depth: a range stands below the one that it is in.
+std::vector<RowPart> by_depth(const RowPart& ranges) {
+  std::vector<RowPart> parts;
+  for (std::uint32_t track : ranges.tracks)  // which are by depth
+    parts.push_back({ranges.kind, 0, ranges.height, parts.empty() ? ranges.label : "", {track}});
+  return parts;
 }
 
 void stack_parts(Row& row, std::vector<RowPart>& parts, float gap, float& y) {
@@ -242,7 +250,11 @@ Row rank_row(const Reader& reader, std::uint32_t index, bool open) {
     return row;
   }
   keep_most(reader, lines.ranges, 1);
-  stack_parts(row, lines.ranges, kGap, y);
+  if (!lines.ranges.empty()) {
+    std::vector<RowPart> ranges = by_depth(lines.ranges.front());
+    stack_parts(row, ranges, 1, y);
+    y += kGap - 1;
+  }
   stack_parts(row, lines.threads, kGap, y);
   stack_parts(row, lines.streams, kGap, y);
   stack_parts(row, lines.workers, 1, y);

@@ -54,7 +54,7 @@ struct RowChoice {
 // Up to as many ranks each has a row of its own; of more their hosts have one.
 constexpr std::size_t kMostRankRows = 64;
 // Of more than so many no window shows the rows of all.
-constexpr std::size_t kManyRankRows = 8, kFewRankRows = 4;
+constexpr std::size_t kManyRankRows = 4, kFewRankRows = 4;
 // Up to as many members a communicator's shapes have a line a member.
 constexpr std::size_t kMostShapeMembers = 16;
 

@@ -29,7 +29,7 @@ class Page {
     jobs(comparison);
     findings(comparison);
     heading("How long things take");
-    columns({"", "calls there", "here", "p50 there", "here", "", "p95 there", "here"}, p.text_low, p.text_low,
+    columns({"", "calls there", "here", "p50 there", "here", "", "p99 there", "here"}, p.text_low, p.text_low,
             Face::kSmall);
     for (std::size_t i = 0; i < std::min(comparison.durations.size(), kMostDurations); ++i)
       duration(comparison.durations[i]);
@@ -132,7 +132,7 @@ class Page {
     auto calls = [](const Spread& spread) { return spread.count ? count_text(spread.count) : ""; };
     columns({name, calls(change.other), calls(change.here), duration_text(change.other.p50_ns),
              duration_text(change.here.p50_ns), alike ? "alike" : fmt::format("× {:.2f}", factor),
-             duration_text(change.other.p95_ns), duration_text(change.here.p95_ns)},
+             duration_text(change.other.p99_ns), duration_text(change.here.p99_ns)},
             change.here.count == change.other.count ? p.text_low : p.text, colour, Face::kMonoSmall);
   }
 

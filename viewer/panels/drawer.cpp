@@ -141,8 +141,17 @@ class Drawer {
     float rank_width = frame_.canvas.text_in_right(
         Face::kSmall, line, faulty ? colour_of(p, finding_.severity) : p.text_low, rank);
     line.right -= rank_width + frame_.px(8);
-    frame_.canvas.text_in(Face::kMono, line, p.text, time_of(evidence.t_ns));
+    // The disc, or the shape in the lanes, may stand where the device comes to it.
+    const StoryDisc disc = i < frame_.story.discs.size() ? frame_.story.discs[i] : StoryDisc{};
+    bool later = disc.device_ns != merged::kUnknown;
+    frame_.canvas.text_in(Face::kMono, line, p.text, (later ? "issued " : "") + time_of(evidence.t_ns));
     y += frame_.px(23);
+    if (later) {
+      frame_.canvas.text_in(Face::kMonoSmall, {in.left, y - frame_.px(2), in.right, y + frame_.px(13)},
+                            p.text_mid,
+                            (disc.waits ? "waits until " : "on the device ") + time_of(disc.device_ns));
+      y += frame_.px(17);
+    }
     for (const std::string& words : wrapped(frame_.canvas, Face::kMono, call_text(evidence), in.width(), 2))
       frame_.canvas.text(Face::kMono, {in.left, y}, p.text, words),
           y += frame_.canvas.line_height(Face::kMono) + frame_.px(1);
@@ -246,7 +255,9 @@ void draw_drawer(PanelFrame& frame, const Box& box) {
   if (frame.state.finding < all.size()) return Drawer(frame, box, all[frame.state.finding]).draw();
   Box words{box.left + frame.px(16), box.top + frame.px(12), box.right, box.top + frame.px(36)};
   frame.canvas.text_in(Face::kBody, words, p.text_low,
-                       all.empty() ? "Nothing was found." : "N chooses a finding.");
+                       !frame.reader.is_judged() ? unjudged_text(frame.state)
+                       : all.empty()             ? "Nothing was found."
+                                                 : "N chooses a finding.");
 }
 
 }  // namespace ddpscope::viewer

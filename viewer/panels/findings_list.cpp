@@ -137,7 +137,7 @@ void draw_counts(PanelFrame& frame, const Box& head) {
   for (Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kError}) {
     auto count = std::count_if(frame.reader.outcome().findings.begin(), frame.reader.outcome().findings.end(),
                                [&](const Finding& finding) { return finding.severity == severity; });
-    std::string text = fmt::format("{}", count);
+    std::string text = frame.reader.is_judged() ? fmt::format("{}", count) : "–";
     frame.canvas.text_right(Face::kMono, {x, head.top + frame.px(12)}, count ? p.text : p.text_low, text);
     x -= frame.canvas.text_width(Face::kMono, text) + frame.px(12);
     draw_severity(frame.canvas, {x, head.top + frame.px(20)}, frame.px(11), severity, Confidence::kCertain);
@@ -149,7 +149,9 @@ void draw_nothing(PanelFrame& frame, const Box& box) {
   const Palette& p = frame.colours();
   const merged::JobFacts& job = frame.reader.job();
   std::vector<std::string> lines;
-  if (!frame.state.filter.empty()) {
+  if (!frame.reader.is_judged()) {
+    lines = {unjudged_text(frame.state)};
+  } else if (!frame.state.filter.empty()) {
     lines = {"nothing matches; Esc clears"};
   } else {
     std::string looked = fmt::format("No findings in {} {} and {} {}. What could not be judged stands below.",
@@ -206,6 +208,7 @@ std::vector<CoverageLine> coverage_lines(const Canvas& canvas, const merged::Rea
     auto some = wrapped(canvas, Face::kSmall, entry.what + ": " + entry.why, width, 2);
     for (std::size_t i = 0; i < some.size(); ++i) lines.push_back({some[i], i == 0});
   }
+  if (!reader.is_judged()) return {{"any finding: none was looked for yet", true}};
   if (lines.empty()) return {{"nothing that was looked for is missing", true}};
   return lines;
 }

@@ -78,6 +78,10 @@ void draw_keys_page(PanelFrame& frame, const Box& window);
 void draw_search_hits(PanelFrame& frame, const Box& box, const CallDurations* durations);
 Box search_box(const Canvas& canvas, const Panes& panes);
 
+// Where the trace is not judged yet, or came to grief before it was.
+inline const char* unjudged_text(const State& state) {
+  return state.failed ? "Findings could not be looked for." : "Findings are being looked for.";
+}
 // The findings that the filter lets through, in the list's order.
 std::vector<std::uint32_t> listed_findings(const merged::Reader& reader, const std::string& filter);
 

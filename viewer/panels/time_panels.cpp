@@ -188,7 +188,7 @@ void draw_legend(PanelFrame& frame, const Box& box, const Box& plot) {
     entry(words, [&](const Box& swatch) { frame.canvas.fill(swatch, colour); });
   };
   filled("barrier", p.barrier), filled("collective", p.collective);
-  filled("device computes", p.backward), filled("host call", p.forward);
+  filled("kernel", p.backward), filled("optimizer", p.optimizer), filled("host call", p.forward);
   entry("host waits",
         [&](const Box& swatch) { frame.canvas.hatch(swatch, p.wait_line, p.wait_ground, frame.px(6)); });
   filled("file read", p.file_read), filled("file write", p.file_write), filled("copy", p.copy);
@@ -198,7 +198,7 @@ void draw_legend(PanelFrame& frame, const Box& box, const Box& plot) {
     frame.canvas.dashed_line({swatch.left, box.middle_y()}, {swatch.right, box.middle_y()}, p.error,
                              frame.px(2), frame.px(5), frame.px(3));
   });
-  entry("open, stat, rename", [&](const Box& swatch) {
+  entry("open, stat", [&](const Box& swatch) {
     frame.canvas.fill({swatch.left + frame.px(8), swatch.top, swatch.left + frame.px(11), swatch.bottom},
                       p.focus);
   });

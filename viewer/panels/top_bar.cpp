@@ -58,6 +58,9 @@ void draw_top_bar(PanelFrame& frame, const Box& box) {
   if (frame.reader.job().runs_on)
     x = draw_chip(frame.canvas, {x + frame.px(8), box.top + frame.px(11)}, frame.px(18), p.warning,
                   p.warning_ground, "still runs");
+  if (float done = frame.state.coming_done; done > 0 && !frame.state.failed)
+    frame.canvas.fill({box.left, box.bottom - frame.px(2), box.left + box.width() * done, box.bottom},
+                      p.link);
   if (!frame.state.coming.empty())
     x = draw_chip(frame.canvas, {x + frame.px(8), box.top + frame.px(11)}, frame.px(18),
                   frame.state.failed ? p.error : p.link, p.raised, frame.state.coming);

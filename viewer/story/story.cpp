@@ -8,6 +8,7 @@
 #include <set>
 
 #include "viewer/story/cards.h"
+#include "viewer/story/concerned_collective.h"
 #include "viewer/story/passes.h"
 #include "viewer/timeline/collective_walk.h"
 
@@ -54,6 +55,7 @@ class Teller {
       frame_transfers();
     if (slug == "divergent-existence-check") find_collective();
     if (!finding_.order.empty() && story_.lane != StoryLane::kAbsence) link_unordered();
+    tell_device_times();
     return end();
   }
 
@@ -205,57 +207,52 @@ class Teller {
   // ---- a collective that not all ran
   void tell_collective() {
     find_collective();
-    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();)
-      if (accuses(finding_, i, reader_.ranks().size())) add_note(i);
+    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();) {
+      if (!accuses(finding_, i, reader_.ranks().size())) continue;
+      auto lines = odd_text(finding_, i, collective_of(reader_, story_.discs[i].place));
+      if (!lines.empty()) story_.notes.push_back({i, std::move(lines)});
+    }
+    frame_collective();
     // Little is seen of arrivals alone: what comes of them belongs to the picture.
     std::int64_t more = std::max<std::int64_t>(story_.focus.length() * 6 / 10, 100'000);
     story_.focus.to_ns += more;
     story_.focus.from_ns -= more / 4;
   }
 
+  // The evidence is what the hosts issued. Where they were ahead, the devices come to it later.
+  void frame_collective() {
+    auto shape = shape_at(reader_, story_.communicator, story_.sequence);
+    if (!shape) return;
+    for (const MemberShape& member : shape->members)
+      if (!member.absent) story_.focus.to_ns = std::max(story_.focus.to_ns, member.came_ns);
+  }
+
   // The last that one at fault took part in, else the first.
   void find_collective() {
     for (const StoryDisc& disc : story_.discs) {
-      auto detail =
-          disc.place == merged::kNoEvent ? Result<merged::Detail>(Error{}) : reader_.detail(disc.place);
-      if (!detail || detail->collective.communicator == merged::kNone) continue;
+      merged::CollectiveRef own = collective_of(reader_, disc.place);
+      if (own.communicator == merged::kNone) continue;
       if (story_.communicator != merged::kNone && !story_.at_fault(disc.rank_row)) continue;
-      story_.communicator = detail->collective.communicator;
-      story_.sequence = detail->collective.sequence;
+      story_.communicator = own.communicator, story_.sequence = own.sequence;
     }
   }
 
-  // What the one at fault did instead, or why it never came.
-  void add_note(std::size_t i) {
-    constexpr std::string_view kInstead = "instead: ", kNeverCame = "never came: ";
-    const Evidence& evidence = finding_.evidence[i];
-    std::string_view detail = evidence.detail;
-    if (detail.starts_with(kNeverCame)) {
-      story_.notes.push_back({i,
-                              {fmt::format("rank {} never comes", evidence.rank),
-                               std::string(detail.substr(kNeverCame.size()))}});
-      return;
+  // Of what is seen in the lanes at another time than that at which its host issued it.
+  void tell_device_times() {
+    for (StoryDisc& disc : story_.discs) {
+      if (disc.device_ns == merged::kUnknown) disc.device_ns = device_begin(reader_, disc.place);
+      bool seen =
+          disc.device_ns != merged::kUnknown && disc.device_ns - disc.t_ns > story_.focus.length() / 20;
+      if (!seen) disc.device_ns = merged::kUnknown;
     }
-    if (!detail.starts_with(kInstead) || story_.discs[i].place == merged::kNoEvent) return;
-    auto call = reader_.detail(story_.discs[i].place);
-    if (!call) return;
-    const char* does = finding_.slug == "skipped-barrier" ? "goes on without the barrier"
-                       : finding_.slug == "uneven-steps"  ? "has no data left"
-                                                          : "does not call what its peers call";
-    std::string_view what = detail.substr(0, detail.find(',')).substr(kInstead.size());
-    story_.notes.push_back({i,
-                            {fmt::format("rank {} {}", evidence.rank, does),
-                             fmt::format("its #{} is: {}", call->collective.sequence, what)}});
   }
 
   // The host only enqueues: what the evidence is about comes when the devices get to it.
   void frame_transfers() {
     for (const StoryDisc& disc : story_.discs) {
-      if (disc.place == merged::kNoEvent) continue;
-      auto detail = reader_.detail(disc.place);
-      if (!detail || detail->collective.communicator == merged::kNone) continue;
-      std::uint64_t sequence = detail->collective.sequence;
-      auto some = reader_.collectives(detail->collective.communicator, sequence, sequence + 1);
+      merged::CollectiveRef own = collective_of(reader_, disc.place);
+      if (own.communicator == merged::kNone) continue;
+      auto some = reader_.collectives(own.communicator, own.sequence, own.sequence + 1);
       if (!some || some->empty()) continue;
       CollectiveShape shape = shape_of(reader_, some->front());
       story_.focus.from_ns = std::min(story_.focus.from_ns, shape.first_ns);
@@ -267,11 +264,10 @@ class Teller {
   void tell_syncs() {
     std::vector<std::uint64_t> firsts;
     for (const StoryDisc& disc : story_.discs) {
-      if (disc.place == merged::kNoEvent) continue;
-      auto detail = reader_.detail(disc.place);
-      if (!detail || detail->collective.communicator == merged::kNone) continue;
-      story_.communicator = detail->collective.communicator;
-      firsts.push_back(detail->collective.sequence);
+      merged::CollectiveRef own = collective_of(reader_, disc.place);
+      if (own.communicator == merged::kNone) continue;
+      story_.communicator = own.communicator;
+      firsts.push_back(own.sequence);
     }
     if (firsts.size() < 2) return;
     for (std::size_t i = 0; i < firsts.size(); ++i) {
@@ -292,9 +288,8 @@ class Teller {
       }
       if (set.to_ns < set.from_ns) continue;
       std::size_t number = static_cast<std::size_t>(&set - story_.syncs.data());
-      story_.discs[number].in_lane = true;
-      story_.discs[number].lane_y = kSyncMiddle;
-      story_.discs[number].shown_ns = set.from_ns;
+      story_.discs[number].in_lane = true, story_.discs[number].lane_y = kSyncMiddle;
+      story_.discs[number].shown_ns = story_.discs[number].device_ns = set.from_ns;
       story_.focus.from_ns = number == 0 ? set.from_ns : std::min(story_.focus.from_ns, set.from_ns);
       story_.focus.to_ns = std::max(story_.focus.to_ns, set.to_ns);
     }
@@ -304,9 +299,10 @@ class Teller {
   // What is left of the evidence is the optimizer's update: it waits for the last reduction.
   void put_update_behind(const SyncSet& last) {
     for (std::size_t i = story_.syncs.size(); i < story_.discs.size(); ++i) {
-      story_.discs[i].in_lane = true;
-      story_.discs[i].lane_y = kSyncMiddle;
-      story_.discs[i].shown_ns = last.to_ns;
+      StoryDisc& disc = story_.discs[i];
+      disc.in_lane = disc.waits = true, disc.lane_y = kSyncMiddle;
+      disc.shown_ns = disc.device_ns = std::max(last.to_ns, disc.t_ns);
+      story_.focus.to_ns = std::max(story_.focus.to_ns, disc.shown_ns);
     }
   }
 

@@ -21,7 +21,9 @@ struct StoryDisc {
   // It stands in the finding's own lane, not in its rank's row: there, px at scale 1 from its top.
   bool in_lane = false;
   float lane_y = 0;
-  std::int64_t shown_ns = 0;  // where it is drawn; else t_ns
+  std::int64_t shown_ns = 0;                  // where it is drawn; else t_ns
+  std::int64_t device_ns = merged::kUnknown;  // its device comes to it, if that is well after t_ns
+  bool waits = false;                         // device_ns is when what it waits for is over
 };
 
 struct StoryArrow {

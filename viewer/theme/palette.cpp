@@ -37,7 +37,8 @@ constexpr Palette kDark = {.window = rgb(0x0B0E13),
                            .info_ground = rgb(0x1A2230),
                            .forward = rgb(0x4B5C78),
                            .backward = rgb(0x61769A),
-                           .optimizer = rgb(0xCDD5E0),
+                           .optimizer = rgb(0x825A14),
+                           .optimizer_text = rgb(0xEDF1F6),
                            .collective = rgb(0x2F8BD0),
                            .barrier = rgb(0xBFABFF),
                            .file_read = rgb(0x2DB48A),
@@ -76,7 +77,8 @@ constexpr Palette kLight = {.window = rgb(0xE9ECF0),
                             .info_ground = rgb(0xE9EFF7),
                             .forward = rgb(0xB4C0D2),
                             .backward = rgb(0x93A4BD),
-                            .optimizer = rgb(0x3F4C60),
+                            .optimizer = rgb(0x5A3C78),
+                            .optimizer_text = rgb(0xFFFFFF),
                             .collective = rgb(0x2C84C6),
                             .barrier = rgb(0xBBA8F7),
                             .file_read = rgb(0x28A37C),
@@ -101,6 +103,7 @@ constexpr Palette colorblind() {
   p.error = rgb(0xFF7F3F), p.error_ground = rgb(0x33200F);
   p.warning = rgb(0xF0E442), p.warning_ground = rgb(0x2B2A14);
   p.info = rgb(0x8FC9F2), p.info_ground = rgb(0x172633);
+  p.optimizer = rgb(0x8C5A32);
   p.collective = rgb(0x2E86D1), p.barrier = rgb(0xC9B8FF);
   p.file_read = rgb(0x00B68A), p.file_write = rgb(0xF2A5CF);
   p.copy = rgb(0xE6C65C), p.good = rgb(0x3CC9A5);

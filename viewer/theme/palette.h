@@ -32,7 +32,7 @@ struct Palette {
   // severities and what lies under their text
   Colour error, error_ground, warning, warning_ground, info, info_ground;
   // work
-  Colour forward, backward, optimizer;
+  Colour forward, backward, optimizer, optimizer_text;
   Colour collective, barrier, file_read, file_write, copy;
   Colour wait_line, wait_ground;
   Colour bar_text, bar_text_dark;  // on dark and on bright bars

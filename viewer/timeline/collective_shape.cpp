@@ -104,7 +104,8 @@ Kind kind_of(const merged::Reader& reader, const merged::Collective& collective,
     reader.want_leaves(arrival.event.track, leaf, leaf + 1);
     return collective.kind;
   }
-  return reader.event(arrival.event).kind;
+  Kind kind = reader.event(arrival.event).kind;
+  return kind == Kind::kBarrier ? kind : Kind::kCollective;  // a graph's launch is neither
 }
 
 // When it began and was over, from its members.
@@ -145,15 +146,15 @@ std::int64_t devices_done(const CollectiveShape& shape) {
 }
 
 // Up to when a member of `own` can be in it, as `next`, whose ends are final, follows.
-std::int64_t latest_end(const merged::Collective& collective, const CollectiveShape& own,
-                        const CollectiveShape& next, std::size_t i) {
+std::int64_t latest_end(bool held_up, const CollectiveShape& own, const CollectiveShape& next,
+                        std::size_t i) {
   const MemberShape &member = own.members[i], &after = next.members[i];
   if (after.absent || member.absent) return kNever;
   std::int64_t latest = after.timed ? after.from_ns : after.to_ns;
   if (member.timed) return latest;
   if (std::int64_t done = devices_done(own); done != kUnknown)
     latest = std::min(latest, done);
-  else if (!holds_up(collective.flags))
+  else if (!held_up)
     latest = std::min(latest, after.came_ns);
   return latest;
 }
@@ -176,16 +177,18 @@ void begin_after(const CollectiveShape* before, CollectiveShape& own, bool in_tr
   }
 }
 
-// An absent one's part is missing from when the others come, but not while it is in the one before, nor where
-// it is absent from that, too: that is one hole.
-void place_absent(const CollectiveShape* before, CollectiveShape& own) {
+// A part is missing from when the others come, but not while its member is in the one before, nor where it is
+// absent from that, too: that is one hole.
+void place_holes(const CollectiveShape* before, CollectiveShape& own) {
   for (std::size_t i = 0; i < own.members.size(); ++i) {
     MemberShape& member = own.members[i];
-    if (!member.absent) continue;
-    member.from_ns = own.first_ns, member.to_ns = own.end_ns;
+    if (member.takes_part) continue;
+    member.missing_ns = own.first_ns;
     if (before && i < before->members.size())
-      member.from_ns = std::max(member.from_ns, before->members[i].to_ns);
-    member.to_ns = std::max(member.to_ns, member.from_ns);
+      member.missing_ns = std::max(member.missing_ns, before->members[i].to_ns);
+    if (!member.absent) continue;
+    member.from_ns = member.missing_ns;
+    member.to_ns = std::max(own.end_ns, member.from_ns);
   }
 }
 
@@ -201,6 +204,23 @@ void end_unknown(CollectiveShape& shape, bool held_up, std::int64_t run_end_ns) 
   }
 }
 
+bool completes(const merged::Collective& collective) {
+  return std::any_of(collective.arrivals.begin(), collective.arrivals.end(), [](const Arrival& arrival) {
+    return arrival.end_ns != kNever && arrival.end_ns != kUnknown;
+  });
+}
+
+// Which are not over before the run is ended: one that holds up, and what comes behind it, unless that is
+// seen to complete.
+std::vector<bool> held_up_of(const std::vector<merged::Collective>& collectives) {
+  std::vector<bool> held_up;
+  for (const merged::Collective& collective : collectives) {
+    bool behind = !held_up.empty() && held_up.back() && !completes(collective);
+    held_up.push_back(behind || holds_up(collective.flags));
+  }
+  return held_up;
+}
+
 }  // namespace
 
 CollectiveShape shape_of(const merged::Reader& reader, const merged::Collective& collective, bool may_wait) {
@@ -214,16 +234,17 @@ std::vector<CollectiveShape> shapes_in_order(const merged::Reader& reader,
   std::vector<CollectiveShape> shapes;
   for (const merged::Collective& collective : collectives)
     shapes.push_back(alone(reader, collective, may_wait));
+  std::vector<bool> held_up = held_up_of(collectives);
   for (std::size_t k = shapes.size(); k-- > 0;) {
     auto cut = [&] {
       if (k + 1 == shapes.size()) return;
       for (std::size_t i = 0; i < std::min(shapes[k].members.size(), shapes[k + 1].members.size()); ++i)
-        end_at(shapes[k].members[i], latest_end(collectives[k], shapes[k], shapes[k + 1], i));
+        end_at(shapes[k].members[i], latest_end(held_up[k], shapes[k], shapes[k + 1], i));
     };
     // Once before what is not known is taken from what is, and once with it.
     cut();
     sum_up(shapes[k], true, run_end_ns);
-    end_unknown(shapes[k], holds_up(collectives[k].flags), run_end_ns);
+    end_unknown(shapes[k], held_up[k], run_end_ns);
     cut();
   }
   for (std::size_t k = 0; k < shapes.size(); ++k) {
@@ -231,9 +252,17 @@ std::vector<CollectiveShape> shapes_in_order(const merged::Reader& reader,
     bool in_trouble = is_troubled(collectives[k].flags);
     begin_after(before, shapes[k], in_trouble);
     sum_up(shapes[k], in_trouble, run_end_ns);
-    place_absent(before, shapes[k]);
+    place_holes(before, shapes[k]);
   }
   return shapes;
+}
+
+std::optional<CollectiveShape> shape_at(const merged::Reader& reader, std::uint32_t communicator,
+                                        std::uint64_t sequence) {
+  std::uint64_t before = std::min<std::uint64_t>(sequence, 1);
+  auto some = reader.collectives(communicator, sequence - before, sequence + 2);
+  if (!some || some->size() <= before) return std::nullopt;
+  return shapes_in_order(reader, *some)[before];
 }
 
 std::string signature_text(const matching::Signature& signature) {

@@ -1,5 +1,6 @@
 // What a collective looks like, from when its members came and went.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct MemberShape {
   // Its host has issued it and nothing of this communicator is before it: from_ns or, where something is
   // wrong with the collective, earlier (its stream is still busy with something else).
   std::int64_t came_ns = 0;
+  std::int64_t missing_ns = 0;  // of one absent or elsewhere: since then its part is missing
 };
 struct CollectiveShape {
   std::vector<MemberShape> members;  // as CommunicatorRow::members
@@ -43,10 +45,13 @@ CollectiveShape shape_of(const merged::Reader& reader, const merged::Collective&
 // - when the other members' devices were done with it,
 // - when the next one began or, where nothing else is known, was issued.
 // One that a member never came to, or that never completes because its members differ, is not over when the
-// next is issued: that one waits behind it.
+// next is issued: that one waits behind it, and so do all later ones that are not seen to complete.
 std::vector<CollectiveShape> shapes_in_order(const merged::Reader& reader,
                                              const std::vector<merged::Collective>& collectives,
                                              bool may_wait = true);
+// Of one as it stands between its neighbours; nothing if there is none, or it cannot be read. May wait.
+std::optional<CollectiveShape> shape_at(const merged::Reader& reader, std::uint32_t communicator,
+                                        std::uint64_t sequence);
 // By merged::CollectiveFlag: a member is missing or differs, or it never completes.
 bool is_troubled(std::uint8_t flags);
 // It is not over before the run, or the communicator, is ended.

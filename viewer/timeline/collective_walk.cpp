@@ -86,7 +86,8 @@ class Walk {
       ranges_.emplace_back(sequence, sequence + 1);
   }
 
-  // With their neighbours: what is drawn of one depends on them, not on what is in view.
+  // With their neighbours: what is drawn of one depends on them, not on what is in view. Not what waits
+  // behind one that is never over: of that its number is seen in that one.
   void load_whole() {
     std::uint64_t all = reader_.communicators()[communicator_].collectives;
     for (std::size_t i = 0; i < ranges_.size();) {
@@ -95,6 +96,7 @@ class Walk {
       std::uint64_t first = ranges_[i].first, end = ranges_[last].second;
       load(first - std::min<std::uint64_t>(first, 1), std::min(end + 1, all), {i, last + 1});
       i = last + 1;
+      if (held_up_) return;
     }
   }
 
@@ -110,9 +112,10 @@ class Walk {
     std::size_t range = some.first;
     for (std::size_t k = 0; k < loaded->size(); ++k) {
       std::uint64_t sequence = (*loaded)[k].sequence;
+      if (!held_up_) shapes[k].behind = behind((*loaded)[k], shapes[k]);
+      held_up_ |= shapes[k].behind > 0 && holds_up((*loaded)[k].flags);
       while (range < some.second && sequence >= ranges_[range].second) ++range;
       if (range >= some.second || sequence < ranges_[range].first) continue;
-      if (!(k > 0 && holds_up((*loaded)[k - 1].flags))) shapes[k].behind = behind((*loaded)[k], shapes[k]);
       found_.whole.push_back({std::move((*loaded)[k]), std::move(shapes[k])});
     }
   }
@@ -138,6 +141,7 @@ class Walk {
   CollectivesInView found_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // of sequence numbers
   std::uint64_t wanted_ = 0;
+  bool held_up_ = false;  // what comes next waits for one that is never over
 };
 
 }  // namespace

@@ -29,6 +29,11 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
 }
 
+std::string numbers_of(const merged::CollectiveRef& collective) {
+  if (collective.count < 2) return fmt::format("#{}", collective.sequence);
+  return fmt::format("#{}–#{}", collective.sequence, collective.sequence + collective.count - 1);
+}
+
 std::string plain_label(const merged::Event& event, std::string_view name) {
   switch (event.kind) {
     case Kind::kCompute:
@@ -57,10 +62,11 @@ std::string label_of(const merged::Detail& detail, std::string_view name) {
     case Kind::kCopy:
       return with_bytes("copy", detail.bytes);
     case Kind::kBarrier:
-      return fmt::format("#{} barrier", detail.collective.sequence);
+      return numbers_of(detail.collective) + " barrier";
     case Kind::kCollective:
+    case Kind::kEnqueue:
       if (detail.collective.communicator != merged::kNone)
-        return fmt::format("#{} {}", detail.collective.sequence,
+        return fmt::format("{} {}", numbers_of(detail.collective),
                            name.starts_with("nccl") ? name.substr(4) : name);
       return std::string(name);
     default:

@@ -13,9 +13,11 @@
 
 namespace ddpscope::viewer {
 
-// "read train_001.bin", "#12 barrier", "waits: cudaStreamSynchronize", a kernel's name without what templates
-// add.
+// "read train_001.bin", "#12 barrier", "waits: cudaStreamSynchronize", "#3–#5 cudaGraphLaunch", a kernel's
+// name without what templates add.
 std::string label_of(const merged::Detail& detail, std::string_view name);
+// Of which numbers it is in its communicator: "#12"; of a graph's launch "#12–#15".
+std::string numbers_of(const merged::CollectiveRef& collective);
 // Without details: the call's or kernel's name, shortened.
 std::string plain_label(const merged::Event& event, std::string_view name);
 std::string_view base_name(std::string_view path);

@@ -118,7 +118,7 @@ class Window {
     if (failure_)
       shown_.app->set_failed(failure_->what);
     else
-      shown_.app->set_coming(opening.valid() ? loading.text() : "");
+      opening.valid() ? shown_.app->set_coming(loading.text(), loading.part()) : shown_.app->set_coming("");
   }
 
   void show(std::unique_ptr<App> app) {
@@ -154,9 +154,8 @@ class Window {
     canvas.text_centred(Face::kBody, {bar.left, middle - canvas.px(34), bar.right, middle - canvas.px(10)},
                         theme.colours.text_mid, loading.text());
     canvas.fill(bar, theme.colours.raised, canvas.px(2));
-    float part = loading.all() ? static_cast<float>(loading.done()) / static_cast<float>(loading.all()) : 0;
-    canvas.fill({bar.left, bar.top, bar.left + bar.width() * std::min(part, 1.0f), bar.bottom},
-                theme.colours.link, canvas.px(2));
+    canvas.fill({bar.left, bar.top, bar.left + bar.width() * loading.part(), bar.bottom}, theme.colours.link,
+                canvas.px(2));
   }
 
   static bool touched() {

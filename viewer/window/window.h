@@ -1,6 +1,7 @@
 // The window: GLFW's events become the app's keys and mouse; frames are drawn when something happened, and
 // not else.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <memory>
@@ -19,10 +20,11 @@ class Loading : public reading::Progress {
   void at(const char* stage, std::uint64_t done, std::uint64_t all) override {
     stage_ = stage, done_ = done, all_ = all;
   }
-  const char* stage() const { return stage_; }
-  std::uint64_t done() const { return done_; }
-  std::uint64_t all() const { return all_; }
   std::string text() const;  // "writing time lines, 12 of 64"
+  float part() const {       // of the stage, 0..1
+    std::uint64_t all = all_;
+    return all ? std::min(static_cast<float>(done_) / static_cast<float>(all), 1.0f) : 0;
+  }
 
   // By the other thread; what was there and not taken is gone.
   void show(std::unique_ptr<App> preview) {

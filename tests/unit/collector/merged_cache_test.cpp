@@ -90,6 +90,21 @@ TEST_F(MergedCache, LiesInTheUsersCacheIfTheTracesDiskIsFull) {
   EXPECT_EQ(code, 0);
 }
 
+// Another place is tried for the one alone: the trace would be as wrong there.
+TEST_F(MergedCache, WhetherTheOutputOrTheTraceIsAtFaultIsTold) {
+  reading::Silent progress;
+  fs::path output = trace_.folder() / "a.merged";
+  EXPECT_FALSE(write_merged(trace_.folder(), output, progress).output_failed);
+  auto no_trace = write_merged(trace_.folder() / "a.merged.trace", output, progress);
+  ASSERT_FALSE(no_trace);
+  EXPECT_FALSE(no_trace.output_failed);
+  for (const char* nowhere : {"/dev/null", "/no/such/folder/a.merged"}) {
+    auto not_written = write_merged(trace_.folder(), nowhere, progress);
+    ASSERT_FALSE(not_written) << nowhere;
+    EXPECT_TRUE(not_written.output_failed) << nowhere;
+  }
+}
+
 TEST_F(MergedCache, WhatIsNoTraceIsTold) {
   reading::Silent progress;
   auto none = merged_file_of(trace_.folder() / "none", progress);

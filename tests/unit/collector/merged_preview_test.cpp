@@ -131,12 +131,16 @@ TEST_F(Preview, OfATraceNamesItsRanksBeforeTheirEventsAreWritten) {
   tests::Recorded trace(tests::kTwoRanks);
   reading::Silent progress;
   std::vector<std::size_t> ranks, tracks;
+  std::vector<bool> judged;
   auto made = merged_file_of(trace.folder(), progress, nullptr, -1, [&](const Reader& preview) {
     ranks.push_back(preview.ranks().size());
     tracks.push_back(preview.tracks().size());
+    judged.push_back(preview.is_judged());
   });
   ASSERT_TRUE(made);
-  ASSERT_FALSE(ranks.empty());
+  ASSERT_GE(ranks.size(), 2u);
+  EXPECT_FALSE(judged.front()) << "before findings are looked for";
+  EXPECT_TRUE(std::all_of(judged.begin() + 1, judged.end(), [](bool each) { return each; }));
   EXPECT_EQ(ranks.front(), 2u);
   EXPECT_EQ(tracks.front(), 0u);
   std::size_t files = 0;

@@ -1,0 +1,50 @@
+// Which collective a call of the evidence is about.
+#include "viewer/story/concerned_collective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "viewer/timeline/collective_shape.h"
+
+namespace ddpscope::viewer {
+
+merged::CollectiveRef collective_of(const merged::Reader& reader, merged::EventPlace place) {
+  if (place == merged::kNoEvent) return {};
+  auto detail = reader.detail(place);
+  if (!detail) return {};
+  merged::CollectiveRef own = detail->collective;
+  if (own.communicator == merged::kNone || own.count < 2) return own;
+  auto all = reader.collectives(own.communicator, own.sequence, own.sequence + own.count);
+  own.count = 1;
+  if (!all) return own;
+  auto odd = std::find_if(all->begin(), all->end(), [](const merged::Collective& collective) {
+    return collective.flags & (merged::kMissing | merged::kMismatched);
+  });
+  if (odd != all->end()) own.sequence = odd->sequence;
+  return own;
+}
+
+std::int64_t device_begin(const merged::Reader& reader, merged::EventPlace place) {
+  merged::CollectiveRef own = collective_of(reader, place);
+  auto shape = shape_at(reader, own.communicator, own.sequence);
+  if (!shape || own.member >= shape->members.size()) return merged::kUnknown;
+  return shape->members[own.member].from_ns;
+}
+
+std::vector<std::string> odd_text(const findings::Finding& finding, std::size_t evidence,
+                                  const merged::CollectiveRef& own) {
+  constexpr std::string_view kInstead = "instead: ", kNeverCame = "never came: ";
+  std::string_view detail = finding.evidence[evidence].detail;
+  std::int32_t rank = finding.evidence[evidence].rank;
+  if (detail.starts_with(kNeverCame))
+    return {fmt::format("rank {} never comes", rank), std::string(detail.substr(kNeverCame.size()))};
+  if (!detail.starts_with(kInstead) || own.communicator == merged::kNone) return {};
+  const char* does = finding.slug == "skipped-barrier" ? "goes on without the barrier"
+                     : finding.slug == "uneven-steps"  ? "has no data left"
+                                                       : "does not call what its peers call";
+  std::string_view what = detail.substr(0, detail.find(',')).substr(kInstead.size());
+  return {fmt::format("rank {} {}", rank, does), fmt::format("its #{} is: {}", own.sequence, what)};
+}
+
+}  // namespace ddpscope::viewer
