@@ -42,12 +42,6 @@ std::string field(const char* name, std::string_view text) {
   return fmt::format("  {:9} {}\n", name, wrapped(text, 12));
 }
 
-std::string rank_list(const std::vector<std::int32_t>& ranks) {
-  std::string text;
-  for (std::int32_t rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
-  return text;
-}
-
 // The program, or its scheduler, may number them otherwise.
 const char* numbering_text(const JobFacts& job, const findings::Finding& finding) {
   bool guessed = std::any_of(finding.ranks.begin(), finding.ranks.end(), [&](std::int32_t rank) {
@@ -126,7 +120,7 @@ std::string finding_text(const JobFacts& job, const findings::Finding& finding) 
   std::string text =
       fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
   text += fmt::format("  {}\n", wrapped(escape(finding.title), 2));
-  text += field("ranks", rank_list(finding.ranks) + numbering_text(job, finding));
+  text += field("ranks", findings::list_numbers(finding.ranks, ", ") + numbering_text(job, finding));
   text += files_text(finding);
   text += field("when", fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns),
                                     seconds(finding.last_ns), times_text(finding)));
