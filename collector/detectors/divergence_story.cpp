@@ -17,8 +17,8 @@ using matching::kNone;
 
 constexpr std::size_t kMaxEvidence = 12;  // a job of a thousand ranks tells its story with a few of them
 
-// When the process, or a member of the communicator, first gave one up or heard that somebody was gone: from
-// then on a device's part of a collective may end without being complete. kNever.
+// When its process first gave up any communicator, or a member this one, was told that somebody was gone, or
+// ended: from then on a device's part of a collective may end without being complete. kNever.
 std::int64_t given_up_ns(const Facts& facts, const CollectiveCall& call) {
   std::int64_t ns = ordering::kNever;
   std::uint32_t own = call.event.process;
@@ -27,6 +27,7 @@ std::int64_t given_up_ns(const Facts& facts, const CollectiveCall& call) {
     for (const matching::Member& member : communicator.members) {
       if (!shared && member.process != own) continue;
       std::int64_t at = std::min(member.aborted_ns, member.error_ns);
+      if (member.process != own) at = std::min(at, facts.job.processes[member.process].last_ns);
       if (at < ordering::kNever)
         ns = std::min(ns, model::limited(at) - facts.job.clock_error_between(own, member.process));
     }

@@ -10,25 +10,28 @@
 namespace ddpscope::detectors {
 namespace {
 
+using matching::CollectiveCall;
 using matching::Collectives;
 using matching::Divergence;
 using matching::DivergenceKind;
 using matching::kNone;
 using matching::Signature;
 
-// The fields in which two signatures differ, as a reader would name them.
-std::string difference(const Signature& a, const Signature& b) {
+// The fields in which any differs from the first, as a reader would name them.
+std::string difference(const std::vector<Signature>& signatures) {
+  const Signature& first = signatures.front();
   std::string text;
-  auto add = [&](bool differs, const char* name) {
-    if (differs) text += (text.empty() ? "" : ", ") + std::string(name);
+  auto add = [&](const char* name, auto&& differs) {
+    if (std::any_of(signatures.begin(), signatures.end(), differs))
+      text += (text.empty() ? "" : ", ") + std::string(name);
   };
-  add(a.operation != b.operation, "operation");
-  add(a.count != b.count, "count");
-  add(a.datatype != b.datatype, "data type");
-  if (a.operation == b.operation) {
-    add(a.reduction != b.reduction, "reduction");
-    add(a.root != b.root, "root");
-  }
+  auto same_operation = [&](const Signature& other) { return other.operation == first.operation; };
+  add("operation", [&](const Signature& other) { return !same_operation(other); });
+  add("count", [&](const Signature& other) { return other.count != first.count; });
+  add("data type", [&](const Signature& other) { return other.datatype != first.datatype; });
+  add("reduction",
+      [&](const Signature& other) { return same_operation(other) && other.reduction != first.reduction; });
+  add("root", [&](const Signature& other) { return same_operation(other) && other.root != first.root; });
   return text;
 }
 
@@ -59,10 +62,50 @@ Pair first_mismatch(const Collectives& collectives, const Divergence& divergence
   return first;
 }
 
+// Where odd members call several things: these, and what the others call, with the ranks that do, as they
+// come. Else empty.
+struct Variants {
+  std::vector<Signature> signatures;
+  std::vector<std::vector<std::int32_t>> ranks;
+};
+
+Variants several_of(const Facts& facts, const Divergence& divergence) {
+  const auto& members = facts.collectives.communicators[divergence.communicator].members;
+  Variants found;
+  if (divergence.kind != DivergenceKind::kDifferent) return found;
+  for (std::uint32_t m = 0; m < members.size(); ++m) {
+    if (divergence.calls[m] == kNone) continue;
+    const Signature& signature = facts.collectives.calls.signature(divergence.calls[m]);
+    if (!divergence.is_odd(m) && signature != facts.collectives.calls.signature(divergence.expected))
+      continue;
+    auto known = std::find(found.signatures.begin(), found.signatures.end(), signature);
+    auto place = static_cast<std::size_t>(known - found.signatures.begin());
+    if (known == found.signatures.end()) {
+      found.signatures.push_back(signature);
+      found.ranks.emplace_back();
+    }
+    found.ranks[place].push_back(members[m].rank);
+  }
+  return found.signatures.size() > 2 ? found : Variants{};
+}
+
+// "rank 0 runs all-reduce of 1 float32 (sum), rank 1 all-reduce of 2 float32 (sum), 996 more run others"
+std::string list_variants(const Variants& variants) {
+  constexpr std::size_t kFew = 4;
+  std::string text;
+  std::size_t told = std::min(variants.signatures.size(), kFew), more = 0;
+  for (std::size_t i = 0; i < told; ++i)
+    text += fmt::format("{}{} {}{}", i == 0 ? "" : ", ", list_ranks(variants.ranks[i]),
+                        i == 0 ? verb(variants.ranks[i], "runs ", "run ") : "",
+                        matching::to_text(variants.signatures[i]));
+  for (std::size_t i = told; i < variants.ranks.size(); ++i) more += variants.ranks[i].size();
+  return more ? fmt::format("{}, {} more run others", text, more) : text;
+}
+
 void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_call, std::uint32_t peer_call,
           findings::Outcome& outcome) {
-  const matching::CollectiveCall odd = facts.collectives.calls[odd_call];
-  const matching::CollectiveCall peer = facts.collectives.calls[peer_call];
+  const CollectiveCall odd = facts.collectives.calls[odd_call];
+  const CollectiveCall peer = facts.collectives.calls[peer_call];
   Sides sides = sides_of(facts, divergence);
   findings::Finding finding;
   finding.slug = "mismatched-collective";
@@ -71,11 +114,18 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   if (!divergence.decided)
     finding.ranks.insert(finding.ranks.end(), sides.others.begin(), sides.others.end());
   std::sort(finding.ranks.begin(), finding.ranks.end());
-  std::string fields = difference(odd.signature, peer.signature);
-  finding.title = fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
-                              verb(sides.odd, "runs", "run"), matching::to_text(odd.signature),
-                              at(facts.places.of(odd, peer)), list_ranks(sides.others),
-                              matching::to_text(peer.signature), fields);
+  std::string place = at(facts.places.of(odd, peer)), fields;
+  if (Variants variants = several_of(facts, divergence); !variants.signatures.empty()) {
+    fields = difference(variants.signatures);
+    finding.title = fmt::format("{} different calls{} in the same place of the order: {}; they differ in {}",
+                                variants.signatures.size(), place, list_variants(variants), fields);
+  } else {
+    fields = difference({odd.signature, peer.signature});
+    finding.title =
+        fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
+                    verb(sides.odd, "runs", "run"), matching::to_text(odd.signature), place,
+                    list_ranks(sides.others), matching::to_text(peer.signature), fields);
+  }
   finding.advice =
       "Make all ranks of the communicator issue the same calls in the same order, with the same count, type, "
       "reduction and "

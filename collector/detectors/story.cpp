@@ -106,15 +106,8 @@ std::string call_and_file(const model::Job& job, model::EventRef event) {
   return (info ? info->symbol : "a call") + (file.empty() ? "" : " of " + file);
 }
 
-std::string list_numbers(const std::vector<std::int32_t>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ", numbers[i]);
-  return text;
-}
-
 std::string list_ranks(const std::vector<std::int32_t>& ranks) {
-  return verb(ranks, "rank ", "ranks ") + list_numbers(ranks);
+  return verb(ranks, "rank ", "ranks ") + findings::list_numbers(ranks);
 }
 
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets, std::string_view between) {

@@ -45,8 +45,8 @@ std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order
 // "read of /data/a.bin": the call, and the file that it is about, if that is known.
 std::string call_and_file(const model::Job& job, model::EventRef event);
 
-std::string list_numbers(const std::vector<std::int32_t>& numbers);  // "0, 2 and 3"
-std::string list_ranks(const std::vector<std::int32_t>& ranks);      // "rank 1", "ranks 0, 2 and 3"
+using findings::list_numbers;
+std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
 // "ranks 0 and 2, and likewise ranks 1 and 3"; the first four sets.
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets,
                       std::string_view between = ", and likewise ");

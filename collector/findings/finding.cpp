@@ -1,9 +1,40 @@
-// Entries of the coverage that several detectors share.
+// Entries of the coverage that several detectors share, and lists of ranks.
 #include "collector/findings/finding.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 namespace ddpscope::findings {
+namespace {
+
+constexpr std::size_t kFew = 8;  // a host's ranks are told one by one
+
+// "0-3", "7"
+std::vector<std::string> runs_of(const std::vector<std::int32_t>& numbers) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0, last; i < numbers.size(); i = last + 1) {
+    for (last = i; last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1;) ++last;
+    runs.push_back(last == i ? fmt::format("{}", numbers[i])
+                             : fmt::format("{}-{}", numbers[i], numbers[last]));
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::string list_numbers(const std::vector<std::int32_t>& numbers, std::string_view before_last) {
+  std::vector<std::string> parts;
+  for (std::int32_t number : numbers) {
+    if (parts.size() > kFew) break;
+    parts.push_back(fmt::format("{}", number));
+  }
+  if (parts.size() > kFew) parts = runs_of(numbers);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(parts.size(), kFew); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == parts.size() ? before_last : ", ", parts[i]);
+  return parts.size() > kFew ? fmt::format("{}, … ({})", text, numbers.size()) : text;
+}
 
 void Outcome::leave_unjudged(Coverage entry) {
   auto known = std::find_if(coverage.begin(), coverage.end(), [&](const Coverage& other) {

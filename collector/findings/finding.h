@@ -29,6 +29,9 @@ struct Evidence {
 // Whether a frame of a stack belongs to the language's library or an installed package, not to the program.
 bool is_library_frame(std::string_view frame);
 
+// "0, 2 and 3"; of many by runs, and no more of these than a reader looks at: "0-3, 7, 9-11, … (999)".
+std::string list_numbers(const std::vector<std::int32_t>& numbers, std::string_view before_last = " and ");
+
 struct Cost {
   double ms_per_step = 0;
   std::uint64_t bytes_per_step = 0;

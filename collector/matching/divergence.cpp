@@ -2,6 +2,8 @@
 #include "collector/matching/divergence.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "collector/matching/edit_script.h"
@@ -12,8 +14,7 @@ namespace {
 
 using Group = std::vector<std::uint32_t>;  // members whose next calls are the same
 
-constexpr std::size_t kMaxDivergences =
-    256;  // of one communicator: beyond it the sequences have nothing in common
+constexpr std::size_t kMaxDivergences = 256;  // of one communicator: with more there is nothing in common
 
 bool of_one_element(const CallForm& call) {
   return call.signature.operation == trace::Operation::kAllReduce && call.signature.count == 1;
@@ -75,9 +76,9 @@ class Walk {
   CallsMadeAlone::const_iterator counterpart(Step step, const Group& odd, const Group& right) const;
   bool is_told(Step step, const Group& odd, const Group& right);
   void tell(Step step, const Group& odd, const Group& right, bool tie);
-  void accept_sites(const CallForm& a, const CallForm& b);
   void add(DivergenceKind kind, const Group& odd, const Group& others, bool decided);
   void tell_missing(const Group& without, const Group& with, bool tie);
+  void tell_different(const std::vector<Group>& odd, const Group& others, bool tie);
   void tell_different(const Group& odd, const Group& others, bool tie);
   enum class Surplus : std::uint8_t { kYes, kNo, kUnknown };
   bool repeats(const CallForm& a, const CallForm& b) const;
@@ -158,22 +159,26 @@ void Walk::tell_short(const std::vector<std::uint32_t>& at_end, std::uint32_t pe
   }
 }
 
-// The largest group says what is right. Calls that only an odd group makes are consumed first, alone; else
-// the reference moves on, and with it all but the groups that leave its call out.
+// The largest group says what is right. Calls that only an odd group makes are consumed first,
+// alone; else the reference moves on, and with it all but the groups that leave its call out.
 void Walk::resolve(std::vector<Group>& groups) {
-  auto larger = [](const Group& a, const Group& b) { return a.size() > b.size(); };
-  std::stable_sort(groups.begin(), groups.end(), larger);
+  std::ranges::stable_sort(groups, std::greater{}, [](const Group& group) { return group.size(); });
   const Group& right = groups[0];
   bool tie = groups.size() == 2 && groups[1].size() == right.size();
   std::vector<Step> steps(groups.size(), Step::kMatch);
   for (std::size_t g = 1; g < groups.size(); ++g) steps[g] = compare(right, groups[g]);
   bool surplus = std::count(steps.begin(), steps.end(), Step::kOnlySecond) > 0;
   std::vector<Group> advance;
+  std::map<std::uint32_t, std::vector<Group>> different;  // by place in the code
   for (std::size_t g = 1; g < groups.size(); ++g) {
     if (surplus && steps[g] != Step::kOnlySecond) continue;
-    if (!is_told(steps[g], groups[g], right)) tell(steps[g], groups[g], right, tie);
+    if (steps[g] == Step::kDifferent)
+      different[head(groups[g].front()).site].push_back(groups[g]);
+    else if (!is_told(steps[g], groups[g], right))
+      tell(steps[g], groups[g], right, tie);
     if (steps[g] != Step::kOnlyFirst) advance.push_back(groups[g]);
   }
+  for (const auto& [site, odd] : different) tell_different(odd, right, tie);
   if (!surplus) advance.push_back(right);
   for (const Group& group : advance)
     for (std::uint32_t member : group) ++next_[member];
@@ -263,15 +268,10 @@ bool Walk::is_told(Step step, const Group& odd, const Group& right) {
 }
 
 void Walk::tell(Step step, const Group& odd, const Group& right, bool tie) {
-  if (step == Step::kMatch) accept_sites(head(right.front()), head(odd.front()));
-  if (step == Step::kDifferent) tell_different(odd, right, tie);
+  if (step == Step::kMatch) equal_sites_.insert(std::minmax(head(right[0]).site, head(odd[0]).site));
   if (step == Step::kOnlyFirst) tell_missing(odd, right, tie);
-  if (step == Step::kOnlySecond && tie) tell_missing(right, odd, tie);
-  if (step == Step::kOnlySecond && !tie) add(DivergenceKind::kSurplus, odd, right, true);
-}
-
-void Walk::accept_sites(const CallForm& a, const CallForm& b) {
-  equal_sites_.insert(std::minmax(a.site, b.site));
+  if (step != Step::kOnlySecond) return;
+  tie ? tell_missing(right, odd, tie) : add(DivergenceKind::kSurplus, odd, right, true);
 }
 
 void Walk::add(DivergenceKind kind, const Group& odd, const Group& others, bool decided) {
@@ -287,6 +287,15 @@ void Walk::tell_missing(const Group& without, const Group& with, bool tie) {
   Surplus surplus = judge_surplus(with.front(), without.front());
   if (surplus == Surplus::kYes) return add(DivergenceKind::kSurplus, with, without, true);
   add(DivergenceKind::kMissing, without, with, surplus == Surplus::kNo);
+}
+
+// Groups that call otherwise from one place in the code are one bug; if more members do than agree, nothing
+// tells who is odd.
+void Walk::tell_different(const std::vector<Group>& odd, const Group& others, bool tie) {
+  if (odd.size() == 1) return tell_different(odd.front(), others, tie);
+  std::set<std::uint32_t> all;
+  for (const Group& group : odd) all.insert(group.begin(), group.end());
+  add(DivergenceKind::kDifferent, {all.begin(), all.end()}, others, others.size() >= all.size());
 }
 
 // Between two sides of one size the odd one is that which goes on otherwise than ever before, else that whose

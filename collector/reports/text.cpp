@@ -90,7 +90,7 @@ std::string finding_text(const JobFacts& job, const findings::Finding& finding) 
   std::string text =
       fmt::format("{}: {} ({})\n", name_of(finding.severity), finding.slug, name_of(finding.confidence));
   text += fmt::format("  {}\n", wrapped(escape(finding.title), 2));
-  text += field("ranks", rank_list(finding.ranks) + numbering_text(job, finding));
+  text += field("ranks", findings::list_numbers(finding.ranks, ", ") + numbering_text(job, finding));
   text += files_text(finding);
   text += field("when", fmt::format("{:.6f} s to {:.6f} s{}", seconds(finding.first_ns),
                                     seconds(finding.last_ns), times_text(finding)));

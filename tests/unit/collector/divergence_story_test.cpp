@@ -74,5 +74,16 @@ TEST(DivergenceStory, WhatAnAbortOfAnotherCommunicatorMayHaveEndedIsNot) {
               Contains(kNotSeen).Times(kRanks));
 }
 
+// The trace of one rank stops while its peers' devices are not done.
+TEST(DivergenceStory, WhatTheEndOfAPeerMayHaveEndedIsNot) {
+  constexpr const char* kWork =
+      "r{r} 1.001 +0.5 gpu kind=collective communicator=1 sequence=0\n"
+      "r{r} 1.1 inside cudaStreamSynchronize stream=0x7\n";
+  std::string text = job(kWork);
+  EXPECT_THAT(details_of(text, "mismatched-collective"), Not(Contains(kNotSeen)));
+  text.replace(text.find("until=20"), 8, "until=1.2");
+  EXPECT_THAT(details_of(text, "mismatched-collective"), Contains(kNotSeen).Times(kRanks - 1));
+}
+
 }  // namespace
 }  // namespace ddpscope::detectors

@@ -67,6 +67,22 @@ TEST(TextReport, NamesFilesAndSaysHowManyMore) {
   EXPECT_THAT(report_of(finding), HasSubstr("/file_17\n            and 5 more: --format json lists them\n"));
 }
 
+TEST(TextReport, OfNamesWithoutEndTheBeginningIsShown) {
+  findings::Finding finding = skipped();
+  finding.evidence[0].stack = {"train.cpp:88 reduce<" + std::string(60'000, 'x') + ">"};
+  EXPECT_THAT(report_of(finding), HasSubstr("at train.cpp:88 reduce<…>\n"));
+}
+
+TEST(TextReport, OfManyRanksRunsAreShown) {
+  findings::Finding finding = skipped();
+  finding.ranks = {0, 1, 2, 3, 5, 6, 7, 8};
+  EXPECT_THAT(report_of(finding), HasSubstr("ranks     0, 1, 2, 3, 5, 6, 7, 8\n"));
+  finding.ranks.push_back(10);
+  EXPECT_THAT(report_of(finding), HasSubstr("ranks     0-3, 5-8, 10\n"));
+  for (std::int32_t rank = 20; rank < 1000; rank += 2) finding.ranks.push_back(rank);
+  EXPECT_THAT(report_of(finding), HasSubstr("ranks     0-3, 5-8, 10, 20, 22, 24, 26, 28, … (499)\n"));
+}
+
 TEST(TextReport, OnlyTheProgramsOwnFramesAreShown) {
   findings::Finding finding = skipped();
   finding.evidence[0].stack = {"/usr/lib/python3.11/threading.py:5 run", "train.py:9 main"};
