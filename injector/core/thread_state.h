@@ -110,10 +110,13 @@ class VendorCall {
  public:
   VendorCall() : number_(++this_thread.vendor_calls), outer_(this_thread.vendor_call) {
     this_thread.vendor_call = this;
-    if (__builtin_expect(__atomic_load_n(&links_device_work, __ATOMIC_RELAXED), 0)) link_device_work();
+    linked_ = __atomic_load_n(&links_device_work, __ATOMIC_RELAXED);
+    if (__builtin_expect(linked_, 0)) link_device_work();
   }
+  // No more than it has put there itself is taken back, and nothing when CUPTI is the guest's.
   ~VendorCall() {
-    if (__builtin_expect(__atomic_load_n(&links_device_work, __ATOMIC_RELAXED), 0)) unlink_device_work();
+    if (__builtin_expect(linked_, 0) && __atomic_load_n(&links_device_work, __ATOMIC_RELAXED))
+      unlink_device_work();
     number_ = 0;
     this_thread.vendor_call = outer_;
   }
@@ -127,6 +130,7 @@ class VendorCall {
  private:
   volatile std::uint64_t number_;
   const VendorCall* outer_;
+  bool linked_;
 };
 
 // True for calls that NCCL or CUDA make themselves: not the guest's own.
