@@ -1,4 +1,5 @@
-// What the injector keeps for each thread of the guest.
+// What the injector keeps for each thread of the guest. A process that loads us late has little room for
+// that.
 #pragma once
 #include <cstdint>
 
@@ -36,7 +37,7 @@ struct AwaitedValue {
 // The collectives of the open group, as far as they are timed (device_times/event_pairs.h): runs on one
 // stream of one communicator.
 struct GroupedCollectives {
-  static constexpr unsigned kRuns = 8;
+  static constexpr unsigned kRuns = 4;
   struct Run {
     void* stream;
     std::uint64_t called;  // ticks
@@ -68,13 +69,13 @@ struct ThreadState {
   std::uintptr_t stack_high = 0;
   std::uint64_t native_hash = 0;  // of the return addresses of its latest native stack, and that stack's id
   std::uint32_t native_stack = 0;
-  std::uintptr_t native_site = 0;    // if that stack has one frame only and always will: its return address
   std::int32_t tid = 0;              // the kernel's, once it was needed
+  std::uintptr_t native_site = 0;    // if that stack has one frame only and always will: its return address
   std::uintptr_t awaited_frame = 0;  // where the main thread stood when its stack was taken for this
   std::uintptr_t awaited_instruction = 0;  // thread's, see python_stack.cpp
   std::uint32_t awaited_stack = 0;
-  std::uint64_t returned_to = 0;    // devices, a bit each: see device_times/device_scope.h
   int device = kUnknownDevice;      // current CUDA device as last set or asked, see cuda/device.h
+  std::uint64_t returned_to = 0;    // devices, a bit each: see device_times/device_scope.h
   std::uint64_t position = 0;       // ticks of the last begin or end of a record, see threads/hand_over.h
   std::uint64_t echo_key = 0;       // the object that it took last, if nothing was recorded since
   std::uint64_t echo_position = 0;  // its position then, and
@@ -109,10 +110,13 @@ class VendorCall {
  public:
   VendorCall() : number_(++this_thread.vendor_calls), outer_(this_thread.vendor_call) {
     this_thread.vendor_call = this;
-    if (__builtin_expect(__atomic_load_n(&links_device_work, __ATOMIC_RELAXED), 0)) link_device_work();
+    linked_ = __atomic_load_n(&links_device_work, __ATOMIC_RELAXED);
+    if (__builtin_expect(linked_, 0)) link_device_work();
   }
+  // No more than it has put there itself is taken back, and nothing when CUPTI is the guest's.
   ~VendorCall() {
-    if (__builtin_expect(__atomic_load_n(&links_device_work, __ATOMIC_RELAXED), 0)) unlink_device_work();
+    if (__builtin_expect(linked_, 0) && __atomic_load_n(&links_device_work, __ATOMIC_RELAXED))
+      unlink_device_work();
     number_ = 0;
     this_thread.vendor_call = outer_;
   }
@@ -126,6 +130,7 @@ class VendorCall {
  private:
   volatile std::uint64_t number_;
   const VendorCall* outer_;
+  bool linked_;
 };
 
 // True for calls that NCCL or CUDA make themselves: not the guest's own.

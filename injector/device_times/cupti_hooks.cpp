@@ -23,7 +23,7 @@ namespace behind {
 // A client may register its callbacks once for several times of profiling, between which CUPTI is ours.
 CUptiResult enable_for_client(NamedFunction<CUptiResult(CUpti_ActivityKind)>& function,
                               CUpti_ActivityKind kind) {
-  lend_cupti();
+  CuptiLoan loan;
   restore_cupti_callbacks();
   CUptiResult result = real_cupti(function, kind);
   if (result == CUPTI_SUCCESS) note_cupti_kind(kind, true);
@@ -32,7 +32,7 @@ CUptiResult enable_for_client(NamedFunction<CUptiResult(CUpti_ActivityKind)>& fu
 
 CUptiResult set_context_for_client(NamedFunction<CUptiResult(CUcontext, CUpti_ActivityKind)>& function,
                                    CUcontext context, CUpti_ActivityKind kind) {
-  lend_cupti();
+  CuptiLoan loan;
   restore_cupti_callbacks();
   CUptiResult result = real_cupti(function, context, kind);
   if (result == CUPTI_SUCCESS) note_cupti_context();
@@ -43,7 +43,7 @@ CUptiResult set_context_for_client(NamedFunction<CUptiResult(CUcontext, CUpti_Ac
 
 DDPSCOPE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                            void* userdata) {
-  lend_cupti();
+  CuptiLoan loan;
   CUptiResult result = real_cupti(behind::cuptiSubscribe, subscriber, callback, userdata);
   if (result == CUPTI_SUCCESS) note_cupti_client(true);
   return result;
@@ -51,7 +51,7 @@ DDPSCOPE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, C
 
 DDPSCOPE_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                               void* userdata, CUpti_SubscriberParams* pParams) {
-  lend_cupti();
+  CuptiLoan loan;
   CUptiResult result = real_cupti(behind::cuptiSubscribe_v2, subscriber, callback, userdata, pParams);
   if (result == CUPTI_SUCCESS) note_cupti_client(true);
   return result;
@@ -64,7 +64,7 @@ DDPSCOPE_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) 
 }
 
 DDPSCOPE_EXPORT CUptiResult cuptiFinalize() {
-  lend_cupti();
+  CuptiLoan loan;
   CUptiResult result = real_cupti(behind::cuptiFinalize);
   note_cupti_end();
   return result;
@@ -73,7 +73,7 @@ DDPSCOPE_EXPORT CUptiResult cuptiFinalize() {
 DDPSCOPE_EXPORT CUptiResult
 cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
                                CUpti_BuffersCallbackCompleteFunc funcBufferCompleted) {
-  lend_cupti();
+  CuptiLoan loan;
   note_cupti_callbacks(funcBufferRequested, funcBufferCompleted);
   return real_cupti(behind::cuptiActivityRegisterCallbacks, funcBufferRequested,
                     complete_for_client(funcBufferCompleted));
@@ -82,7 +82,7 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferReques
 // Before its clock is CUPTI's: what was recorded by another one is read.
 DDPSCOPE_EXPORT CUptiResult
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp) {
-  lend_cupti();
+  CuptiLoan loan;
   return real_cupti(behind::cuptiActivityRegisterTimestampCallback, funcTimestamp);
 }
 

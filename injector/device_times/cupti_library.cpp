@@ -32,6 +32,7 @@ bool load(Cupti& c) {
   find(library, "cuptiActivityEnableRuntimeApi", c.enable_runtime);
   find(library, "cuptiActivityEnableDriverApi", c.enable_driver);
   find(library, "cuptiGetResultString", c.name_of);
+  find(library, "cuptiGetLastError", c.last_error);
   return find(library, "cuptiSubscribe", c.subscribe) && find(library, "cuptiUnsubscribe", c.unsubscribe) &&
          find(library, "cuptiActivityRegisterCallbacks", c.register_callbacks) &&
          find(library, "cuptiActivityEnable", c.enable) && find(library, "cuptiActivityDisable", c.disable) &&

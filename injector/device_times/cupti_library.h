@@ -19,6 +19,7 @@ struct Cupti {
   decltype(&cuptiActivityPopExternalCorrelationId) pop;
   decltype(&cuptiGetTimestamp) timestamp;
   decltype(&cuptiGetResultString) name_of;  // may be missing
+  decltype(&cuptiGetLastError) last_error;  // may be missing
 };
 
 // Loads it at the first call, which makes system calls and allocates. nullptr: there is none.

@@ -36,6 +36,7 @@ struct Session {
   State state;
   int lock;  // 1: taken
   CUpti_SubscriberHandle handle;
+  int client_calls;  // by which it takes CUPTI: threads that are inside of one
   bool client_subscribed;
   std::uint64_t client_kinds[4];  // bits: what it has enabled
   bool stopped;                   // it has disabled the last of these
@@ -137,6 +138,7 @@ const char* arm(trace::FileWriter& file) {
   if (result == CUPTI_SUCCESS) result = enable_cupti_kinds(c);
   if (result == CUPTI_SUCCESS) {
     session.state = State::kArmed;
+    if (c.last_error) c.last_error();  // calls of CUDA that this CUPTI does not know: not the guest's error
     __atomic_store_n(&links_device_work, true, __ATOMIC_RELEASE);
     return nullptr;
   }
@@ -168,7 +170,8 @@ bool client_records() {
 
 // By our hooks, which see it go, too.
 bool client_was_seen() {
-  return session.client_subscribed || session.client_request || session.client_contexts || client_records();
+  return session.client_calls || session.client_subscribed || session.client_request ||
+         session.client_contexts || client_records();
 }
 
 bool client_is_quiet() {
@@ -245,13 +248,19 @@ const char* start_cupti(trace::FileWriter& file) {
   return reason ? reason : "no thread could be started to read what CUPTI tells";
 }
 
-void lend_cupti() {
+CuptiLoan::CuptiLoan() {
   Lock lock(session.lock);
+  ++session.client_calls;
   session.quiet = false;
   if (session.state != State::kArmed) return;
   disarm();
   session.state = State::kLent;
   if (trace::FileWriter* file = open_recorder()) change_tier(*file, TimingTier::kEvents, kLentReason);
+}
+
+CuptiLoan::~CuptiLoan() {
+  Lock lock(session.lock);
+  if (session.client_calls) --session.client_calls;  // none are known behind a fork
 }
 
 void note_cupti_client(bool subscribed) {

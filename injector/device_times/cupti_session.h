@@ -15,7 +15,13 @@ const char* start_cupti(trace::FileWriter& file);
 
 // Another client comes (the program called CUPTI itself): what was recorded is written down, CUPTI is free,
 // and device work is timed by events until the other one has gone for a second.
-void lend_cupti();
+class CuptiLoan {
+ public:
+  CuptiLoan();
+  ~CuptiLoan();  // behind the real call: until then we do not take CUPTI either
+  CuptiLoan(const CuptiLoan&) = delete;
+  CuptiLoan& operator=(const CuptiLoan&) = delete;
+};
 // The other one subscribed, and unsubscribed; it has kinds of records enabled, and callbacks for buffers of
 // its own, which are set again before it enables anything.
 void note_cupti_client(bool subscribed);

@@ -76,8 +76,13 @@ TimingTier decide_tier(trace::FileWriter& file, Occasion occasion) {
   TimingTier known = __atomic_load_n(&timing_tier, __ATOMIC_ACQUIRE);
   if (known == TimingTier::kUndecided) {
     Decision decided = decision(file, occasion);
-    __atomic_store_n(&timing_tier, known = decided.tier, __ATOMIC_RELEASE);
-    if (known != TimingTier::kUndecided) tell(file, decided.tier, decided.reason);
+    // CUPTI may have been lent by now, which is told.
+    if (decided.tier != TimingTier::kUndecided &&
+        __atomic_compare_exchange_n(&timing_tier, &known, decided.tier, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+      known = decided.tier;
+      tell(file, decided.tier, decided.reason);
+    }
   }
   __atomic_store_n(&deciding, 0, __ATOMIC_RELEASE);
   return known;

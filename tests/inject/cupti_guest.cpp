@@ -55,6 +55,27 @@ void child_of_a_caller() {
   in_child(alone);
 }
 
+// A client subscribes in a thread of its own while another one is the first to use CUDA.
+void client_beside(int client_ms, int first_use_ms) {
+  Profiler profiler;
+  int result = -1;
+  std::thread client([&] { sleep_ms(client_ms), result = profiler.subscribe(); });
+  sleep_ms(first_use_ms);
+  Device device;
+  client.join();
+  device.work(5);
+  std::printf("subscribe %d\n", result);
+}
+void client_just_before() { client_beside(0, 100); }
+void client_just_behind() { client_beside(100, 0); }
+
+// What CUPTI says of the thread's own calls to it: there were none.
+void last_error() {
+  alone();
+  Profiler loaded;
+  std::printf("error %d\n", loaded.find(&cuptiGetLastError, "cuptiGetLastError")());
+}
+
 // For as many collectives.
 void profile(Profiler& profiler, Device& device, int collectives) {
   profiler.register_callbacks();
@@ -344,6 +365,9 @@ struct Story {
   void (*run)();
 };
 constexpr Story kStories[] = {{"alone", alone},
+                              {"last_error", last_error},
+                              {"client_just_before", client_just_before},
+                              {"client_just_behind", client_just_behind},
                               {"child_alone", child_alone},
                               {"child_of_a_caller", child_of_a_caller},
                               {"client_first", client_first},

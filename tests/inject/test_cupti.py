@@ -75,16 +75,41 @@ def test_a_call_on_the_device_takes_32_bytes(run):
     assert used == 32 * len(guest.work) > 0
 
 
-def test_what_cupti_drops_is_counted(tmp_path):
-    """A client that has no memory gives CUPTI no buffer."""
-    library = recording.build_mutant(
-        [("injector/device_times/cupti_buffers.cpp", "std::uint8_t* take_cupti_buffer() {",
-          "std::uint8_t* take_cupti_buffer() { return nullptr;")], ["injector/device_times/cupti_buffers.cpp"])
+def run_mutant(folder, story, source, *changes):
+    library = recording.build_mutant([(source, *change) for change in changes], [source])
     standins = BUILD / "lib" / "standin"
-    guest, trace = recording.run([GUEST, "alone"], tmp_path, injector=library,
+    guest, trace = recording.run([GUEST, story], folder, injector=library,
                                  after=[standins / "libcudart.so.13", standins / "libnccl.so.2"],
                                  environment={"LD_LIBRARY_PATH": str(standins), "DDPSCOPE_GPU_TIMING": "cupti"})
     assert guest.returncode == 0, guest.stderr
+    return guest, trace
+
+
+INCLUDE, SUBSCRIBES, DECIDES = ('#include "injector/core/hook.h"', "CUptiResult result = real_cupti(behind::cuptiSubscribe, ",
+                                "Decision decided = decision(file, occasion);")
+WAITING = [(INCLUDE, f"#include <unistd.h>\n{INCLUDE}")]
+
+
+@pytest.mark.parametrize("story, source, change", [
+    ("client_just_before", "cupti_hooks.cpp", (SUBSCRIBES, f"usleep(300'000); {SUBSCRIBES}")),
+    ("client_just_behind", "timing.cpp", (DECIDES, f"{DECIDES} usleep(300'000);"))])
+def test_a_client_that_comes_while_we_do_has_cupti(tmp_path, story, source, change):
+    """The moment between two of our steps is made long."""
+    guest, _ = run_mutant(tmp_path, story, f"injector/device_times/{source}", *WAITING, change)
+    assert told(guest.stdout) == [("subscribe", 0)]
+    tiers = [(record["tier"], record["reason"]) for record in records.read(tmp_path / "trace") if record.call == "device_timing"]
+    assert tiers == [("events", "the program uses CUPTI itself")]
+    assert [work.kind for work in records.device_work(tmp_path / "trace")].count("collective") == 5
+
+
+def test_our_calls_leave_the_program_no_error(run):
+    assert run("last_error").told() == [("error", 0)]
+
+
+def test_what_cupti_drops_is_counted(tmp_path):
+    """A client that has no memory gives CUPTI no buffer."""
+    trace = run_mutant(tmp_path, "alone", "injector/device_times/cupti_buffers.cpp",
+                       ("std::uint8_t* take_cupti_buffer() {", "std::uint8_t* take_cupti_buffer() { return nullptr;"))[1]
     assert not records.device_work(tmp_path / "trace") and trace.health["device_work_dropped"] >= 7
 
 
