@@ -11,8 +11,10 @@
 #include <string_view>
 
 #include "collector/commands/command.h"
+#include "collector/commands/manual.h"
 #include "collector/commands/say.h"
 #include "collector/reports/escape.h"
+#include "ddpscope_version.h"
 
 namespace {
 
@@ -50,8 +52,9 @@ int flush_output(int code) {
 
 bool is_command(std::string_view name) {
   auto all = commands::all_commands();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const commands::Command& command) { return command.name == name; });
+  return name == "manual" || std::any_of(all.begin(), all.end(), [&](const commands::Command& command) {
+           return command.name == name;
+         });
 }
 
 commands::Outcome no_such_command(const std::string& name) {
@@ -60,7 +63,7 @@ commands::Outcome no_such_command(const std::string& name) {
 
 int run(int argc, char** argv) {
   CLI::App app("Finds the bugs of distributed training jobs from outside the program.", "ddpscope");
-  app.set_version_flag("--version", DDPSCOPE_VERSION);
+  app.set_version_flag("--version", DDPSCOPE_VERSION_TEXT);
   app.require_subcommand(1);
   commands::Action action;
   for (const commands::Command& command : commands::all_commands()) {
@@ -68,6 +71,17 @@ int run(int argc, char** argv) {
     commands::Action own = command.declare(*sub);
     sub->callback([&action, own] { action = own; });
   }
+  // For the installation: no command of a user's, and not shown.
+  CLI::App* manual = app.add_subcommand("manual", "print the man page, or bash's completion")->group("");
+  std::string kind;
+  manual->add_option("KIND", kind)->required()->check(CLI::IsMember({"man", "bash"}));
+  manual->callback([&] {
+    action = [&] {
+      std::string text = kind == "man" ? commands::man_page(app) : commands::bash_completion(app);
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return commands::Outcome{};
+    };
+  });
   bool option = argc > 1 && argv[1][0] == '-';
   if (argc > 1 && !option && !is_command(argv[1])) return finish(no_such_command(argv[1]));
   try {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "ddpscope_version.h"
+
 namespace ddpscope::viewer {
 namespace {
 
@@ -51,7 +53,7 @@ Result<Parsed> parse(int argc, char** argv) {
   Options& options = parsed.options;
   std::string size, from, to, theme = "dark";
   CLI::App app("Shows the time lines of all ranks of a trace, and its findings on them.", "ddpscope-viewer");
-  app.set_version_flag("--version", DDPSCOPE_VERSION);
+  app.set_version_flag("--version", DDPSCOPE_VERSION_TEXT);
   app.add_option("TRACE", options.trace, "folder that `ddpscope run` filled, or a merged file")->required();
   app.add_option("OTHER", options.other, "a second trace to compare with");
   app.add_option("--goto", options.go_to, "finding to start at: its id, slug or number (default: the worst)");

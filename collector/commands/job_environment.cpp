@@ -28,14 +28,19 @@ constexpr const char* kProfilerPlugin = "NCCL_PROFILER_PLUGIN";
 constexpr const char* kOtherPlugin = "DDPSCOPE_NCCL_PROFILER_PLUGIN";
 constexpr const char* kSelf = "/proc/self/exe";
 
-// Executables and libraries lie beside each other: BUILD/bin and BUILD/lib.
+constexpr const char* kInjector = "libddpscope.so";
+
+// Executables and libraries lie beside each other: BUILD/bin and BUILD/lib, or as they were installed.
 Result<fs::path> library_folder() {
   std::error_code error;
   fs::path self = fs::read_symlink(kSelf, error);
   if (error)
     return Error{"cannot find the libraries of ddpscope: " + error.message(), kSelf,
                  "mount /proc: recording needs it, too"};
-  return self.parent_path().parent_path() / "lib";
+  fs::path built = self.parent_path().parent_path() / "lib";
+  fs::path installed = (self.parent_path() / DDPSCOPE_INSTALLED_LIBRARIES).lexically_normal();
+  return fs::exists(installed / kInjector, error) && !fs::exists(built / kInjector, error) ? installed
+                                                                                           : built;
 }
 
 std::string joined(const std::string& first, const std::string& second) {
@@ -70,7 +75,7 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
   auto found = library_folder();
   if (!found) return found.error();
   const fs::path& libraries = *found;
-  std::vector<fs::path> preload = {libraries / "libddpscope.so"};
+  std::vector<fs::path> preload = {libraries / kInjector};
   if (options.stand_ins)
     for (const char* name : {"libcudart.so.13", "libnccl.so.2"})
       preload.push_back(libraries / "standin" / name);

@@ -1,0 +1,46 @@
+# `cmake --install` and `cpack -G DEB`: the commands, what `run` preloads, the man page and bash's completion, both made
+# by the command itself, and a package configuration with the target ddpscope::ddpscope.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(libraries ${CMAKE_INSTALL_LIBDIR}/ddpscope)
+install(TARGETS ddpscope EXPORT ddpscopeTargets RUNTIME)
+if(TARGET ddpscope-viewer)
+  install(TARGETS ddpscope-viewer RUNTIME)
+endif()
+install(TARGETS ddpscope_injector LIBRARY DESTINATION ${libraries})
+install(TARGETS standin_cudart standin_cupti standin_nccl LIBRARY DESTINATION ${libraries}/standin)
+
+# An installed command finds them from where it lies: the prefix can be moved.
+file(RELATIVE_PATH from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/ddpscope)
+target_compile_definitions(ddpscope PRIVATE DDPSCOPE_INSTALLED_LIBRARIES="${from_command}")
+
+set(manual ${PROJECT_BINARY_DIR}/manual)
+add_custom_command(OUTPUT ${manual}/ddpscope.1 ${manual}/ddpscope.bash
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${manual}
+  COMMAND ddpscope manual man > ${manual}/ddpscope.1
+  COMMAND ddpscope manual bash > ${manual}/ddpscope.bash
+  DEPENDS ddpscope COMMENT "man page and completion" VERBATIM)
+add_custom_target(manual ALL DEPENDS ${manual}/ddpscope.1 ${manual}/ddpscope.bash)
+install(FILES ${manual}/ddpscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${manual}/ddpscope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ddpscope)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/ddpscope)
+install(EXPORT ddpscopeTargets NAMESPACE ddpscope:: DESTINATION ${package} FILE ddpscopeConfig.cmake)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ddpscopeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ddpscopeConfigVersion.cmake DESTINATION ${package})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "ddpscope developers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib ${PROJECT_BINARY_DIR}/lib/standin)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
+    "fonts-inter, fonts-jetbrains-mono, fonts-dejavu-core, libgl1-mesa-dri")  # of the viewer
+include(CPack)

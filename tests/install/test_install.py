@@ -1,0 +1,121 @@
+"""cmake --install, cpack -G DEB, the man page, bash's completion, the package configuration."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import ddpscope
+import pytest
+
+BUILD = ddpscope.BUILD
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **options)
+    assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Installed, and moved elsewhere."""
+    first = tmp_path_factory.mktemp("installed") / "first"
+    run("cmake", "--install", BUILD, "--prefix", first)
+    return first.rename(first.parent / "moved")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    run("cpack", "-G", "DEB", "-B", folder, cwd=BUILD)
+    (file,) = folder.glob("*.deb")
+    run("dpkg-deb", "-x", file, folder / "root")
+    return file, folder / "root"
+
+
+def record_and_report(command, folder):
+    trainer = [BUILD / "bin/reference_trainer", "--ranks", 2, "--workdir", folder / "out", "--epochs", 1]
+    run(command, "run", "--cpu", "-o", folder / "trace", "--", *trainer)
+    return json.loads(run(command, "report", folder / "trace", "--format", "json"))
+
+
+def test_an_installed_command_records_and_reports(prefix, tmp_path):
+    report = record_and_report(prefix / "bin/ddpscope", tmp_path)
+    assert report["job"]["ranks"] == 2 and report["findings"] == []
+    environment = [line for line in run(prefix / "bin/ddpscope", "dump", tmp_path / "trace").splitlines() if "LD_PRELOAD" in line]
+    assert environment and all(str(prefix) in line and str(BUILD) not in line for line in environment)
+
+
+@pytest.mark.skipif(not (BUILD / "bin/ddpscope-viewer").exists(), reason="the viewer was not built")
+def test_an_installed_viewer_draws(prefix, tmp_path):
+    record_and_report(prefix / "bin/ddpscope", tmp_path)
+    run(prefix / "bin/ddpscope", "view", tmp_path / "trace", "--screenshot", tmp_path / "picture.png", "--size", "640x480")
+    assert (tmp_path / "picture.png").stat().st_size > 1000
+
+
+def test_the_package_holds_what_is_installed_and_names_what_it_needs(package, prefix, tmp_path):
+    file, root = package
+    told = run("dpkg-deb", "--info", file)
+    assert re.search(r"Depends: .*libc6.*libdw1", told) and "Package: ddpscope" in told
+    assert record_and_report(root / "usr/bin/ddpscope", tmp_path)["job"]["ranks"] == 2
+
+    def files(folder):
+        return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert files(root / "usr") == files(prefix)
+
+
+def test_a_project_finds_the_command(prefix, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES NONE)
+find_package(ddpscope 0.1 REQUIRED)
+get_target_property(command ddpscope::ddpscope LOCATION)
+execute_process(COMMAND ${command} --version COMMAND_ERROR_IS_FATAL ANY)
+""")
+    said = run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert re.search(r"^\d+\.\d+\.\d+", said, re.M)
+
+
+def test_the_version_names_the_commit():
+    said = run(BUILD / "bin/ddpscope", "--version").strip()
+    commit = run("git", "describe", "--always", "--exclude", "*", cwd=ddpscope.BUILD.parent.parent).strip()
+    assert re.fullmatch(rf"\d+\.\d+\.\d+ \(commit {commit}(-dirty)?\)", said)
+
+
+def test_the_man_page_is_well_formed_and_has_all_that_help_has(prefix):
+    page = prefix / "share/man/man1/ddpscope.1"
+    checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True)
+    assert checked.returncode == 0 and checked.stderr == ""
+    shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", checked.stdout)
+    for command in re.findall(r"^  ([a-z]+) ", run(prefix / "bin/ddpscope", "--help").split("Subcommands:")[1], re.M):
+        assert f"ddpscope {command}" in shown
+        if command == "view":
+            continue  # its options are the viewer's
+        for option in re.findall(r"--[a-z-]+", run(prefix / "bin/ddpscope", command, "--help").split("Options:")[-1]):
+            assert option in shown.replace("‐", "-").replace("−", "-"), f"{command} {option}"
+
+
+def complete(prefix, *words):
+    """What bash offers when Tab is pressed at the end of these words."""
+    script = f"""source {prefix}/share/bash-completion/completions/ddpscope
+COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) - 1}; _ddpscope; printf '%s\\n' "${{COMPREPLY[@]}}\""""
+    return set(run("bash", "-c", script).split())
+
+
+def test_bash_completes_commands_options_and_values(prefix, tmp_path):
+    assert {"run", "report", "diff"} <= complete(prefix, "ddpscope", "")
+    assert complete(prefix, "ddpscope", "rep") == {"report"}
+    assert complete(prefix, "ddpscope", "report", "--f") == {"--format", "--fail-on"}
+    assert complete(prefix, "ddpscope", "report", "--format", "s") == {"sarif"}
+    assert complete(prefix, "ddpscope", "run", "--gpu-timing", "c") == {"cupti"}
+    assert complete(prefix, "ddpscope", "explain", "skipped") == {"skipped-barrier"}
+    assert complete(prefix, "ddpscope", "report", "--only", "strag") == {"straggler"}
+
+
+def test_a_library_that_is_missing_is_named(prefix, tmp_path):
+    lonely = tmp_path / "bin/ddpscope"
+    lonely.parent.mkdir()
+    shutil.copy(prefix / "bin/ddpscope", lonely)
+    done = subprocess.run([lonely, "run", "-o", tmp_path / "trace", "--", "true"], capture_output=True, text=True,
+                          env={**os.environ, "LC_ALL": "C"})
+    assert done.returncode == 2 and "a library of ddpscope is missing" in done.stderr
