@@ -13,7 +13,7 @@ constexpr Command kCommands[] = {
     {"explain", "explain a finding", declare_explain},
     {"info", "what a trace holds, and what it lacks", declare_info},
     {"dump", "print every record of a trace", declare_dump},
-    {"diff", "compare two jobs (not in this version)", declare_diff},
+    {"diff", "what differs between two versions of a job, and what of it is a regression", declare_diff},
     {"status", "who waits for whom in a job that runs", declare_status},
     {"export", "write a trace as one file of another kind", declare_export},
     {"view", "show the time lines of all ranks, and the findings on them", declare_view},

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "collector/commands/command.h"
+#include "collector/commands/output_file.h"
+#include "collector/commands/summaries.h"
 #include "collector/commands/terminal_progress.h"
 #include "collector/merged/make.h"
 #include "collector/merged/reader.h"
@@ -17,7 +19,16 @@ struct ExportOptions {
   std::string output;
 };
 
+Outcome export_summary(const ExportOptions& options) {
+  if (auto problem = check_output(options.output)) return failed(*problem);
+  auto summary = summarise_trace(options.of);
+  if (!summary) return failed(summary.error());
+  if (auto problem = write_output(options.output, summary::to_json(*summary))) return failed(*problem);
+  return {};
+}
+
 Outcome export_trace(const ExportOptions& options) {
+  if (options.format == "summary") return export_summary(options);
   if (options.format != "merged") return not_in_this_version("--format " + options.format);
   if (merged::is_merged_file(options.of.trace))
     return failed(
@@ -37,8 +48,8 @@ Action declare_export(CLI::App& app) {
   declare_trace(app, options->of);
   app.add_option(
          "--format", options->format,
-         "merged: the whole job in one file, which `view`, `report` and `info` open at once; the others "
-         "are not in this version")
+         "merged: the whole job in one file, which `view`, `report` and `info` open at once; summary: what "
+         "`diff` compares, small enough to be committed; the others are not in this version")
       ->required()
       ->check(CLI::IsMember({"merged", "summary", "perfetto", "chrome", "parquet"}));
   app.add_option("-o", options->output, "file to write; it is there whole, or not at all")->required();

@@ -25,7 +25,7 @@ def trace(tmp_path):
         (["report"], "TRACE"),
         (["report", "/nonexistent"], "no such file or folder"),
         (["report", "/dev/null"], "not a regular file"),
-        (["diff", "a", "b"], "not in this version"),
+        (["diff", "/nonexistent", "b"], "there is no such file or folder"),
         (["status", "x"], "no such file"),
         (["export", "x", "--format", "perfetto", "-o", "y"], "not in this version"),
         (["explain", "no-such-slug"], "no finding 'no-such-slug'"),

@@ -1,0 +1,166 @@
+#include "collector/summary/difference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "collector/model/order_statistics.h"
+
+namespace ddpscope::summary {
+namespace {
+
+constexpr std::size_t kMostDealt = 20;
+
+std::vector<FoundRow> only_in(const Runs& here, const Runs& other) {
+  std::set<std::string> known;
+  for (const Summary& run : other)
+    for (const FoundRow& row : run.findings) known.insert(row.id);
+  std::vector<FoundRow> found;
+  for (const Summary& run : here)
+    for (const FoundRow& row : run.findings)
+      if (known.insert(row.id).second) found.push_back(row);
+  return found;
+}
+
+// What runs of one side agree about: the middle one of what each issues in a step.
+std::map<std::string, IssuedRow> issued_by(const Runs& runs) {
+  std::map<std::string, std::vector<std::uint64_t>> counts;
+  std::map<std::string, IssuedRow> rows;
+  std::size_t known = 0;
+  for (const Summary& run : runs) {
+    known += run.steps > 0;
+    for (const IssuedRow& row : run.issued) counts[row.call].push_back(row.per_step), rows[row.call] = row;
+  }
+  for (auto& [call, values] : counts) {
+    values.resize(known);
+    rows[call].per_step = model::median(values);
+  }
+  std::erase_if(rows, [](const auto& row) { return row.second.per_step == 0; });
+  return rows;
+}
+
+bool knows_steps(const Runs& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const Summary& run) { return run.steps > 0; });
+}
+
+void compare_issued(const Runs& base, const Runs& now, Difference& difference) {
+  if (!knows_steps(base) || !knows_steps(now)) {
+    difference.not_compared.push_back("what a step issues: no steps are known of " +
+                                      std::string(knows_steps(base) ? "NEW" : "BASE"));
+    return;
+  }
+  auto before = issued_by(base), after = issued_by(now);
+  std::uint64_t calls[2] = {0, 0}, bytes[2] = {0, 0};
+  std::map<std::string, IssuedChange> changes;
+  for (const auto& [call, row] : before) {
+    calls[0] += row.per_step, bytes[0] += row.per_step * row.bytes;
+    changes[call] = {call, row.per_step, 0, row.bytes};
+  }
+  for (const auto& [call, row] : after) {
+    calls[1] += row.per_step, bytes[1] += row.per_step * row.bytes;
+    IssuedChange& change = changes.try_emplace(call, IssuedChange{call, 0, 0, row.bytes}).first->second;
+    change.now = row.per_step;
+  }
+  for (const auto& [call, change] : changes)
+    if (change.base != change.now) difference.issued.push_back(change);
+  difference.more_issued = calls[1] > calls[0] || bytes[1] > bytes[0];
+}
+
+struct Samples {
+  std::vector<double> p50, p95;
+};
+
+std::map<std::string, Samples> durations_of(const Runs& runs) {
+  std::map<std::string, Samples> samples;
+  for (const Summary& run : runs)
+    for (const DurationRow& row : run.durations)
+      samples[row.what].p50.push_back(row.p50_ms), samples[row.what].p95.push_back(row.p95_ms);
+  return samples;
+}
+
+void compare_durations(const Runs& base, const Runs& now, Difference& difference) {
+  auto before = durations_of(base), after = durations_of(now);
+  bool too_few = false;
+  for (auto& [what, old] : before) {
+    auto found = after.find(what);
+    if (found == after.end()) continue;
+    Samples& fresh = found->second;
+    DurationChange change{what, old.p50.size(), fresh.p50.size(), 0, 0, 0, 0, chance_of(old.p50, fresh.p50)};
+    change.slower = is_slower(old.p50, fresh.p50);
+    too_few = too_few || !change.chance;
+    change.base_p50_ms = model::median(old.p50), change.now_p50_ms = model::median(fresh.p50);
+    change.base_p95_ms = model::median(old.p95), change.now_p95_ms = model::median(fresh.p95);
+    difference.durations.push_back(std::move(change));
+  }
+  if (too_few)
+    difference.not_compared.push_back(
+        "durations: with so few runs any order of them may be chance; 5 of each are enough");
+}
+
+// Silence is not health: what was judged before and is not any more.
+void compare_judged(const Runs& base, const Runs& now, Difference& difference) {
+  auto judged = [](const Runs& runs, const std::string& slug) {
+    return std::any_of(runs.begin(), runs.end(), [&](const Summary& run) {
+      return std::find(run.unjudged.begin(), run.unjudged.end(), slug) == run.unjudged.end();
+    });
+  };
+  std::set<std::string> slugs;
+  for (const Summary& run : now) slugs.insert(run.unjudged.begin(), run.unjudged.end());
+  for (const std::string& slug : slugs)
+    if (judged(base, slug) && !judged(now, slug))
+      difference.not_compared.push_back(slug + ": it was judged in BASE, and in NEW it is not");
+}
+
+}  // namespace
+
+bool Difference::regression() const {
+  auto grave = [](const FoundRow& row) { return row.severity != "info"; };
+  auto slower = [](const DurationChange& change) { return change.slower; };
+  return more_issued || std::any_of(found.begin(), found.end(), grave) ||
+         std::any_of(durations.begin(), durations.end(), slower);
+}
+
+std::optional<double> chance_of(const std::vector<double>& base, const std::vector<double>& now) {
+  std::size_t all = base.size() + now.size();
+  if (base.empty() || now.empty() || all > kMostDealt) return std::nullopt;
+  std::vector<double> values = base;
+  values.insert(values.end(), now.begin(), now.end());
+  double total = std::accumulate(values.begin(), values.end(), 0.0);
+  // Of a fixed number of values, the mean of one side grows with its sum.
+  double here = std::accumulate(now.begin(), now.end(), 0.0), rounding = 1e-12 * std::abs(total);
+  std::uint64_t ways = 0, as_far = 0;
+  for (std::uint32_t dealt = 0; dealt < std::uint32_t{1} << all; ++dealt) {
+    if (static_cast<std::size_t>(std::popcount(dealt)) != now.size()) continue;
+    double sum = 0;
+    for (std::size_t i = 0; i < all; ++i)
+      if (dealt >> i & 1) sum += values[i];
+    ++ways;
+    as_far += sum >= here - rounding;
+  }
+  if (1.0 / static_cast<double>(ways) >= kUnlikely) return std::nullopt;
+  return static_cast<double>(as_far) / static_cast<double>(ways);
+}
+
+bool is_slower(const std::vector<double>& base, const std::vector<double>& now) {
+  auto chance = chance_of(base, now);
+  if (!chance || *chance >= kUnlikely) return false;
+  auto [lowest, highest] = std::minmax_element(base.begin(), base.end());
+  double least = *std::min_element(now.begin(), now.end());
+  return least >= *highest * kLeastGrowth && least - *highest >= kSpreads * (*highest - *lowest);
+}
+
+Difference compare(const Runs& base, const Runs& now) {
+  Difference difference;
+  difference.found = only_in(now, base);
+  difference.gone = only_in(base, now);
+  compare_issued(base, now, difference);
+  compare_durations(base, now, difference);
+  compare_judged(base, now, difference);
+  return difference;
+}
+
+}  // namespace ddpscope::summary

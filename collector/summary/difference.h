@@ -1,0 +1,58 @@
+// What differs between two sets of runs of a job, and which of it is a regression.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/summary/summary.h"
+
+namespace ddpscope::summary {
+
+using Runs = std::vector<Summary>;  // of one version of the job, at least one
+
+struct IssuedChange {
+  std::string call;
+  std::uint64_t base, now;  // per step; 0: none
+  std::uint64_t bytes;      // of one
+};
+
+// Medians over the runs of what each run's half, or 95 in a hundred, stays below.
+struct DurationChange {
+  std::string what;
+  std::size_t base_runs, now_runs;
+  double base_p50_ms, now_p50_ms, base_p95_ms, now_p95_ms;
+  // Of a permutation test on the runs' medians: how likely NEW would lie so far above BASE by chance. Nothing
+  // if there are too few runs for any order of them to be unlikely.
+  std::optional<double> chance;
+  bool slower = false;  // a regression: see is_slower()
+};
+
+struct Difference {
+  std::vector<FoundRow> found, gone;  // in some run of one side, in none of the other
+  std::vector<IssuedChange> issued;
+  bool more_issued = false;  // more calls, or more bytes, a step
+  std::vector<DurationChange> durations;
+  std::vector<std::string> not_compared;  // what, and why
+
+  bool regression() const;  // a new error or warning, more issued, or something slower
+};
+
+// Unlikely is less than one in a hundred.
+constexpr double kUnlikely = 0.01;
+// A run of another kind of noise than the others' (a busy machine) must not count: all runs of NEW lie above
+// all of BASE, by a tenth and by twice what the runs of BASE lie apart from each other. Of 5 and 5 runs that
+// differ by chance alone that is so in less than one of 10,000.
+constexpr double kLeastGrowth = 1.1, kSpreads = 2;
+
+Difference compare(const Runs& base, const Runs& now);
+
+// One-sided, exact for up to 20 runs in all: of all ways to deal them to two sides, the part in which the
+// second's mean is as far above the first's as it is here, or farther. Nothing if even the farthest is not
+// unlikely: of 5 and 5 it is one of 252, of 4 and 4 one of 70.
+std::optional<double> chance_of(const std::vector<double>& base, const std::vector<double>& now);
+bool is_slower(const std::vector<double>& base, const std::vector<double>& now);
+
+std::string to_text(const Difference& difference);
+std::string to_json(const Difference& difference);
+
+}  // namespace ddpscope::summary

@@ -1,0 +1,83 @@
+// A difference for people and for programs.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "collector/reports/escape.h"
+#include "collector/summary/difference.h"
+
+namespace ddpscope::summary {
+namespace {
+
+using nlohmann::ordered_json;
+using reports::escape;
+
+std::string finding_line(const char* how, const FoundRow& row) {
+  return fmt::format("{:7} {}: {} (finding {})\n        {}\n", how, escape(row.severity), escape(row.slug),
+                     escape(row.id), escape(row.title));
+}
+
+std::string duration_line(const DurationChange& change) {
+  std::string verdict = change.slower ? "SLOWER" : "";
+  if (!change.slower && change.chance) verdict = fmt::format("chance {:.3f}", *change.chance);
+  double factor = change.base_p50_ms > 0 ? change.now_p50_ms / change.base_p50_ms : 1;
+  return fmt::format("  {:>10.3f} {:>10.3f} {:>7.2f}x {:>10.3f} {:>10.3f}   {}  {}\n", change.base_p50_ms,
+                     change.now_p50_ms, factor, change.base_p95_ms, change.now_p95_ms, escape(change.what),
+                     verdict);
+}
+
+ordered_json findings_array(const std::vector<FoundRow>& rows) {
+  ordered_json array = ordered_json::array();
+  for (const FoundRow& row : rows)
+    array.push_back({{"id", row.id},
+                     {"slug", row.slug},
+                     {"severity", row.severity},
+                     {"title", reports::valid_utf8(row.title)}});
+  return array;
+}
+
+}  // namespace
+
+std::string to_text(const Difference& difference) {
+  std::string text;
+  for (const FoundRow& row : difference.found) text += finding_line("new", row);
+  for (const FoundRow& row : difference.gone) text += finding_line("gone", row);
+  if (!difference.issued.empty()) text += "a step issues, before and now\n";
+  for (const IssuedChange& change : difference.issued)
+    text += fmt::format("  {:>5} {:>5}   {} ({} bytes)\n", change.base, change.now, escape(change.call),
+                        change.bytes);
+  if (difference.more_issued) text += "  MORE than before\n";
+  if (!difference.durations.empty())
+    text += fmt::format("  {:>10} {:>10} {:>8} {:>10} {:>10}   medians over the runs\n", "p50, ms", "now", "",
+                        "p95, ms", "now");
+  for (const DurationChange& change : difference.durations) text += duration_line(change);
+  for (const std::string& what : difference.not_compared) text += "not judged: " + escape(what) + "\n";
+  return text + (difference.regression() ? "regression\n" : "no regression\n");
+}
+
+std::string to_json(const Difference& difference) {
+  ordered_json object = {{"schema", 1},
+                         {"regression", difference.regression()},
+                         {"new", findings_array(difference.found)},
+                         {"gone", findings_array(difference.gone)},
+                         {"issued", ordered_json::array()},
+                         {"more_issued", difference.more_issued},
+                         {"durations", ordered_json::array()},
+                         {"not_judged", difference.not_compared}};
+  for (const IssuedChange& change : difference.issued)
+    object["issued"].push_back(
+        {{"call", change.call}, {"base", change.base}, {"new", change.now}, {"bytes", change.bytes}});
+  for (const DurationChange& change : difference.durations)
+    object["durations"].push_back({{"what", change.what},
+                                   {"base_runs", change.base_runs},
+                                   {"new_runs", change.now_runs},
+                                   {"base_p50_ms", change.base_p50_ms},
+                                   {"new_p50_ms", change.now_p50_ms},
+                                   {"base_p95_ms", change.base_p95_ms},
+                                   {"new_p95_ms", change.now_p95_ms},
+                                   {"chance", change.chance ? ordered_json(*change.chance) : ordered_json()},
+                                   {"slower", change.slower}});
+  return reports::escape_controls_of_json(object.dump(2)) + "\n";
+}
+
+}  // namespace ddpscope::summary

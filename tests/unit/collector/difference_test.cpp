@@ -1,0 +1,136 @@
+// What of two sets of runs differs, and what of that is no noise.
+#include "collector/summary/difference.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+namespace ddpscope::summary {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+Summary run(double step_ms = 10, std::uint64_t calls = 2) {
+  Summary summary;
+  summary.version = "1.2.3";
+  summary.ranks = 2, summary.steps = 20;
+  summary.issued = {{"all-reduce of 8 float32 (avg) among 2 ranks", calls, 32}};
+  summary.durations = {{"step", 20, step_ms, step_ms * 2}};
+  return summary;
+}
+
+Runs runs(const std::vector<double>& steps_ms) {
+  Runs made;
+  for (double ms : steps_ms) made.push_back(run(ms));
+  return made;
+}
+
+TEST(DifferenceTest, OfEqualRunsIsNothing) {
+  Difference difference = compare(runs({10}), runs({10}));
+  EXPECT_FALSE(difference.regression());
+  EXPECT_TRUE(difference.found.empty() && difference.gone.empty() && difference.issued.empty());
+}
+
+TEST(DifferenceTest, FindingsByTheirIds) {
+  Summary base = run(), now = run();
+  base.findings = {{"a", "straggler", "warning", "t"}, {"b", "skipped-barrier", "error", "t"}};
+  now.findings = {{"b", "skipped-barrier", "error", "t"}, {"c", "exposed-communication", "info", "t"}};
+  Difference difference = compare({base}, {now});
+  ASSERT_THAT(difference.found, SizeIs(1));
+  EXPECT_EQ(difference.found[0].id, "c");
+  EXPECT_EQ(difference.gone[0].id, "a");
+  EXPECT_FALSE(difference.regression()) << "an info is none";
+  now.findings[1].severity = "warning";
+  EXPECT_TRUE(compare({base}, {now}).regression());
+  EXPECT_FALSE(compare({base, now}, {now}).regression()) << "it is in one of the runs before";
+}
+
+TEST(DifferenceTest, MoreCallsOrBytesAStepAreARegressionFewerAreNot) {
+  EXPECT_TRUE(compare({run(10, 2)}, {run(10, 3)}).regression());
+  Difference fewer = compare({run(10, 3)}, {run(10, 2)});
+  EXPECT_FALSE(fewer.regression());
+  ASSERT_THAT(fewer.issued, SizeIs(1));
+  EXPECT_EQ(fewer.issued[0].base, 3u);
+  EXPECT_EQ(fewer.issued[0].now, 2u);
+}
+
+TEST(DifferenceTest, ACallInFewRunsOnlyIsNotWhatAStepIssues) {
+  Runs now = runs({10, 10, 10});
+  now[1].issued.push_back({"broadcast", 1, 64});
+  EXPECT_TRUE(compare(runs({10}), now).issued.empty());
+}
+
+TEST(DifferenceTest, WithoutStepsNothingIsSaidOfWhatTheyIssue) {
+  Summary none = run();
+  none.steps = 0, none.issued.clear();
+  Difference difference = compare({run()}, {none});
+  EXPECT_FALSE(difference.regression());
+  EXPECT_THAT(difference.not_compared, ::testing::Contains(HasSubstr("no steps are known of NEW")));
+}
+
+TEST(DifferenceTest, WhatIsNotJudgedAnyMoreIsTold) {
+  Summary now = run();
+  now.unjudged = {"straggler"};
+  EXPECT_THAT(compare({run()}, {now}).not_compared,
+              ::testing::Contains(HasSubstr("straggler: it was judged")));
+  EXPECT_THAT(compare({now}, {now}).not_compared,
+              ::testing::Not(::testing::Contains(HasSubstr("straggler"))));
+}
+
+TEST(ChanceTest, IsThatOfAllWaysToDealTheRuns) {
+  // 252 ways of 5 and 5; one is as far, or 252.
+  EXPECT_NEAR(*chance_of({1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}), 1.0 / 252, 1e-9);
+  EXPECT_NEAR(*chance_of({6, 7, 8, 9, 10}, {1, 2, 3, 4, 5}), 1, 1e-9);
+  EXPECT_NEAR(*chance_of({1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}), 1, 1e-9);
+}
+
+TEST(ChanceTest, OfTooFewRunsThereIsNone) {
+  EXPECT_FALSE(chance_of({1}, {100}));
+  EXPECT_FALSE(chance_of({1, 2, 3, 4}, {5, 6, 7, 8}));
+  EXPECT_FALSE(chance_of({}, {1}));
+}
+
+TEST(SlowerTest, AllRunsHaveToLieFarAbove) {
+  EXPECT_TRUE(is_slower({10, 10.1, 10.2, 10.1, 10}, {12, 12.1, 12.2, 12, 12}));
+  EXPECT_FALSE(is_slower({10, 10.1, 10.2, 10.1, 10}, {10.5, 10.5, 10.6, 10.5, 10.5}))
+      << "by less than a tenth";
+  EXPECT_FALSE(is_slower({10, 14, 11, 10, 12}, {16, 16, 17, 16, 16}))
+      << "by less than they spread themselves";
+  EXPECT_FALSE(is_slower({10, 10, 10, 10, 10}, {12, 12, 12, 12, 10})) << "one of them is as before";
+  EXPECT_FALSE(is_slower({10}, {100})) << "one run says nothing";
+}
+
+// Runs of one job on a machine that is busy now and then: whatever way they are dealt, none is slower.
+TEST(SlowerTest, NoiseIsNot) {
+  std::mt19937 random(1);
+  std::lognormal_distribution<double> busy(0, 0.5);
+  for (int pair = 0; pair < 2'000; ++pair) {
+    std::vector<double> base, now;
+    for (int i = 0; i < 5; ++i) base.push_back(10 * busy(random)), now.push_back(10 * busy(random));
+    EXPECT_FALSE(is_slower(base, now));
+  }
+}
+
+TEST(SummaryFile, IsReadAsItWasWritten) {
+  Summary made = run();
+  made.findings = {{"a", "straggler", "warning", "\"\x1b"}};
+  made.unjudged = {"rank-divergence"};
+  auto read = parse(to_json(made));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(to_json(*read), to_json(made));
+}
+
+TEST(SummaryFile, WhatIsNoneIsRefused) {
+  std::string whole = to_json(run());
+  for (const std::string& text : {std::string(), std::string("[]"), std::string("{\"schema\": 2}"),
+                                  whole.substr(0, whole.size() / 2), std::string("{\"schema\": 1}")})
+    EXPECT_FALSE(parse(text)) << text;
+  std::string wrong = whole;
+  wrong.replace(wrong.find("\"per_step\": 2"), 13, "\"per_step\":\"\"");
+  EXPECT_FALSE(parse(wrong));
+}
+
+}  // namespace
+}  // namespace ddpscope::summary
