@@ -34,11 +34,14 @@ class Replay {
     Cover& covered = covered_[{stream, device}];
     covered.join(known_);
     covered.kernels = ++launched_;
+    followed_ = true;
     awaited_ = std::max(awaited_, covered.collectives);
     if (issued_ > 0 && covered.collectives < issued_) found_[issued_ - 1].alone = false;
   }
   void issue(std::size_t ordinal, std::uint64_t stream, std::uint8_t device) {
     bool behind_all = cover(stream, device).kernels == launched_;
+    if (issued_ > 0 && !followed_) found_[issued_ - 1].alone = false;  // this one may run beside it
+    followed_ = false;
     found_[ordinal] = {behind_all, behind_all, std::max(awaited_, known_.collectives)};
     issued_ = ordinal + 1;
     covered_[{stream, device}].collectives = issued_;
@@ -64,6 +67,7 @@ class Replay {
   std::vector<AmongKernels> found_;  // by ordinal
   std::uint64_t launched_ = 0;
   std::size_t issued_ = 0;   // ordinal + 1 of the latest
+  bool followed_ = false;    // by a kernel
   std::size_t awaited_ = 0;  // of those that a kernel runs behind
   Cover known_;              // that the host knows to be done
   std::map<std::pair<std::uint64_t, std::uint8_t>, Cover> covered_;

@@ -12,8 +12,8 @@ namespace ddpscope::patterns {
 // any event does not count.
 struct AmongKernels {
   bool behind_all = false;  // runs behind every kernel that was launched before it: none of them can hide it
-  // And all that were launched from then on until the communicator's next collective run behind it. So the
-  // device does nothing else while this one runs.
+  // And all that were launched from then on until the communicator's next collective, one at least, run
+  // behind it. So the device does nothing else while this one runs.
   bool alone = false;
   // The last collective that some kernel runs behind which was launched before this one: its ordinal + 1.
   std::size_t awaited = 0;

@@ -21,14 +21,27 @@ std::int64_t came_ns(const MemberComing& coming, Work work) {
 }
 
 template <class Wanted>
-const MemberComing* last_of(const DeviceTurn::Row& row, Work work, Wanted&& wanted) {
+const MemberComing* last_of(const DeviceTurn::Row& row, Wanted&& wanted) {
   const MemberComing* last = nullptr;
   for (std::size_t m = 0; m < row.members.size(); ++m) {
     if (!wanted(m)) continue;
-    if (!last || came_ns(row.members[m], work) > came_ns(*last, work)) last = &row.members[m];
+    if (!last || came_ns(row.members[m], Work::kAll) > came_ns(*last, Work::kAll)) last = &row.members[m];
   }
   return last;
 }
+
+// By how much longer one member had to do with others than another one had, since all last began to work: it
+// is behind by that until they do so again, also when the other one, which is ahead, has waited since.
+class ForeignExcess {
+ public:
+  std::int64_t after(const DeviceTurn::Row& row, const MemberComing& one, const MemberComing& other) {
+    if (row.level) excess_ns_ = 0;
+    return excess_ns_ = std::max(excess_ns_, one.foreign_ns - other.foreign_ns);
+  }
+
+ private:
+  std::int64_t excess_ns_ = 0;
+};
 
 }  // namespace
 
@@ -55,10 +68,12 @@ std::vector<LostTime> DeviceTurn::late() const {
     std::size_t typical = model::value_at(sums, (members - 1) / 2).second;
     for (std::size_t m = 0; m < members; ++m) {
       LossOfTurn loss(length_ns_ / kIdlePart);
+      ForeignExcess excess;
       for (const Row& row : rows_) {
         const MemberComing& other = row.members[typical];
-        loss.add({other.idle_ns, came_ns(row.members[m], work) - came_ns(other, work), row.level,
-                  row.may_follow, other.ready_ns});
+        std::int64_t behind_ns = came_ns(row.members[m], Work::kAll) - came_ns(other, Work::kAll);
+        if (work == Work::kOwn) behind_ns -= excess.after(row, row.members[m], other);
+        loss.add({other.idle_ns, behind_ns, row.level, row.may_follow, other.ready_ns});
       }
       if (work == Work::kAll)
         late.push_back(loss.lost());
@@ -72,10 +87,16 @@ std::vector<LostTime> DeviceTurn::late() const {
 LostTime DeviceTurn::lost_by(const std::vector<bool>& late) const {
   auto lost = [&](Work work) {
     LossOfTurn loss(length_ns_ / kIdlePart);
+    std::vector<ForeignExcess> excess(late.size());
     for (const Row& row : rows_) {
-      const MemberComing* last = last_of(row, work, [&](std::size_t m) { return late[m]; });
-      const MemberComing* other = last_of(row, work, [&](std::size_t m) { return !late[m]; });
-      std::int64_t behind_ns = std::max<std::int64_t>(came_ns(*last, work) - came_ns(*other, work), 0);
+      const MemberComing* other = last_of(row, [&](std::size_t m) { return !late[m]; });
+      std::int64_t behind_ns = 0;
+      for (std::size_t m = 0; m < late.size(); ++m) {
+        if (!late[m]) continue;
+        std::int64_t own_ns = came_ns(row.members[m], Work::kAll) - came_ns(*other, Work::kAll);
+        if (work == Work::kOwn) own_ns -= excess[m].after(row, row.members[m], *other);
+        behind_ns = std::max(behind_ns, own_ns);
+      }
       loss.add({other->idle_ns, behind_ns, row.level, row.may_follow, other->ready_ns});
     }
     return loss.lost();
@@ -85,8 +106,8 @@ LostTime DeviceTurn::lost_by(const std::vector<bool>& late) const {
 
 std::int64_t DeviceTurn::waited_ns(std::uint32_t ordinal, const std::vector<bool>& late) const {
   auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) { return r.ordinal == ordinal; });
-  const MemberComing* last = last_of(*row, Work::kAll, [&](std::size_t m) { return late[m]; });
-  const MemberComing* other = last_of(*row, Work::kAll, [&](std::size_t m) { return !late[m]; });
+  const MemberComing* last = last_of(*row, [&](std::size_t m) { return late[m]; });
+  const MemberComing* other = last_of(*row, [&](std::size_t m) { return !late[m]; });
   return other->length_ns - last->length_ns;
 }
 
@@ -115,12 +136,14 @@ MemberComing DeviceTurns::coming_of(std::uint32_t member, std::uint32_t ordinal,
   std::int64_t busy_until_ns = time_of(member, before).end_ns;
   if (const DeviceTime* next = times_.of(members_[member].calls[ordinal - 1]))
     busy_until_ns = std::max(busy_until_ns, next->end_ns);
-  MemberComing coming{time_of(member, start).end_ns, own.begin_ns, own.length_ns(), 0,
-                      own.begin_ns - busy_until_ns,  kUnknown};
-  coming.foreign_ns = foreign_[member].within(time_of(member, level).end_ns, own.begin_ns);
+  // Collectives of a communicator run one after the other, also those of several streams.
+  std::int64_t begin_ns = std::min(std::max(own.begin_ns, busy_until_ns), own.end_ns);
+  MemberComing coming{time_of(member, start).end_ns, begin_ns, own.end_ns - begin_ns, 0,
+                      begin_ns - busy_until_ns,      kUnknown};
+  coming.foreign_ns = foreign_[member].within(time_of(member, level).end_ns, begin_ns);
   const std::vector<std::int64_t>& done = kernels_done_[member];
-  bool of_turn = !done.empty() && done[ordinal] > coming.from_ns && done[ordinal] <= own.begin_ns;
-  if (of_turn && among_[ordinal].behind_all) coming.ready_ns = own.begin_ns - done[ordinal];
+  bool of_turn = !done.empty() && done[ordinal] > coming.from_ns && done[ordinal] <= begin_ns;
+  if (of_turn && among_[ordinal].behind_all) coming.ready_ns = begin_ns - done[ordinal];
   return coming;
 }
 
@@ -131,8 +154,9 @@ std::optional<DeviceTurn> DeviceTurns::read(const Turn& before, const Turn& turn
   std::uint32_t latest = *start, level = *start;
   for (std::uint32_t k = turn.first; k < turn.end; ++k) {
     if (!times_.split(communicator_, k)) continue;
-    bool alone = rows.empty() || std::all_of(among_.begin() + latest, among_.begin() + k,
-                                             [](const AmongKernels& call) { return call.alone; });
+    bool alone = rows.empty() ||
+                 (among_[k].behind_all && std::all_of(among_.begin() + latest, among_.begin() + k,
+                                                      [](const AmongKernels& call) { return call.alone; }));
     if (alone) level = latest;
     rows.push_back({k, alone, among_[k].awaited > turn.first, {}});
     for (std::uint32_t m = 0; m < members_.size(); ++m)

@@ -23,6 +23,8 @@ constexpr std::size_t kMostTurns = 4096;  // looked at, spread over the job
 // By devices fewer, where these have so many collectives of all members; not below a few times kLeastTurns.
 constexpr std::size_t kMostComings = std::size_t{1} << 26, kFewTurns = 256;
 constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
+constexpr std::int64_t kSteady =
+    3;  // in three steps of four at least one part in so many of the median is lost
 
 // Of all members in one turn.
 struct Arrivals {
@@ -321,6 +323,9 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
   }
   if (late.turns.size() < kLeastTurns || late.turns.size() * 4 < all.size() * 3) return std::nullopt;
   late.lost_ns = model::median(least);
+  // Where it is late in every second step the median is that of either kind, as chance will have it.
+  std::vector<std::int64_t>& counted = measure == Measure::kLeast ? least : most;
+  if (model::value_at(counted, counted.size() / 4) * kSteady < model::median(counted)) return std::nullopt;
   late.most_ns = model::median(most);
   late.turn_ns = model::median(lengths);
   late.processors_short =
