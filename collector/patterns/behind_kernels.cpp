@@ -34,15 +34,14 @@ class Replay {
     Cover& covered = covered_[{stream, device}];
     covered.join(known_);
     covered.kernels = ++launched_;
-    followed_ = true;
     awaited_ = std::max(awaited_, covered.collectives);
-    if (issued_ > 0 && covered.collectives < issued_) found_[issued_ - 1].alone = false;
+    // Later ones run beside this kernel.
+    while (!levels_.empty() && levels_.back().ordinal >= covered.collectives) levels_.pop_back();
   }
   void issue(std::size_t ordinal, std::uint64_t stream, std::uint8_t device) {
     bool behind_all = cover(stream, device).kernels == launched_;
-    if (issued_ > 0 && !followed_) found_[issued_ - 1].alone = false;  // this one may run beside it
-    followed_ = false;
-    found_[ordinal] = {behind_all, behind_all, std::max(awaited_, known_.collectives)};
+    found_[ordinal] = {behind_all, behind_all ? last_level() : 0, std::max(awaited_, known_.collectives)};
+    if (behind_all) levels_.push_back({ordinal, launched_});
     issued_ = ordinal + 1;
     covered_[{stream, device}].collectives = issued_;
   }
@@ -64,10 +63,22 @@ class Replay {
     return covered;
   }
 
+  // That runs behind all kernels before it, and every kernel since then behind it.
+  struct Level {
+    std::size_t ordinal;
+    std::uint64_t launched;  // before it
+  };
+  // Behind which kernels were launched; of those that were handed out since then none has any.
+  std::size_t last_level() const {
+    auto last = std::find_if(levels_.rbegin(), levels_.rend(),
+                             [&](const Level& level) { return level.launched < launched_; });
+    return last == levels_.rend() ? 0 : last->ordinal + 1;
+  }
+
   std::vector<AmongKernels> found_;  // by ordinal
+  std::vector<Level> levels_;
   std::uint64_t launched_ = 0;
   std::size_t issued_ = 0;   // ordinal + 1 of the latest
-  bool followed_ = false;    // by a kernel
   std::size_t awaited_ = 0;  // of those that a kernel runs behind
   Cover known_;              // that the host knows to be done
   std::map<std::pair<std::uint64_t, std::uint8_t>, Cover> covered_;

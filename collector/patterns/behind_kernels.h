@@ -12,9 +12,9 @@ namespace ddpscope::patterns {
 // any event does not count.
 struct AmongKernels {
   bool behind_all = false;  // runs behind every kernel that was launched before it: none of them can hide it
-  // And all that were launched from then on until the communicator's next collective, one at least, run
-  // behind it. So the device does nothing else while this one runs.
-  bool alone = false;
+  // The last collective since which devices have worked for this one alone: it runs behind all kernels, and
+  // all that were launched between the two, one at least, behind that one. Its ordinal + 1; 0: there is none.
+  std::size_t level = 0;
   // The last collective that some kernel runs behind which was launched before this one: its ordinal + 1.
   std::size_t awaited = 0;
 };

@@ -35,11 +35,12 @@ const MemberComing* last_of(const DeviceTurn::Row& row, Wanted&& wanted) {
 class ForeignExcess {
  public:
   std::int64_t after(const DeviceTurn::Row& row, const MemberComing& one, const MemberComing& other) {
-    if (row.level) excess_ns_ = 0;
+    if (row.level > level_) excess_ns_ = 0, level_ = row.level;
     return excess_ns_ = std::max(excess_ns_, one.foreign_ns - other.foreign_ns);
   }
 
  private:
+  std::size_t level_ = 0;
   std::int64_t excess_ns_ = 0;
 };
 
@@ -151,16 +152,16 @@ std::optional<DeviceTurn> DeviceTurns::read(const Turn& before, const Turn& turn
   auto start = last_split(before);
   if (!start) return std::nullopt;
   std::vector<DeviceTurn::Row> rows;
-  std::uint32_t latest = *start, level = *start;
+  std::uint32_t latest = *start;
+  std::size_t level = 0;
   for (std::uint32_t k = turn.first; k < turn.end; ++k) {
     if (!times_.split(communicator_, k)) continue;
-    bool alone = rows.empty() ||
-                 (among_[k].behind_all && std::all_of(among_.begin() + latest, among_.begin() + k,
-                                                      [](const AmongKernels& call) { return call.alone; }));
-    if (alone) level = latest;
-    rows.push_back({k, alone, among_[k].awaited > turn.first, {}});
+    // Of one that could not be split the last one before it that could.
+    while (level < rows.size() && rows[level].ordinal + 1 <= among_[k].level) ++level;
+    std::uint32_t since = level ? rows[level - 1].ordinal : *start;
+    rows.push_back({k, level, among_[k].awaited > turn.first, {}});
     for (std::uint32_t m = 0; m < members_.size(); ++m)
-      rows.back().members.push_back(coming_of(m, k, latest, level, *start));
+      rows.back().members.push_back(coming_of(m, k, latest, since, *start));
     latest = k;
   }
   if (rows.empty()) return std::nullopt;

@@ -26,7 +26,8 @@ class DeviceTurn {
  public:
   struct Row {
     std::uint32_t ordinal;
-    bool level, may_follow;  // as in Coming
+    std::size_t level;  // as in Coming
+    bool may_follow;
     std::vector<MemberComing> members;
   };
   DeviceTurn(std::vector<Row> rows, std::int64_t length_ns) : rows_(std::move(rows)), length_ns_(length_ns) {}

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace ddpscope::patterns {
 
@@ -9,8 +10,9 @@ namespace ddpscope::patterns {
 struct Coming {
   std::int64_t idle_ns;    // that the stream of those who are compared lay idle before they came
   std::int64_t behind_ns;  // by which the late ones came later; negative: sooner
-  // All begin to work for this collective when the one before it is over: it ran alone on their devices.
-  bool level;
+  // The collective of the turn since which all work for this one alone: its number, from 1; 0: the turn's
+  // begin.
+  std::size_t level;
   // What comes before this collective may have waited for another one of the turn.
   bool may_follow;
   // When those who are compared were ready for it, before they came: kUnknown or how long.
@@ -28,8 +30,8 @@ inline LostTime lesser(const LostTime& a, const LostTime& b) {
 // Collective by collective, in the order of the stream. All are over for all members at once, so each ends
 // later, by what is lost so far, than it would if the late ones came with the others: those would find their
 // stream free that much sooner, and be ready
-// - after a level one sooner by what was lost until then: what each falls back adds up;
-// - else as they are, for their devices have gone on, and what is waited for again and again is lost once.
+// by what was lost until the one that they are level since: what each falls back from there adds up. Behind
+// others their devices have gone on, and what is waited for again and again is lost once.
 // Where the stream is busy until they come it does not show how much sooner they were ready. At most it is
 // for all of the time; at least they have kept the lead that showed before: since then the late ones have
 // worked no faster than they.
@@ -42,9 +44,10 @@ class LossOfTurn {
 
  private:
   std::int64_t tolerance_ns_;
-  std::int64_t least_ns_ = 0, most_ns_ = 0;              // until the latest collective
-  std::int64_t least_level_ns_ = 0, most_level_ns_ = 0;  // until the last one that was level
-  std::int64_t lead_ns_ = 0;                             // of those who are compared, at least, since then
+  std::int64_t least_ns_ = 0, most_ns_ = 0;  // until the latest collective
+  std::vector<LostTime> until_ = {{0, 0}};   // each collective, by its number; 0: the turn's begin
+  std::size_t level_ = 0;
+  std::int64_t lead_ns_ = 0;  // of those who are compared, at least, since then
   std::int64_t highest_ns_ = 0;
 };
 
