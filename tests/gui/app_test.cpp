@@ -317,6 +317,13 @@ TEST_F(AppTest, ACopyThatIsHeldUpWaits) {
   EXPECT_EQ(kinds, (std::vector{Kind::kCopy, Kind::kWait, Kind::kCopy}));
 }
 
+// The names of what is unjudged come before the reasons, which may have no room.
+TEST_F(AppTest, WhatIsUnjudgedIsNamedFirst) {
+  EXPECT_EQ(coverage_text({"who of ranks 0, 1, 2 and 3 is late", "the job is short", {"straggler", "x"}}),
+            "unjudged straggler, x: who of ranks 0–3 is late: the job is short");
+  EXPECT_EQ(coverage_text({"a", "b", {}}), "a: b");
+}
+
 TEST_F(AppTest, TheNoteOfASkippedBarrierNamesTheCallInstead) {
   App& app = open(
       "for r in 0..2 {\n"

@@ -84,5 +84,8 @@ inline const char* unjudged_text(const State& state) {
 }
 // The findings that the filter lets through, in the list's order.
 std::vector<std::uint32_t> listed_findings(const merged::Reader& reader, const std::string& filter);
+// "unjudged straggler: who of ranks 0 and 1 keeps the others waiting: ...": what is lost first; of more than
+// three how many more.
+std::string coverage_text(const findings::Coverage& entry);
 
 }  // namespace ddpscope::viewer
