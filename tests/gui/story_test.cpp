@@ -159,6 +159,43 @@ TEST_F(StoryTest, WithoutInputsARepeatedOrderIsALinkInTime) {
   EXPECT_EQ(repeated.discs[repeated.arrows[0].from].rank_row, repeated.discs[repeated.arrows[0].to].rank_row);
 }
 
+TEST_F(StoryTest, WhatIsOneTooManyIsNotCalledLeftOut) {
+  const Story& surplus = story_of("skipped-barrier/speaks-one-more");
+  ASSERT_EQ(surplus.notes.size(), 1u);
+  EXPECT_EQ(surplus.notes[0].lines.at(0), "rank 3 runs a barrier once more");
+  app_.reset();
+  std::filesystem::remove_all(folder_.path() / "trace");
+  const Story& missing = story_of("skipped-barrier/speaks-early-return");
+  ASSERT_EQ(missing.notes.size(), 1u);
+  EXPECT_NE(missing.notes[0].lines.at(0).find("on without the barrier"), std::string::npos);
+}
+
+// Rank 2 issues its second once more: peers' third differs from its own third, which is the second once more.
+TEST_F(StoryTest, TheNoteIsAtTheCallThatDiffers) {
+  std::string text =
+      "for r in 0..2 {\n"
+      "  process r$r rank=$r world=3 pid=${100+r} until=9\n"
+      "  r$r 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r\n"
+      "  r$r 1.000 +0.001 ncclAllReduce communicator=1 count=4096 datatype=f32 stream=0x7\n"
+      "  r$r 1.010 +0.001 ncclAllReduce communicator=1 count=8192 datatype=f32 stream=0x7 stack=\"a.py:6 "
+      "f\"\n"
+      "}\n"
+      "r2 1.009 +0.0005 ncclAllReduce communicator=1 count=8192 datatype=f32 stream=0x7 stack=\"a.py:5 f\"\n"
+      "r* 1.020 +0.001 ncclAllReduce communicator=1 count=12288 datatype=f32 stream=0x7 stack=\"a.py:6 f\"\n"
+      "r* 1.030 inside cudaStreamSynchronize stream=0x7\n";
+  open(text);
+  settle();
+  ASSERT_EQ(app_->reader().outcome().findings.at(0).slug, "mismatched-collective");
+  const Story& story = app_->story();
+  ASSERT_EQ(story.notes.size(), 1u);
+  auto differ = app_->reader().collectives(0, 0, 4);
+  ASSERT_TRUE(differ);
+  std::uint64_t odd = 0;
+  while (odd < differ->size() && !((*differ)[odd].flags & merged::kMismatched)) ++odd;
+  EXPECT_TRUE(story.notes[0].lines.at(1).starts_with(fmt::format("its #{} is: ", odd)))
+      << story.notes[0].lines.at(1);
+}
+
 FileLine inputs_of(const std::vector<std::uint64_t>& digests) {
   FileLine line{2, {}, false, true};
   for (std::uint64_t digest : digests) {
