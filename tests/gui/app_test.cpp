@@ -317,6 +317,16 @@ TEST_F(AppTest, ACopyThatIsHeldUpWaits) {
   EXPECT_EQ(kinds, (std::vector{Kind::kCopy, Kind::kWait, Kind::kCopy}));
 }
 
+TEST_F(AppTest, WhatOnlyFollowsLeadsToItsCause) {
+  App& app = open(tests::golden("skipped-barrier/speaks-one-more", 4));
+  const auto& all = app.reader().outcome().findings;
+  ASSERT_EQ(all.at(0).slug, "skipped-barrier");
+  ASSERT_FALSE(all[0].consequences.empty());
+  EXPECT_TRUE(app.go_to("hung-collective"));
+  EXPECT_EQ(app.state().finding, 0u);
+  EXPECT_FALSE(app.go_to("straggler"));
+}
+
 // The names of what is unjudged come before the reasons, which may have no room.
 TEST_F(AppTest, WhatIsUnjudgedIsNamedFirst) {
   EXPECT_EQ(coverage_text({"who of ranks 0, 1, 2 and 3 is late", "the job is short", {"straggler", "x"}}),

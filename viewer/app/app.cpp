@@ -271,6 +271,13 @@ void App::fly_to_moment(std::uint32_t rank_row, std::int64_t t_ns) {
   std::int64_t half = state_.shown.length() / 2;
   float scroll = state_.scroll;
   if (rank_row != merged::kNone)
+  // What only follows from another has no entry of its own: to its cause.
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    if (std::find(all[i].consequences.begin(), all[i].consequences.end(), name) !=
+        all[i].consequences.end()) {
+      choose_finding(i);
+      return true;
+    }
     if (std::size_t row = row_of_rank(rows_, reader_, rank_row); row < rows_.size())
       scroll = scrolled_to(scroll, layout_.box(row).top, layout_.box(row).bottom(), rows_height(),
                            layout_.height());

@@ -91,7 +91,7 @@ class App {
   // ---- what a user does
   // alone: without the ranks that it does not concern.
   void choose_finding(std::uint32_t finding, bool alone = false);
-  // By id, slug or number from 1 on; false if there is none.
+  // By id, slug or number from 1 on, or the slug of what follows from it; false if there is none.
   bool go_to(const std::string& id_or_slug);
   void choose_evidence(std::size_t evidence);
   void act(Action action);
