@@ -120,9 +120,10 @@ Box member_line(const App& app, std::size_t member, std::int64_t from_ns) {
   std::size_t row = 0;
   while (app.rows()[row].kind != RowKind::kCommunicator) ++row;
   Box plot = app.panes().plot_of(app.panes().lanes);
-  float scale = app.state().scale, top = app.placing().row_box(row, plot).top + (6 + 17 * member) * scale;
+  float scale = app.state().scale, line = app.rows()[row].line;
+  float top = app.placing().row_box(row, plot).top + (6 + line * static_cast<float>(member)) * scale;
   return {std::max(app.time_view().x_of(from_ns), plot.left), top,
-          app.time_view().x_of(app.reader().job().duration_ns), top + 17 * scale};
+          app.time_view().x_of(app.reader().job().duration_ns), top + line * scale};
 }
 
 // Rank 1 never comes: three collectives of each other rank are pending, and one of them is a shape to the
@@ -180,7 +181,6 @@ TEST_P(PixelTest, WhereATraceJustEndsNobodyIsToBlame) {
   EXPECT_EQ(count_near(*image, panes.lanes, mixed(p.lane_odd, p.error_ground, 0.9f), 3), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,
 // Rank 2 runs something else; rank 0's file ends before, and no finding is about that one.
 TEST_P(PixelTest, OfARankWhoseFileIsCutTheHoleIsGrey) {
   auto image = draw(
@@ -209,6 +209,7 @@ TEST_P(PixelTest, OfARankWhoseFileIsCutTheHoleIsGrey) {
   EXPECT_GT(count_near(*image, line, mixed(p.lane_odd, p.wait_ground, 0.9f), 3), line.width() * 3);
 }
 
+INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,
                          testing::Values(Look{ThemeName::kDark, 1}, Look{ThemeName::kLight, 1},
                                          Look{ThemeName::kColorblind, 1}, Look{ThemeName::kDark, 1.5f},
                                          Look{ThemeName::kLight, 1.5f}, Look{ThemeName::kColorblind, 1.5f},

@@ -19,7 +19,8 @@ class Lane {
       : frame_(frame), row_(row), box_(box), communicator_(frame.reader.communicators()[row.index]) {
     members_ = std::max<std::size_t>(std::min(communicator_.members.size(), kMostShapeMembers), 1);
     by_member_ = row.open && communicator_.members.size() <= kMostShapeMembers;
-    line_ = by_member_ ? frame.px(17) : (box.height() - frame.px(2 * kTopPad)) / static_cast<float>(members_);
+    line_ = by_member_ ? frame.px(row.line)
+                       : (box.height() - frame.px(2 * kTopPad)) / static_cast<float>(members_);
   }
 
   void draw() {
