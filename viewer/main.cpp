@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 
 #include "collector/merged/make.h"
@@ -115,7 +116,13 @@ int open_window(const Options& options) {
   };
   auto shown = viewer::show_window("ddpscope: " + options.trace,
                                    {options.theme, options.scale, options.reduced_motion}, loading, start);
-  return shown ? kDone : fail(shown.error());
+  if (shown) return kDone;
+  // Whatever kept the window from opening, a file that is none is the first thing to know.
+  if (!std::filesystem::is_directory(options.trace)) {
+    reading::Silent silent;
+    if (auto reader = open_trace(options.trace, silent); !reader) return fail(reader.error());
+  }
+  return fail(shown.error());
 }
 
 int run(int argc, char** argv) {

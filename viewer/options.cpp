@@ -4,8 +4,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include "ddpscope_version.h"
 
@@ -22,6 +24,12 @@ bool read_size(const std::string& text, int& width, int& height) {
   auto second = std::from_chars(first.ptr + 1, end, height);
   if (second.ec != std::errc() || second.ptr != end) return false;
   return width >= kLeastSide && height >= kLeastSide && width <= kMostSide && height <= kMostSide;
+}
+
+// Or no ending at all.
+bool is_png(std::string ending) {
+  for (char& letter : ending) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return ending.empty() || ending == ".png";
 }
 
 // "1.103", seconds since the job's start.
@@ -82,6 +90,8 @@ Result<Parsed> parse(int argc, char** argv) {
   }
   if (!size.empty() && !read_size(size, options.width, options.height))
     return Error{"--size is no WIDTHxHEIGHT between 320 and 16384: " + size, "", kHint};
+  if (std::string end = std::filesystem::path(options.screenshot).extension(); !is_png(end))
+    return Error{"--screenshot writes PNG, not " + end, options.screenshot, "name the picture *.png"};
   if (std::isnan(options.scale)) return Error{"--scale is no number", "", kHint};
   if (auto stretch = read_stretch(from, to, options); !stretch) return stretch.error();
   auto known = theme_of(theme);

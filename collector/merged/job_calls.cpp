@@ -17,6 +17,18 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
+// A copy that takes far longer than its bytes need (100 MB/s is slow, for memory) waits: to pageable memory
+// also an asynchronous one returns only when what is before it in its stream is done.
+bool is_held_up(const Record& record, const Event& event) {
+  constexpr std::int64_t kLeastNs = 200'000, kNsPerByte = 10;
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (!info || info->payload != trace::PayloadKind::kCopy) return false;
+  auto copy = trace::payload_of<payload::Copy>(record);
+  if (copy.count > 1) return false;  // from the first's begin to the last's end
+  std::int64_t took_ns = event.end_ns - event.begin_ns - kLeastNs;
+  return took_ns > 0 && copy.bytes < static_cast<std::uint64_t>(took_ns / kNsPerByte);
+}
+
 // Numbers first ... end - 1 of the job's collectives.
 struct CallRange {
   std::uint32_t first = 0, end = 0;
@@ -169,6 +181,8 @@ void CallTracks::take_call(model::EventPlace place, const Record& record, CallKi
   bool is_one = kind.kind == Kind::kCollective && calls.first < calls.end;
   if (is_one && making_.facts.barriers[calls.first]) kind.kind = Kind::kBarrier;
   Event event = event_of(record);
+  if (kind.kind == Kind::kCopy && kind.line == Line::kCalls && is_held_up(record, event))
+    kind.kind = Kind::kWait;
   auto [name, fresh] = names_.try_emplace({record.call, kind.kind}, 0);
   std::string_view symbol = symbol_of(record);
   if (fresh) name->second = making_.writer.name(symbol, kind.kind);

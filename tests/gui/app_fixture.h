@@ -33,7 +33,7 @@ class AppTest : public testing::Test {
   int frame() {
     ImGuiIO& io = ImGui::GetIO();
     if (app_->wants_fonts()) app_->build_fonts();
-    io.DisplaySize = {kWidth, kHeight};
+    io.DisplaySize = size_;
     io.DeltaTime = 1 / 60.0f;
     ImGui::NewFrame();
     app_->frame(nullptr);
@@ -68,6 +68,7 @@ class AppTest : public testing::Test {
     return {plot.left + part_x * plot.width(), plot.top + part_y * plot.height()};
   }
 
+  ImVec2 size_{kWidth, kHeight};
   GuiContext context_;
   tests::TemporaryFolder folder_;
   std::unique_ptr<App> app_;

@@ -301,6 +301,39 @@ TEST_F(AppTest, AnotherThreadMakesLabels) {
   EXPECT_EQ(now, whole);
 }
 
+// Four bytes to pageable memory, behind what the stream waits for; a gigabyte takes its time.
+TEST_F(AppTest, ACopyThatIsHeldUpWaits) {
+  App& app = open(
+      "process r0 rank=0 world=1 pid=100 until=9\n"
+      "r0 0.5 +0.00005 cudaMemcpyAsync kind=d2h bytes=4 stream=0x7\n"
+      "r0 1.0 +3.0 cudaMemcpyAsync kind=d2h bytes=4 stream=0x7\n"
+      "r0 5.0 +0.5 cudaMemcpy kind=h2d bytes=1G stream=0\n");
+  std::vector<merged::Kind> kinds;
+  for (std::uint32_t track = 0; track < app.reader().tracks().size(); ++track)
+    if (app.reader().tracks()[track].kind == merged::TrackKind::kHost)
+      for (std::uint64_t i = 0; i < app.reader().tracks()[track].events; ++i)
+        kinds.push_back(app.reader().event({track, i}).kind);
+  using merged::Kind;
+  EXPECT_EQ(kinds, (std::vector{Kind::kCopy, Kind::kWait, Kind::kCopy}));
+}
+
+TEST_F(AppTest, WhatOnlyFollowsLeadsToItsCause) {
+  App& app = open(tests::golden("skipped-barrier/speaks-one-more", 4));
+  const auto& all = app.reader().outcome().findings;
+  ASSERT_EQ(all.at(0).slug, "skipped-barrier");
+  ASSERT_FALSE(all[0].consequences.empty());
+  EXPECT_TRUE(app.go_to("hung-collective"));
+  EXPECT_EQ(app.state().finding, 0u);
+  EXPECT_FALSE(app.go_to("straggler"));
+}
+
+// The names of what is unjudged come before the reasons, which may have no room.
+TEST_F(AppTest, WhatIsUnjudgedIsNamedFirst) {
+  EXPECT_EQ(coverage_text({"who of ranks 0, 1, 2 and 3 is late", "the job is short", {"straggler", "x"}}),
+            "unjudged straggler, x: who of ranks 0–3 is late: the job is short");
+  EXPECT_EQ(coverage_text({"a", "b", {}}), "a: b");
+}
+
 TEST_F(AppTest, TheNoteOfASkippedBarrierNamesTheCallInstead) {
   App& app = open(
       "for r in 0..2 {\n"

@@ -125,14 +125,14 @@ TEST(TextTest, CountsAndBytes) {
 
 TEST(PanesTest, AtALargeScaleTheDrawerGivesWayToTheLanes) {
   for (float scale : {0.5f, 1.0f, 1.5f, 2.0f, 2.5f, 3.0f, 4.0f}) {
-    Panes panes = panes_of(1920, 1080, scale, {}, 100);
+    Panes panes = panes_of(1920, 1080, scale, {}, {100});
     EXPECT_GE(panes.lanes.height(), 60 * scale) << scale;
     EXPECT_GE(panes.lanes.height(), scale <= 2 ? 165 * scale : 0) << scale;
     EXPECT_GE(panes.drawer.top, panes.legend.bottom) << scale;
     EXPECT_LE(panes.drawer.bottom, panes.status.top) << scale;
     EXPECT_EQ(panes.drawer.height() > 0, scale < 4) << scale;
   }
-  EXPECT_EQ(panes_of(1920, 1080, 1, {}, 100).drawer.height(), PaneSizes{}.drawer_height);
+  EXPECT_EQ(panes_of(1920, 1080, 1, {}, {100}).drawer.height(), PaneSizes{}.drawer_height);
 }
 
 TEST(TextTest, OneIsNoPlural) {

@@ -99,6 +99,41 @@ TEST_F(AppTest, TheRankAtFaultIsInSightAmongMany) {
   }
 }
 
+// In a small window rows are lower, those that the finding is not about are folded, and the rank at fault is
+// first; the evidence's lane leaves room.
+TEST_F(AppTest, RowsThatDoNotFitAreDenser) {
+  for (auto [width, height] : {std::pair{1600.0f, 900.0f}, {1280.0f, 720.0f}}) {
+    app_.reset();
+    std::filesystem::remove_all(folder_.path() / "trace");
+    size_ = {width, height};
+    App& app = open(uneven(8));
+    settle();
+    Box plot = app.panes().plot_of(app.panes().lanes);
+    std::size_t seen = 0;
+    for (std::size_t row = 0; row < app.rows().size(); ++row) {
+      Box box = app.placing().row_box(row, plot);
+      seen += app.rows()[row].kind == RowKind::kRank && box.bottom <= plot.bottom + 1;
+    }
+    EXPECT_NE(app.state().rows.density, Density::kRoomy);
+    EXPECT_EQ(app.state().rows.first, app.story().fault_rows);
+    EXPECT_GE(seen, height > 800 ? 7u : 2u) << height;
+    // Unfolding one changes no other.
+    float last = app.rows().back().height;
+    app.state().rows.turned.insert(app.rows()[app.rows().size() - 2].index);
+    press(Key::kR), press(Key::kR);
+    EXPECT_EQ(app.rows().back().height, last);
+  }
+}
+
+TEST_F(AppTest, TheLegendTakesTheLinesThatItNeeds) {
+  size_ = {1920, 1080};
+  float one = (open(tests::kHealthy), app_->panes().legend.height());
+  app_.reset();
+  std::filesystem::remove_all(folder_.path() / "trace");
+  size_ = {1280, 720};
+  EXPECT_GE((open(tests::kHealthy), app_->panes().legend.height()), one + 15);
+}
+
 // Where hosts have rows, that rank has one of its own above them.
 TEST_F(AppTest, TheRankAtFaultIsInSightAboveTheHosts) {
   App& app = open(uneven(100));

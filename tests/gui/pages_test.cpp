@@ -135,6 +135,11 @@ TEST_F(AppTest, DurationsAreComparedByName) {
   DurationChange rare = change_of(DurationChange::What::kCall, "cudaDeviceSynchronize");
   EXPECT_EQ(rare.here.p50_ns, 1'000'000);
   EXPECT_EQ(rare.here.p99_ns, 50'000'000) << "three in a hundred are slow";
+  EXPECT_NEAR(rare.tail_factor(), 1, 0.01);
+  DurationChange tail{
+      DurationChange::What::kStep, "steps", {50, 0, 10'000, 118'000}, {50, 0, 10'000, 1'100'000}};
+  EXPECT_EQ(tail.factor(), 1);
+  EXPECT_NEAR(tail.tail_factor(), 9.32, 0.01);
   // The same trace with itself: nothing differs.
   for (const DurationChange& change : compare(*other, *other, "itself").durations)
     EXPECT_EQ(change.factor(), 1) << change.name;

@@ -120,9 +120,10 @@ Box member_line(const App& app, std::size_t member, std::int64_t from_ns) {
   std::size_t row = 0;
   while (app.rows()[row].kind != RowKind::kCommunicator) ++row;
   Box plot = app.panes().plot_of(app.panes().lanes);
-  float scale = app.state().scale, top = app.placing().row_box(row, plot).top + (6 + 17 * member) * scale;
+  float scale = app.state().scale, line = app.rows()[row].line;
+  float top = app.placing().row_box(row, plot).top + (6 + line * static_cast<float>(member)) * scale;
   return {std::max(app.time_view().x_of(from_ns), plot.left), top,
-          app.time_view().x_of(app.reader().job().duration_ns), top + 17 * scale};
+          app.time_view().x_of(app.reader().job().duration_ns), top + line * scale};
 }
 
 // Rank 1 never comes: three collectives of each other rank are pending, and one of them is a shape to the
@@ -178,6 +179,34 @@ TEST_P(PixelTest, WhereATraceJustEndsNobodyIsToBlame) {
   const Panes& panes = app_->panes();
   EXPECT_EQ(count_near(*image, panes.lanes, p.error, 40), 0);
   EXPECT_EQ(count_near(*image, panes.lanes, mixed(p.lane_odd, p.error_ground, 0.9f), 3), 0);
+}
+
+// Rank 2 runs something else; rank 0's file ends before, and no finding is about that one.
+TEST_P(PixelTest, OfARankWhoseFileIsCutTheHoleIsGrey) {
+  auto image = draw(
+      "let reduce = ncclAllReduce communicator=1 count=4K datatype=f32 stream=0x7 buffer=0x100\n"
+      "process r0 rank=0 world=4 pid=100\n"
+      "for r in 1..3 {\n  process r$r rank=$r world=4 pid=${100+r} until=4\n}\n"
+      "for r in 0..3 {\n"
+      "  r$r 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=4 device=$r\n"
+      "  r$r 1.0 +0.001 $reduce\n"
+      "  r$r 1.1 +0.01 cudaStreamSynchronize stream=0x7\n"
+      "}\n"
+      "r1,r3 1.2 +0.001 $reduce\n"
+      "r2 1.2 +0.001 ncclAllReduce communicator=1 count=2K datatype=f32 stream=0x7 buffer=0x100\n"
+      "r1,r2,r3 1.21 inside cudaStreamSynchronize stream=0x7\n");
+  ASSERT_TRUE(image);
+  const auto& all = app_->reader().outcome().findings;
+  ASSERT_FALSE(all.empty());
+  ASSERT_EQ(all[0].ranks, std::vector<std::int32_t>{2});
+  app_->state().sizes.drawer = false;  // room for the lane at every scale
+  app_->state().scroll = 0;
+  image = *picture_of(*app_, 1600, 1000);
+  const Palette& p = palette_of(GetParam().theme);
+  Box line = member_line(*app_, 0, 1'200'000'000);
+  line.right = std::min(line.right, app_->panes().plot_right);
+  EXPECT_EQ(count_near(*image, line, mixed(p.lane_odd, p.error_ground, 0.9f), 3), 0);
+  EXPECT_GT(count_near(*image, line, mixed(p.lane_odd, p.wait_ground, 0.9f), 3), line.width() * 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,

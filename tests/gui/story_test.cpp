@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tests/gui/app_fixture.h"
+#include "viewer/story/batch_colours.h"
 #include "viewer/story/passes.h"
 
 namespace ddpscope::viewer {
@@ -60,6 +62,25 @@ TEST_F(StoryTest, TransfersThatNothingHidesAreInView) {
   EXPECT_LE(late.focus.from_ns, 1'007'000'000);
   EXPECT_GE(late.focus.to_ns, 1'080'000'000);
   EXPECT_LE(late.focus.length(), 200'000'000) << "of one step";
+}
+
+// Each stands where its device does it: they were issued at one moment.
+TEST_F(StoryTest, DiscsOfTransfersStandOnTheDevice) {
+  const Story& late = story_of("exposed-communication/speaks-after-backward");
+  std::set<std::int64_t> at;
+  for (const StoryDisc& disc : late.discs) {
+    if (!disc.on_device) continue;
+    EXPECT_GT(disc.drawn_ns(), disc.t_ns);
+    EXPECT_TRUE(late.focus.contains(disc.drawn_ns()));
+    at.insert(disc.drawn_ns());
+  }
+  EXPECT_GT(at.size(), 1u);
+}
+
+TEST_F(StoryTest, ABarrierThatNobodyWaitsForIsNamed) {
+  const Story& barrier = story_of("ineffective-barrier/speaks-async");
+  ASSERT_EQ(barrier.notes.size(), 1u);
+  EXPECT_TRUE(barrier.notes[0].lines.at(0).starts_with("barrier #")) << barrier.notes[0].lines[0];
 }
 
 // Hosts issue all of a step before the devices come to the first.
@@ -159,6 +180,71 @@ TEST_F(StoryTest, WithoutInputsARepeatedOrderIsALinkInTime) {
   EXPECT_EQ(repeated.discs[repeated.arrows[0].from].rank_row, repeated.discs[repeated.arrows[0].to].rank_row);
 }
 
+// What is told of a rank stands at the call that tells it, and nowhere else.
+TEST(DeedTest, OfOtherAccessesOnlyWhatTheyAreIsSaid) {
+  using merged::Kind;
+  FileLine line{0, {{100, 110, Kind::kTick, false}, {900, 920, Kind::kFileWrite, false}}, true, true};
+  line.does = "deletes it";
+  EXPECT_EQ(deed_text(line, true, {0, 1000}), "deletes it");
+  EXPECT_EQ(deed_text(line, false, {0, 500}), "uses it");
+  EXPECT_EQ(deed_text(line, false, {0, 1000}), "writes");
+}
+
+TEST_F(StoryTest, WhatIsOneTooManyIsNotCalledLeftOut) {
+  const Story& surplus = story_of("skipped-barrier/speaks-one-more");
+  ASSERT_EQ(surplus.notes.size(), 1u);
+  EXPECT_EQ(surplus.notes[0].lines.at(0), "rank 3 runs a barrier once more");
+  app_.reset();
+  std::filesystem::remove_all(folder_.path() / "trace");
+  const Story& missing = story_of("skipped-barrier/speaks-early-return");
+  ASSERT_EQ(missing.notes.size(), 1u);
+  EXPECT_NE(missing.notes[0].lines.at(0).find("on without the barrier"), std::string::npos);
+}
+
+// Rank 2 issues its second once more: peers' third differs from its own third, which is the second once more.
+TEST_F(StoryTest, TheNoteIsAtTheCallThatDiffers) {
+  std::string text =
+      "for r in 0..2 {\n"
+      "  process r$r rank=$r world=3 pid=${100+r} until=9\n"
+      "  r$r 0.1 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r\n"
+      "  r$r 1.000 +0.001 ncclAllReduce communicator=1 count=4096 datatype=f32 stream=0x7\n"
+      "  r$r 1.010 +0.001 ncclAllReduce communicator=1 count=8192 datatype=f32 stream=0x7 stack=\"a.py:6 "
+      "f\"\n"
+      "}\n"
+      "r2 1.009 +0.0005 ncclAllReduce communicator=1 count=8192 datatype=f32 stream=0x7 stack=\"a.py:5 f\"\n"
+      "r* 1.020 +0.001 ncclAllReduce communicator=1 count=12288 datatype=f32 stream=0x7 stack=\"a.py:6 f\"\n"
+      "r* 1.030 inside cudaStreamSynchronize stream=0x7\n";
+  open(text);
+  settle();
+  ASSERT_EQ(app_->reader().outcome().findings.at(0).slug, "mismatched-collective");
+  const Story& story = app_->story();
+  ASSERT_EQ(story.notes.size(), 1u);
+  auto differ = app_->reader().collectives(0, 0, 4);
+  ASSERT_TRUE(differ);
+  std::uint64_t odd = 0;
+  while (odd < differ->size() && !((*differ)[odd].flags & merged::kMismatched)) ++odd;
+  EXPECT_TRUE(story.notes[0].lines.at(1).starts_with(fmt::format("its #{} is: ", odd)))
+      << story.notes[0].lines.at(1);
+}
+
+// Each rank writes a copy under a name of its own, first under another one.
+TEST_F(StoryTest, OfSeveralCopiesEachRanksIsShown) {
+  const Story& story = story_of("duplicate-checkpoint-write/speaks-other-names");
+  ASSERT_EQ(story.lane, StoryLane::kFile);
+  EXPECT_TRUE(story.several_files());
+  ASSERT_EQ(story.lines.size(), 4u);
+  std::set<std::string> files;
+  for (const FileLine& line : story.lines) {
+    files.insert(line.file);
+    EXPECT_TRUE(line.writes) << line.file;
+    EXPECT_LT(line.disc, story.discs.size()) << line.file;
+    for (const StoryAccess& access : line.accesses)
+      EXPECT_LT(access.begin_ns, 1'400'000'000) << "of the first save";
+  }
+  EXPECT_EQ(files.size(), 4u);
+  EXPECT_TRUE(story.focus.contains(1'102'000'000) && story.focus.length() < 1'000'000'000);
+}
+
 FileLine inputs_of(const std::vector<std::uint64_t>& digests) {
   FileLine line{2, {}, false, true};
   for (std::uint64_t digest : digests) {
@@ -192,6 +278,32 @@ TEST(PassesTest, ABatchByChanceAlikeIsNoPass) {
   auto passes = passes_of(inputs_of({9, 9, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5}));
   ASSERT_EQ(passes.size(), 2u);
   EXPECT_EQ(passes[1].accesses[4].digest, 5u);
+}
+
+TEST(BatchColoursTest, OnlyEqualBatchesInViewHaveEqualColours) {
+  std::vector<std::uint64_t> digests;
+  for (std::uint64_t i = 0; i < 60; ++i)
+    digests.push_back(i * i % 23 * 8);  // a multiple of every palette's size
+  std::vector<FileLine> lines{inputs_of(digests), inputs_of({1, 2, 3, 8, 16})};
+  number_contents(lines);
+  for (std::int64_t from : {0, 7000, 20000, 41000})
+    for (std::int64_t length : {2000, 9000, 60000}) {
+      TimeSpan shown{from, from + length};
+      auto colours = colours_of_batches(lines, shown, 16);
+      std::set<std::size_t> given;
+      for (auto [content, colour] : colours) {
+        EXPECT_LT(colour, 16u);
+        EXPECT_TRUE(given.insert(colour).second) << content << " from " << from;
+      }
+      std::set<std::uint32_t> in_view;
+      for (const FileLine& line : lines)
+        for (const StoryAccess& access : line.accesses)
+          if (shown.contains(access.begin_ns)) in_view.insert(access.content);
+      for (std::uint32_t content : in_view)
+        EXPECT_TRUE(colours.contains(content) || given.size() == 16) << content;
+    }
+  EXPECT_EQ(lines[0].accesses[0].content, lines[0].accesses[23].content);
+  EXPECT_NE(lines[0].accesses[0].content, lines[1].accesses[0].content);
 }
 
 // Above all findings, and a click goes there.

@@ -135,6 +135,7 @@ def test_ten_thousand_ranks(tmp_path):
     [
         (["TRACE"], "display"),
         (["TRACE", "--goto", "no-such", "--screenshot", "x.png"], "no finding 'no-such'"),
+        (["TRACE", "--screenshot", "x.jpg"], "--screenshot writes PNG, not .jpg"),
         (["TRACE", "--screenshot", "x.png", "--size", "12"], "--size"),
         (["TRACE", "--screenshot", "x.png", "--theme", "pink"], "pink"),
         (["TRACE", "--screenshot", "x.png", "--scale", "nan"], "--scale"),
@@ -163,6 +164,15 @@ def test_errors_are_one_line_and_exit_code_2(trace, tmp_path, words, says):
 
 def test_without_a_display_the_picture_is_pointed_to(trace):
     assert "--screenshot" in run(trace).stderr
+
+
+def test_without_a_display_a_file_that_is_cut_is_still_told(trace, tmp_path):
+    file = tmp_path / "cut.ddpm"
+    subprocess.run([BUILD / "bin" / "mergedgen", "--out", file, "--events", "4000", "--rows", "8", "--ranks-per-host", "8"],
+                   check=True, timeout=60, stdout=subprocess.DEVNULL)
+    file.write_bytes(file.read_bytes()[:1000])
+    result = run(file)
+    assert result.returncode == 2 and "no display" not in result.stderr and str(file) in result.stderr, result.stderr
 
 
 def test_an_opengl_that_is_too_old(trace, tmp_path):

@@ -36,7 +36,8 @@ std::span<const T> view(std::span<const unsigned char> content) {
 Error not_ours(std::string name) {
   const char* hint = name.ends_with(".ddps")
                          ? "its header is damaged: copy it again from its host, or move it away"
-                         : "remove it from the folder or name another one";
+                         : "name the folder that `ddpscope run` filled, or one of its files; of a folder, "
+                           "move this file away";
   return {"not a ddpscope trace file", std::move(name), hint};
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kFlightSeconds = 0.2;
 constexpr std::int64_t kLeastFocusNs = 20'000;
+constexpr float kStoryPart = 0.4f;  // of the lanes' height, where not all rows fit
 
 // From then on or, if there is none, of all.
 merged::EventPlace first_of(const merged::Reader& reader, const NamedOnRank& sought) {
@@ -62,7 +63,7 @@ App::App(merged::Reader reader, const AppOptions& options)
   theme_.scale = options.scale;
   set_theme(options.theme);
   rebuild_rows();
-  panes_ = panes_of(1920, 1080, state_.scale, state_.sizes, 0);
+  panes_ = panes_of(1920, 1080, state_.scale, state_.sizes, {});
   if (!reader_.outcome().findings.empty()) choose_finding(0);  // worst first
   state_.flight_done = 1;
   state_.shown = state_.flight_to.length() > 0 ? state_.flight_to : state_.shown;
@@ -98,18 +99,40 @@ RowPlacing App::placing() const {
 }
 
 void App::rebuild_rows() {
+  rows_for_height_ = panes_.lanes.height();
   state_.rows.story_height = lane_height(story_);
+  state_.rows.story_communicator = story_.communicator;
   state_.rows.only.clear();
   if (state_.only_concerned) state_.rows.only.insert(story_.rank_rows.begin(), story_.rank_rows.end());
   state_.rows.first.clear();
-  bool many = reader_.ranks().size() > kManyRankRows, few = story_.fault_rows.size() <= kFewRankRows;
-  if (many && few) state_.rows.first = story_.fault_rows;
   filter_rows();
+  state_.rows.density = density();
+  std::size_t ranks = reader_.ranks().size(), faulty = story_.fault_rows.size();
+  bool out_of_sight = ranks > kManyRankRows || state_.rows.density != Density::kRoomy;
+  if (out_of_sight && (ranks > kMostRankRows ? faulty <= kFewRankRows : faulty < ranks))
+    state_.rows.first = story_.fault_rows;
+  if (state_.rows.density != Density::kRoomy)
+    state_.rows.story_height =
+        std::clamp(kStoryPart * rows_height(), least_lane_height(story_), lane_height(story_));
   rows_ = make_rows(reader_, state_.rows);
   std::vector<float> heights;
   for (const Row& row : rows_) heights.push_back(row.height);
   layout_ = RowLayout(heights);
   state_.scroll = std::clamp(state_.scroll, 0.0f, std::max(0.0f, layout_.height() - rows_height()));
+}
+
+// By what all rows need as they come, whatever is unfolded: who unfolds one changes no other.
+Density App::density() const {
+  if (reader_.ranks().size() > kMostRankRows) return Density::kRoomy;
+  for (Density density : {Density::kRoomy, Density::kDense}) {
+    RowChoice choice = state_.rows;
+    choice.turned.clear(), choice.turned_communicators.clear();
+    choice.density = density;
+    float height = 0;
+    for (const Row& row : make_rows(reader_, choice)) height += row.height;
+    if (height <= rows_height()) return density;
+  }
+  return Density::kFolded;
 }
 
 // Those of the finding that match, if only they are shown.
@@ -248,6 +271,13 @@ bool App::go_to(const std::string& name) {
       choose_finding(i);
       return true;
     }
+  // What only follows from another has no entry of its own: to its cause.
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    if (std::find(all[i].consequences.begin(), all[i].consequences.end(), name) !=
+        all[i].consequences.end()) {
+      choose_finding(i);
+      return true;
+    }
   return false;
 }
 
@@ -256,7 +286,7 @@ void App::choose_evidence(std::size_t evidence) {
   state_.evidence = evidence;
   const StoryDisc& disc = story_.discs[evidence];
   state_.event = disc.place;
-  fly_to_moment(disc.in_lane ? merged::kNone : disc.rank_row, disc.in_lane ? disc.shown_ns : disc.t_ns);
+  fly_to_moment(disc.in_lane ? merged::kNone : disc.rank_row, disc.drawn_ns());
 }
 
 void App::show_first_failure() {

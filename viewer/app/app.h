@@ -2,6 +2,7 @@
 // window or the picture calls it between ImGui::NewFrame and ImGui::Render.
 #pragma once
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,7 +92,7 @@ class App {
   // ---- what a user does
   // alone: without the ranks that it does not concern.
   void choose_finding(std::uint32_t finding, bool alone = false);
-  // By id, slug or number from 1 on; false if there is none.
+  // By id, slug or number from 1 on, or the slug of what follows from it; false if there is none.
   bool go_to(const std::string& id_or_slug);
   void choose_evidence(std::size_t evidence);
   void act(Action action);
@@ -126,6 +127,8 @@ class App {
   void set_scale(float scale);
   void set_theme(ThemeName theme);
   void rebuild_rows();
+  Density density() const;
+  void draw_rows_below(LaneFrame& lanes);
   void filter_rows();
   float scroll_to_story() const;
   std::pair<float, float> story_extent(bool all) const;  // px at scale 1
@@ -178,8 +181,10 @@ class App {
   Theme theme_;
   bool wants_fonts_ = true;
   bool first_frame_ = true;
-  bool complete_ = false;  // the last frame left nothing out
-  bool touched_ = false;   // by a key or the mouse
+  float list_needs_ = std::numeric_limits<float>::max();  // px, as of the last frame
+  float rows_for_height_ = 0;                             // px of the lanes that the rows were made for
+  bool complete_ = false;                                 // the last frame left nothing out
+  bool touched_ = false;                                  // by a key or the mouse
   State state_;
   Story story_;
   TimeSpan framed_;  // what was flown to when it was chosen

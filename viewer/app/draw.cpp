@@ -18,8 +18,11 @@ void App::frame(Surface* surface) {
   now_ += io.DeltaTime;
   Canvas canvas(*ImGui::GetBackgroundDrawList(), theme_, surface);
   float list_width = theme_.px(limited(state_.sizes, io.DisplaySize.y, state_.scale).list_width);
-  panes_ = panes_of(io.DisplaySize.x, io.DisplaySize.y, state_.scale, state_.sizes,
-                    coverage_height(canvas, reader_, list_width));
+  Panes with_legend = panes_of(io.DisplaySize.x, io.DisplaySize.y, state_.scale, state_.sizes, {});
+  PaneNeeds needs{coverage_height(canvas, reader_, list_width), list_needs_,
+                  legend_height(canvas, with_legend.plot_of(with_legend.legend))};
+  panes_ = panes_of(io.DisplaySize.x, io.DisplaySize.y, state_.scale, state_.sizes, needs);
+  if (panes_.lanes.height() != rows_for_height_) rebuild_rows();
   if (first_frame_ && story_.finding != merged::kNone)
     state_.scroll = scroll_to_story();  // the window's size is known
   first_frame_ = false;
@@ -37,6 +40,7 @@ void App::draw(Canvas& canvas, const Mouse& mouse) {
   TimeView view = time_view();
   canvas.fill({0, 0, panes_.top.right, panes_.status.bottom}, canvas.colours().window);
   float list_height = draw_findings_list(panel, panes_.list);
+  list_needs_ = list_height > 0 ? list_height : canvas.px(160);
   state_.list_scroll =
       std::clamp(state_.list_scroll, 0.0f, std::max(0.0f, list_height - panes_.list.height()));
   draw_coverage_box(panel, panes_.coverage);
@@ -91,7 +95,27 @@ void App::draw_lanes(LaneFrame& lanes) {
   draw_story_marks(lanes, placed, state_.evidence);
   disc_points_.clear();
   for (const StoryDisc& disc : story_.discs) disc_points_.push_back(disc_point(lanes, placed, disc));
+  draw_rows_below(lanes);
   lanes.canvas.pop_clip();
+}
+
+// That there are more, where nothing else tells.
+void App::draw_rows_below(LaneFrame& lanes) {
+  const Palette& p = lanes.colours();
+  float bottom = state_.scroll + rows_height();
+  std::uint64_t below = 0;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    bool is_rank = rows_[row].kind == RowKind::kRank || rows_[row].kind == RowKind::kRankStrip;
+    below += is_rank && layout_.box(row).top + rows_[row].height / 2 > bottom;
+  }
+  if (below == 0) return;
+  std::string words = fmt::format("{} more {} below", below, plural(below, "rank"));
+  Box box{panes_.lanes.left, panes_.lanes.bottom - lanes.px(20), panes_.plot_left - 1, panes_.lanes.bottom};
+  lanes.canvas.fill(box, p.raised);
+  float x = box.left + lanes.px(16), y = box.middle_y();
+  lanes.canvas.triangle({x - lanes.px(4), y - lanes.px(2.5f)}, {x + lanes.px(4), y - lanes.px(2.5f)},
+                        {x, y + lanes.px(3.5f)}, p.link);
+  lanes.canvas.text_in(Face::kSmall, {x + lanes.px(10), box.top, box.right, box.bottom}, p.link, words);
 }
 
 // Read once, not in each frame.

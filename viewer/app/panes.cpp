@@ -23,7 +23,7 @@ PaneSizes limited(PaneSizes sizes, float height, float scale) {
   return sizes;
 }
 
-Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, float coverage_height) {
+Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, const PaneNeeds& needs) {
   PaneSizes sizes = limited(wanted, height, scale);
   if (height / scale - kRest - sizes.drawer_height < kHardlyLanes) sizes.drawer = false;
   auto px = [scale](float at_scale_one) { return std::round(at_scale_one * scale); };
@@ -32,8 +32,8 @@ Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, 
   float bottom = std::max(height - px(kStatus), px(kTop));
   panes.status = {0, bottom, width, height};
   float list_right = std::min(px(sizes.list_width), width / 2);
-  float most = (bottom - px(kTop)) * 0.4f;
-  float coverage_top = bottom - std::min(coverage_height, most);
+  float most = std::max((bottom - px(kTop)) * 0.4f, bottom - px(kTop) - needs.list);
+  float coverage_top = bottom - std::min(needs.coverage, most);
   panes.list = {0, px(kTop), list_right, coverage_top};
   panes.coverage = {0, coverage_top, list_right, bottom};
   panes.list_splitter = {list_right, px(kTop), list_right + px(kSplitter), bottom};
@@ -47,11 +47,11 @@ Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, 
     return box;
   };
   panes.minimap = next(kMinimap), panes.ruler = next(kRuler), panes.flags = next(kFlags);
-  float drawer_top = sizes.drawer ? std::max(bottom - px(sizes.drawer_height), y + px(kLegend)) : bottom;
+  float legend = std::max(px(kLegend), needs.legend);
+  float drawer_top = sizes.drawer ? std::max(bottom - px(sizes.drawer_height), y + legend) : bottom;
   panes.drawer = {left, drawer_top, width, bottom};
   panes.drawer_splitter = {left, drawer_top - (sizes.drawer ? px(kSplitter) : 0), width, drawer_top};
-  panes.legend = {left, std::max(panes.drawer_splitter.top - px(kLegend), y), width,
-                  panes.drawer_splitter.top};
+  panes.legend = {left, std::max(panes.drawer_splitter.top - legend, y), width, panes.drawer_splitter.top};
   panes.lanes = {left, y, width, panes.legend.top};
   return panes;
 }

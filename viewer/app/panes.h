@@ -1,5 +1,7 @@
 // Where the panes stand in a window, and how far their splitters can be moved. Pure arithmetic; px.
 #pragma once
+#include <limits>
+
 #include "viewer/draw/canvas.h"
 
 namespace ddpscope::viewer {
@@ -19,8 +21,14 @@ struct Panes {
   Box plot_of(const Box& pane) const { return {plot_left, pane.top, plot_right, pane.bottom}; }
 };
 
-// `coverage_height`: px that the box under the list asks for; it gets no more than 40 % of the list's height.
-Panes panes_of(float width, float height, float scale, const PaneSizes& sizes, float coverage_height);
+// What is in the panes asks for px; of the coverage box no more than 40 % of the list's height, or what the
+// list leaves of it.
+struct PaneNeeds {
+  float coverage = 0;
+  float list = std::numeric_limits<float>::max();
+  float legend = 0;
+};
+Panes panes_of(float width, float height, float scale, const PaneSizes& sizes, const PaneNeeds& needs);
 // No drawer where it would leave no lanes.
 PaneSizes limited(PaneSizes sizes, float height, float scale);
 

@@ -133,10 +133,15 @@ std::vector<DurationChange> changes_of(Samples here, Samples other) {
 
 }  // namespace
 
-double DurationChange::factor() const {
-  return static_cast<double>(std::max<std::int64_t>(here.p50_ns, 1)) /
-         static_cast<double>(std::max<std::int64_t>(other.p50_ns, 1));
+namespace {
+double ratio(std::int64_t here_ns, std::int64_t other_ns) {
+  return static_cast<double>(std::max<std::int64_t>(here_ns, 1)) /
+         static_cast<double>(std::max<std::int64_t>(other_ns, 1));
 }
+}  // namespace
+
+double DurationChange::factor() const { return ratio(here.p50_ns, other.p50_ns); }
+double DurationChange::tail_factor() const { return ratio(here.p99_ns, other.p99_ns); }
 
 std::size_t Comparison::new_findings() const {
   return static_cast<std::size_t>(std::count(is_new.begin(), is_new.end(), true));

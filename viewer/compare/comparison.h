@@ -21,7 +21,8 @@ struct DurationChange {
   std::string name;  // "steps", "world: all-reduce of 4096 float32 (avg)", "read"
   Spread other, here;
 
-  double factor() const;  // of the medians, here by there: 1 is no change
+  double factor() const;       // of the medians, here by there: 1 is no change
+  double tail_factor() const;  // of the 99th percentiles
   bool slower() const { return here.p50_ns > other.p50_ns; }
 };
 

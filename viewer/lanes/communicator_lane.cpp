@@ -19,7 +19,8 @@ class Lane {
       : frame_(frame), row_(row), box_(box), communicator_(frame.reader.communicators()[row.index]) {
     members_ = std::max<std::size_t>(std::min(communicator_.members.size(), kMostShapeMembers), 1);
     by_member_ = row.open && communicator_.members.size() <= kMostShapeMembers;
-    line_ = by_member_ ? frame.px(17) : (box.height() - frame.px(2 * kTopPad)) / static_cast<float>(members_);
+    line_ = by_member_ ? frame.px(row.line)
+                       : (box.height() - frame.px(2 * kTopPad)) / static_cast<float>(members_);
   }
 
   void draw() {
@@ -204,9 +205,9 @@ class Lane {
     for (std::size_t i = 0; i < shape.members.size(); ++i) {
       const MemberShape& member = shape.members[i];
       if (member.takes_part) continue;
-      Blame blame = blame_of(collective);
       if (member.absent || !shape.contested)
-        draw_hole(shape, i, {member.missing_ns, member.absent ? member.to_ns : member.came_ns}, blame);
+        draw_hole(shape, i, {member.missing_ns, member.absent ? member.to_ns : member.came_ns},
+                  member.absent && !is_blamed(collective, i) ? kNobody : collective.max_severity);
       if (member.elsewhere) draw_elsewhere(collective, shape, i);
     }
   }
@@ -216,14 +217,28 @@ class Lane {
   struct Blame {
     Colour line, ground;
   };
-  Blame blame_of(const merged::Collective& collective) const {
+  static constexpr std::uint8_t kNobody = 0;
+  Blame blame_of(std::uint8_t max_severity) const {
     const Palette& p = frame_.colours();
-    if (collective.max_severity == 0) return {p.text_low, p.wait_ground};
-    auto severity = static_cast<Severity>(collective.max_severity - 1);
+    if (max_severity == kNobody) return {p.text_low, p.wait_ground};
+    auto severity = static_cast<Severity>(max_severity - 1);
     return {colour_of(p, severity), ground_of(p, severity)};
   }
 
-  void draw_hole(const CollectiveShape& shape, std::size_t i, TimeSpan span, Blame blame) {
+  // By what made the collective's colour. What was found may be about others: of whom it does not name only
+  // nothing was seen there, as of one whose file is cut.
+  bool is_blamed(const merged::Collective& collective, std::size_t member) const {
+    if (collective.max_severity == kNobody) return false;
+    std::int32_t rank = communicator_.members[member].rank;
+    const auto& all = frame_.reader.outcome().findings;
+    return std::any_of(all.begin(), all.end(), [&](const findings::Finding& finding) {
+      return static_cast<int>(finding.severity) + 1 == collective.max_severity &&
+             std::find(finding.ranks.begin(), finding.ranks.end(), rank) != finding.ranks.end();
+    });
+  }
+
+  void draw_hole(const CollectiveShape& shape, std::size_t i, TimeSpan span, std::uint8_t severity) {
+    Blame blame = blame_of(severity);
     Box hole = line_box(i, std::max(frame_.x_of(span.from_ns), frame_.plot.left - 9),
                         std::min(frame_.x_of(span.to_ns), frame_.plot.right + 9));
     hole.top += frame_.px(1), hole.bottom -= frame_.px(1);
@@ -232,8 +247,10 @@ class Lane {
     frame_.canvas.dashed_frame(hole, blame.line, frame_.px(1.4f));
     float left = std::max(hole.left, frame_.plot.left) + frame_.px(8);
     float right = std::min(hole.right, frame_.plot.right) - frame_.px(4);
-    std::string words = fmt::format("rank {}: {}", communicator_.members[i].rank,
-                                    shape.kind == Kind::kBarrier ? "no barrier here" : "not here");
+    const char* what = severity == kNobody            ? "not seen here"
+                       : shape.kind == Kind::kBarrier ? "no barrier here"
+                                                      : "not here";
+    std::string words = fmt::format("rank {}: {}", communicator_.members[i].rank, what);
     if (frame_.canvas.text_width(Face::kSmall, words) <= right - left)
       frame_.canvas.text_centred(Face::kSmall, {left, hole.top, right, hole.bottom}, blame.line, words);
   }
@@ -249,12 +266,12 @@ class Lane {
     fill_part(own, member, colour_of_kind(member.kind), 0.5f);
     // Where as many do one thing as another, the finding may know better.
     bool wrong = !shape.contested || !blames_some() || at_fault(i);
-    frame_.canvas.frame(own, wrong ? blame_of(collective).line : colour_of_kind(member.kind), 0,
+    frame_.canvas.frame(own, wrong ? blame_of(collective.max_severity).line : colour_of_kind(member.kind), 0,
                         frame_.px(1.5f));
     float left = std::max(own.left, frame_.plot.left), right = std::min(own.right, frame_.plot.right);
     frame_.canvas.text_in(Face::kSmall, {left + frame_.px(6), own.top, right - frame_.px(24), own.bottom},
                           p.bar_text, member_text(collective, shape, i));
-    if (member.never) draw_chevrons(own, blame_of(collective).line);
+    if (member.never) draw_chevrons(own, blame_of(collective.max_severity).line);
   }
 
   // The lines first ... last - 1 that are all inside from `left` to `right`.

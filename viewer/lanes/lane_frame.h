@@ -67,12 +67,13 @@ struct GutterLine {
   Colour colour;
   std::string text;
 };
-void draw_gutter(LaneFrame& frame, const Box& row, const std::vector<GutterLine>& lines);
+// `kept_free`: px at scale 1 beside the plot, for something else.
+void draw_gutter(LaneFrame& frame, const Box& row, const std::vector<GutterLine>& lines, float kept_free = 0);
 
 // Parts of the story lane.
 void draw_file_lane(LaneFrame& frame, const Box& box);
-// Over the arrows. `discs`: where they stand; `lane_top`: of the story's lane.
-void draw_file_labels(LaneFrame& frame, const std::vector<Point>& discs, float lane_top);
+// Over the arrows. `discs`: where they stand; `lane`: the story's.
+void draw_file_labels(LaneFrame& frame, const std::vector<Point>& discs, const Box& lane);
 void draw_batches_lane(LaneFrame& frame, const Box& box);
 void draw_syncs_lane(LaneFrame& frame, const Box& box);
 void draw_absence_lane(LaneFrame& frame, const Box& box);

@@ -47,13 +47,13 @@ void draw_missing(LaneFrame& frame, const merged::RankRow& rank, const Box& box)
 
 }  // namespace
 
-void draw_gutter(LaneFrame& frame, const Box& row, const std::vector<GutterLine>& lines) {
+void draw_gutter(LaneFrame& frame, const Box& row, const std::vector<GutterLine>& lines, float kept_free) {
   float y = row.top + frame.px(7), left = frame.gutter_left + frame.px(12);
   for (const GutterLine& line : lines) {
     float height = frame.canvas.line_height(line.face);
     if (y + height > row.bottom + 1) return;
-    frame.canvas.text_in(line.face, {left, y, frame.plot.left - frame.px(10), y + height}, line.colour,
-                         line.text);
+    frame.canvas.text_in(line.face, {left, y, frame.plot.left - frame.px(10 + kept_free), y + height},
+                         line.colour, line.text);
     y += height + frame.px(1);
   }
 }
@@ -82,8 +82,8 @@ void draw_rank_row(LaneFrame& frame, const Row& row, const Box& box, bool even) 
     Box own{frame.plot.left, box.top + frame.px(part.top), frame.plot.right,
             box.top + frame.px(part.top + part.height)};
     if (own.bottom < frame.plot.top || own.top > frame.plot.bottom) continue;
-    if (!part.label.empty()) {
-      float height = std::max(own.height(), frame.canvas.line_height(Face::kSmall));
+    float height = std::max(own.height(), frame.canvas.line_height(Face::kSmall));
+    if (!part.label.empty() && own.top + height <= box.bottom + frame.px(2)) {
       frame.canvas.text_in_right(
           Face::kSmall,
           {frame.gutter_left + frame.px(100), own.top, frame.plot.left - frame.px(10), own.top + height},

@@ -15,6 +15,7 @@ using merged::TrackKind;
 
 constexpr float kPad = 6, kGap = 3;
 constexpr float kHostHeight = 24, kDeviceHeight = 16, kStripHeight = 9;
+constexpr float kDensePad = 3, kDenseHost = 17, kDenseDevice = 13, kDenseStrip = 6;  // texts still fit
 constexpr float kFoldedHost = 14, kFoldedDevice = 7;
 constexpr std::size_t kMostThreads = 3, kMostStreams = 4, kMostRangeDepths = 4;
 
@@ -156,12 +157,13 @@ void add_communicators(const Reader& reader, const RowChoice& choice, std::vecto
   bool grouped = reader.ranks().size() > kMostRankRows;
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     bool comes_open = i == 0 && !grouped && all[i].members.size() <= kMostShapeMembers;
+    bool dense = choice.density != Density::kRoomy, about = choice.story_communicator == i;
+    if (choice.density == Density::kFolded && choice.story_height > 0) comes_open = comes_open && about;
     bool open = comes_open != choice.turned_communicators.contains(i);
-    float height = 30;
+    float height = 30, line = dense ? 15.0f : 17.0f;
     std::size_t members = std::min(all[i].members.size(), kMostShapeMembers);
-    if (open)
-      height = all[i].members.size() <= kMostShapeMembers ? std::max(members * 17.0f + 12, 56.0f) : 60;
-    rows.push_back({RowKind::kCommunicator, i, height, {}, open});
+    if (open) height = all[i].members.size() <= kMostShapeMembers ? std::max(members * line + 12, 56.0f) : 60;
+    rows.push_back({RowKind::kCommunicator, i, height, {}, open, line});
   }
 }
 
@@ -204,8 +206,10 @@ void add_hosts(const Reader& reader, const RowChoice& choice, std::vector<Row>& 
 void add_ranks(const Reader& reader, const RowChoice& choice, std::vector<Row>& rows) {
   std::size_t many = reader.ranks().size();
   auto add = [&](std::uint32_t index) {
-    bool comes_open = many <= 16;
-    rows.push_back(rank_row(reader, index, comes_open != choice.turned.contains(index)));
+    bool is_first = std::find(choice.first.begin(), choice.first.end(), index) != choice.first.end();
+    bool comes_open = many <= 16 && (choice.density != Density::kFolded || is_first);
+    rows.push_back(rank_row(reader, index, comes_open != choice.turned.contains(index),
+                            choice.density != Density::kRoomy));
   };
   std::vector<std::uint32_t> order = choice.pinned;
   auto append = [&](std::uint32_t index) {
@@ -232,7 +236,7 @@ std::string short_stream_label(std::string_view label, bool with_device) {
   return stream.size() <= 4 ? fmt::format("stream {}", stream) : end_of(6);
 }
 
-Row rank_row(const Reader& reader, std::uint32_t index, bool open) {
+Row rank_row(const Reader& reader, std::uint32_t index, bool open, bool dense) {
   Row row{RowKind::kRank, index, 0, {}, open};
   Lines lines = lines_of(reader, reader.ranks()[index]);
   keep_what_matters(reader, lines.threads);
@@ -240,7 +244,7 @@ Row rank_row(const Reader& reader, std::uint32_t index, bool open) {
   label_lines(lines);
   keep_most(reader, lines.streams, open ? kMostStreams : 1);
   keep_most(reader, lines.threads, open ? kMostThreads : 1);
-  float y = open ? kPad : 4;
+  float y = !open ? 4 : dense ? kDensePad : kPad;
   if (!open) {
     for (RowPart& part : lines.threads) part.height = kFoldedHost, part.label = "folded";
     for (RowPart& part : lines.streams) part.height = kFoldedDevice, part.label.clear();
@@ -249,16 +253,23 @@ Row rank_row(const Reader& reader, std::uint32_t index, bool open) {
     row.height = std::max(y + 3, 27.0f);
     return row;
   }
+  if (dense)
+    for (std::vector<RowPart>* parts : {&lines.ranges, &lines.threads, &lines.streams, &lines.workers})
+      for (RowPart& part : *parts)
+        part.height = part.kind == PartKind::kHost     ? kDenseHost
+                      : part.kind == PartKind::kDevice ? kDenseDevice
+                                                       : kDenseStrip;
   keep_most(reader, lines.ranges, 1);
   if (!lines.ranges.empty()) {
     std::vector<RowPart> ranges = by_depth(lines.ranges.front());
     stack_parts(row, ranges, 1, y);
     y += kGap - 1;
   }
-  stack_parts(row, lines.threads, kGap, y);
-  stack_parts(row, lines.streams, kGap, y);
+  float gap = dense ? 1 : kGap;
+  stack_parts(row, lines.threads, gap, y);
+  stack_parts(row, lines.streams, gap, y);
   stack_parts(row, lines.workers, 1, y);
-  row.height = std::max(y + kPad - 1, 48.0f);
+  row.height = dense ? std::max(y + kDensePad - 1, 36.0f) : std::max(y + kPad - 1, 48.0f);
   return row;
 }
 

@@ -38,7 +38,12 @@ struct Row {
   float height = 0;  // px at scale 1
   std::vector<RowPart> parts{};
   bool open = true;  // unfolded
+  float line = 17;   // of a communicator's member, px at scale 1
 };
+
+// Where not all rows fit into the window they are lower, and where that is not enough those folded that the
+// finding is not about.
+enum class Density : std::uint8_t { kRoomy, kDense, kFolded };
 
 // What the user chose.
 struct RowChoice {
@@ -47,8 +52,10 @@ struct RowChoice {
   std::set<std::uint32_t> turned_communicators;
   std::set<std::uint32_t> only;       // rank rows shown; empty: all
   std::vector<std::uint32_t> pinned;  // rank rows on top
-  std::vector<std::uint32_t> first;   // next to them: of many ranks the few at fault, else out of sight
+  std::vector<std::uint32_t> first;   // next to them: ranks at fault, which else were out of sight
   float story_height = 0;             // px at scale 1; 0: the finding needs no row of its own
+  std::uint32_t story_communicator = merged::kNone;  // that the finding is about
+  Density density = Density::kRoomy;                 // not of the user
 };
 
 // Up to as many ranks each has a row of its own; of more their hosts have one.
@@ -63,7 +70,7 @@ std::vector<Row> make_rows(const merged::Reader& reader, const RowChoice& choice
 // its rank's others: "stream 7", "…85b820"; where these are of several devices "0: 7", "0: …5b820".
 std::string short_stream_label(std::string_view label, bool with_device);
 // The lines of one rank, without regard to others.
-Row rank_row(const merged::Reader& reader, std::uint32_t index, bool open);
+Row rank_row(const merged::Reader& reader, std::uint32_t index, bool open, bool dense = false);
 
 // Index of the row in which events of a track are drawn, and of the part; rows.size() if in none.
 struct RowPlace {

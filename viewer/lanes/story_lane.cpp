@@ -3,16 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "viewer/lanes/lane_frame.h"
+#include "viewer/story/batch_colours.h"
 
 namespace ddpscope::viewer {
 namespace {
 
 constexpr float kTopPad = 7;
+constexpr float kNumbers = 26;  // px at scale 1, of the ranks' numbers beside the plot
 
 std::int32_t rank_of(const LaneFrame& frame, std::uint32_t row) { return frame.reader.ranks()[row].rank; }
+
+float squeeze_of(const LaneFrame& frame, const Box& box) {
+  return lane_squeeze(frame.story, box.height() / frame.px(1));
+}
 
 // One rank's part of a file: where it is in use is thinly filled, accesses are solid.
 void draw_file_line(LaneFrame& frame, const FileLine& line, const Box& box) {
@@ -45,6 +53,7 @@ std::string digest_text(std::uint64_t digest) { return fmt::format("{:04x}", dig
 struct Chip {
   float left, right;
   std::uint64_t digest;
+  std::uint32_t content;
 };
 
 std::vector<Chip> chips_of(LaneFrame& frame, const FileLine& line) {
@@ -55,20 +64,33 @@ std::vector<Chip> chips_of(LaneFrame& frame, const FileLine& line) {
     float right =
         i + 1 < line.accesses.size() ? frame.x_of(line.accesses[i + 1].begin_ns) : left + frame.px(60);
     bool seen = right >= frame.plot.left && left <= frame.plot.right;
-    chips.push_back({left, seen ? std::max(right - frame.px(2), left + 1) : right, line.accesses[i].digest});
+    chips.push_back({left, seen ? std::max(right - frame.px(2), left + 1) : right, line.accesses[i].digest,
+                     line.accesses[i].content});
   }
   return chips;
 }
 
-void draw_chips(LaneFrame& frame, const std::vector<Chip>& chips, const Box& box) {
+// The palette's colours, then these hatched; beyond, none: the hex tells.
+void draw_chips(LaneFrame& frame, const std::vector<Chip>& chips, const Box& box,
+                const std::map<std::uint32_t, std::size_t>& colours) {
   const Palette& p = frame.colours();
   for (const Chip& chip : chips) {
     if (chip.right < frame.plot.left || chip.left > frame.plot.right) continue;
     Box own{chip.left, box.top, chip.right, box.bottom};
-    frame.canvas.fill(own, p.chips[chip.digest % p.chips.size()],
-                      own.width() > frame.px(8) ? frame.px(3) : 0);
-    if (own.width() > frame.px(30))
-      frame.canvas.text_centred(Face::kMonoSmall, own, p.chip_text, digest_text(chip.digest));
+    auto given = colours.find(chip.content);
+    bool coloured = given != colours.end(), hatched = coloured && given->second >= p.chips.size();
+    Colour colour = coloured ? p.chips[given->second % p.chips.size()] : p.selected;
+    frame.canvas.fill(own, colour, own.width() > frame.px(8) ? frame.px(3) : 0);
+    if (hatched && frame.canvas.hatches(own))
+      frame.canvas.hatch(own, mixed(colour, p.chip_text, 0.45f), colour, frame.px(7));
+    std::string hex = digest_text(chip.digest);
+    float width = frame.canvas.text_width(Face::kMonoSmall, hex) + frame.px(6);
+    if (own.width() <= std::max(width, frame.px(30))) continue;
+    if (hatched)  // on lines a text needs ground of its own
+      frame.canvas.fill({(own.left + own.right - width) / 2, own.top + 1, (own.left + own.right + width) / 2,
+                         own.bottom - 1},
+                        colour);
+    frame.canvas.text_centred(Face::kMonoSmall, own, coloured ? p.chip_text : p.text, hex);
   }
 }
 
@@ -85,9 +107,9 @@ void draw_equal_strip(LaneFrame& frame, const std::vector<Chip>& upper, const st
     if (narrow || upper[i].digest != lower[i].digest || middle < frame.plot.left || middle > frame.plot.right)
       continue;
     float half = std::min(frame.px(7), (upper[i].right - upper[i].left) / 3);
-    float y = box.middle_y();
-    frame.canvas.fill({middle - half, y - frame.px(4), middle + half, y - frame.px(1.5f)}, colour);
-    frame.canvas.fill({middle - half, y + frame.px(1.5f), middle + half, y + frame.px(4)}, colour);
+    float y = box.middle_y(), outer = std::min(frame.px(4), box.height() / 2 - 1), inner = outer * 0.375f;
+    frame.canvas.fill({middle - half, y - outer, middle + half, y - inner}, colour);
+    frame.canvas.fill({middle - half, y + inner, middle + half, y + outer}, colour);
   }
 }
 
@@ -101,14 +123,20 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
                         ? fmt::format("{} {} it", writers, writers == 1 ? "rank writes" : "ranks write")
                         : fmt::format("{} it", lines.size() == 1 ? "1 rank uses"
                                                                  : fmt::format("{} ranks use", lines.size()));
-  draw_gutter(
-      frame, box,
-      {{Face::kStrong, p.text, std::string(base_name(frame.story.file))}, {Face::kSmall, p.text_low, who}});
+  std::string title(base_name(frame.story.file));
+  if (frame.story.several_files()) {
+    std::set<std::string> files;
+    for (const FileLine& line : lines) files.insert(line.file);
+    title = fmt::format("{} files", files.size());
+    who = "of each rank its own";
+  }
+  draw_gutter(frame, box, {{Face::kStrong, p.text, title}, {Face::kSmall, p.text_low, who}}, kNumbers);
   std::size_t shown = std::min<std::size_t>(lines.size(), kMostFileLines);
+  float lower = squeeze_of(frame, box);
   for (std::size_t i = 0; i < shown; ++i) {
     const FileLine& line = lines[i];
-    float middle = box.top + frame.px(file_line_middle(i));
-    Box own{frame.plot.left, middle - frame.px(8), frame.plot.right, middle + frame.px(8)};
+    float middle = box.top + frame.px(file_line_middle(i)) * lower, half = frame.px(8) * lower;
+    Box own{frame.plot.left, middle - half, frame.plot.right, middle + half};
     frame.canvas.text_in_right(
         Face::kMonoSmall,
         {frame.plot.left - frame.px(40), own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_low,
@@ -142,22 +170,23 @@ void draw_batches_lane(LaneFrame& frame, const Box& box) {
        {Face::kSmall, p.text_low, of},
        {Face::kSmall, p.text_low, "digest of the bytes"},
        {Face::kSmall, colour_of(p, severity), passes ? "= as a pass earlier" : "= equal on both ranks"}});
+  auto colours = colours_of_batches(frame.story.lines, frame.view.shown, 2 * p.chips.size());
   std::vector<Chip> above;
-  float y = box.top + frame.px(kTopPad);
+  float lower = squeeze_of(frame, box), y = box.top + frame.px(kTopPad) * lower;
   for (std::size_t i = 0; i < frame.story.lines.size(); ++i) {
     std::vector<Chip> chips = chips_of(frame, frame.story.lines[i]);
     if (i > 0) {
-      draw_equal_strip(frame, above, chips, {frame.plot.left, y, frame.plot.right, y + frame.px(14)});
-      y += frame.px(16);
+      draw_equal_strip(frame, above, chips, {frame.plot.left, y, frame.plot.right, y + frame.px(14) * lower});
+      y += frame.px(16) * lower;
     }
-    Box own{frame.plot.left, y, frame.plot.right, y + frame.px(24)};
+    Box own{frame.plot.left, y, frame.plot.right, y + frame.px(24) * lower};
     frame.canvas.text_in_right(
         Face::kSmall, {frame.gutter_left, own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_mid,
         passes ? frame.story.lines[i].does
                : fmt::format("rank {}", rank_of(frame, frame.story.lines[i].rank_row)));
-    draw_chips(frame, chips, own);
+    draw_chips(frame, chips, own, colours);
     above = std::move(chips);
-    y += frame.px(28);
+    y += frame.px(28) * lower;
   }
 }
 

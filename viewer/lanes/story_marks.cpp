@@ -1,6 +1,7 @@
 // Over all lanes: the evidence's numbered discs, the arrows between them, and what they mean.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "viewer/lanes/lane_frame.h"
 
@@ -57,14 +58,44 @@ Box RowPlacing::part_box(RowPlace place, const Box& plot) const {
   return {plot.left, row.top + part.top * scale, plot.right, row.top + (part.top + part.height) * scale};
 }
 
+namespace {
+
+// The line of the rank's collectives on its device.
+std::optional<RowPlace> stream_of_rank(const LaneFrame& frame, const std::vector<Row>& rows,
+                                       std::uint32_t rank_row) {
+  auto runs_collectives = [&](std::uint32_t track) {
+    if (frame.reader.tracks()[track].kind != merged::TrackKind::kStream) return false;
+    auto names = frame.reader.names_on(track);
+    return std::any_of(names.begin(), names.end(), [&](const merged::NameCount& on) {
+      Kind kind = frame.reader.names()[on.name].kind;
+      return kind == Kind::kCollective || kind == Kind::kBarrier;
+    });
+  };
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (rows[row].kind == RowKind::kRank && rows[row].index == rank_row)
+      for (std::size_t part = 0; part < rows[row].parts.size(); ++part) {
+        const auto& tracks = rows[row].parts[part].tracks;
+        if (std::any_of(tracks.begin(), tracks.end(), runs_collectives)) return RowPlace{row, part};
+      }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Point disc_point(const LaneFrame& frame, const RowPlacing& placing, const StoryDisc& disc) {
-  Point point{frame.x_of(disc.in_lane ? disc.shown_ns : disc.t_ns), -1e6f};
+  Point point{frame.x_of(disc.drawn_ns()), -1e6f};
   if (disc.in_lane)
     for (std::size_t row = 0; row < placing.rows.size(); ++row)
       if (placing.rows[row].kind == RowKind::kStory) {
-        point.y = placing.row_box(row, frame.plot).top + disc.lane_y * placing.scale;
+        point.y = placing.row_box(row, frame.plot).top +
+                  disc.lane_y * placing.scale * lane_squeeze(frame.story, placing.rows[row].height);
         return point;
       }
+  if (disc.on_device)
+    if (auto place = stream_of_rank(frame, placing.rows, disc.rank_row)) {
+      point.y = placing.part_box(*place, frame.plot).top;
+      return point;
+    }
   if (disc.place.track != merged::kNone) {
     RowPlace place = place_of_track(placing.rows, disc.place.track);
     if (place.row < placing.rows.size()) {
@@ -90,7 +121,7 @@ void draw_story_marks(LaneFrame& frame, const RowPlacing& placing, std::size_t f
   std::vector<Point> at = spread(frame, points);
   for (std::size_t row = 0; row < placing.rows.size(); ++row)
     if (placing.rows[row].kind == RowKind::kStory && frame.story.lane == StoryLane::kFile)
-      draw_file_labels(frame, at, placing.row_box(row, frame.plot).top);
+      draw_file_labels(frame, at, placing.row_box(row, frame.plot));
   Box within = frame.plot.inset(frame.px(6));
   for (const StoryArrow& arrow : frame.story.arrows) {
     Point from = points[arrow.from], to = points[arrow.to];

@@ -9,7 +9,8 @@
 namespace ddpscope::viewer {
 namespace {
 
-constexpr double kAlike = 1.25;  // factors below are drawn quietly: two runs of one job differ, too
+constexpr double kAlike = 1.25;   // factors below are drawn quietly: two runs of one job differ, too
+constexpr double kTailAlike = 2;  // of the 99th percentile, which a few outliers make
 constexpr std::size_t kColumns = 8, kMostDurations = 30;
 constexpr std::size_t kMostFindings = 8;
 
@@ -124,15 +125,20 @@ class Page {
 
   void duration(const DurationChange& change) {
     const Palette& p = frame_.colours();
-    double factor = change.factor();
-    bool alike = factor < kAlike && factor > 1 / kAlike;
+    double factor = change.factor(), tail = change.tail_factor();
+    auto is_alike = [](double by, double most) { return by < most && by > 1 / most; };
+    bool same_median = is_alike(factor, kAlike), alike = same_median && is_alike(tail, kTailAlike);
+    std::string how = alike         ? "alike"
+                      : same_median ? fmt::format("p99 × {:.2f}", tail)
+                                    : fmt::format("× {:.2f}", factor);
     constexpr const char* kWhat[] = {"", "wait in ", "transfer of ", ""};
     std::string name = kWhat[static_cast<std::size_t>(change.what)] + change.name;
-    Colour colour = alike ? p.text_low : change.slower() ? p.warning : p.good;
+    bool slower = same_median ? tail > 1 : change.slower();
+    Colour colour = alike ? p.text_low : slower ? p.warning : p.good;
     auto calls = [](const Spread& spread) { return spread.count ? count_text(spread.count) : ""; };
     columns({name, calls(change.other), calls(change.here), duration_text(change.other.p50_ns),
-             duration_text(change.here.p50_ns), alike ? "alike" : fmt::format("× {:.2f}", factor),
-             duration_text(change.other.p99_ns), duration_text(change.here.p99_ns)},
+             duration_text(change.here.p50_ns), how, duration_text(change.other.p99_ns),
+             duration_text(change.here.p99_ns)},
             change.here.count == change.other.count ? p.text_low : p.text, colour, Face::kMonoSmall);
   }
 

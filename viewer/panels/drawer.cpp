@@ -58,7 +58,8 @@ class Drawer {
                   finding_.severity, finding_.confidence);
     std::size_t count = frame_.reader.outcome().findings.size();
     std::string which = fmt::format("finding {} of {}", frame_.state.finding + 1, count);
-    if (left_out > 0) which = fmt::format("{} more {}: 1–9   {}", left_out, plural(left_out, "card"), which);
+    if (left_out > 0)
+      which = fmt::format("{} more {} by their keys 1–9   {}", left_out, plural(left_out, "card"), which);
     float right = box_.right - frame_.px(16);
     float which_width = frame_.canvas.text_width(Face::kMonoSmall, which);
     frame_.canvas.text_right(Face::kMonoSmall, {right, y + frame_.px(4)}, p.text_low, which);
@@ -74,7 +75,7 @@ class Drawer {
     chip(findings::name_of(finding_.severity), colour, ground_of(p, finding_.severity));
     chip(findings::name_of(finding_.confidence), p.text_mid, p.selected);
     chip(ranks_text(finding_.ranks), p.text_mid, p.selected);
-    chip(finding_.count > 1 ? fmt::format("{} times", finding_.count) : "seen once", p.text_mid, p.selected);
+    if (finding_.count > 1) chip(fmt::format("{} times", finding_.count), p.text_mid, p.selected);
     if (!finding_.files.empty()) {
       std::string file = *finding_.files.begin();
       file = file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1);
@@ -173,7 +174,7 @@ class Drawer {
     for (std::size_t k = 0; k < stack_lines; ++k, stack_top += frame_line)
       frame_.canvas.text_in(Face::kMonoSmall, {in.left, stack_top, in.right, stack_top + frame_line},
                             findings::is_library_frame(frames[k]) ? p.text_low : p.text,
-                            short_frame(frames[k]));
+                            short_frame(frames[k], in.width()));
     frame_.canvas.pop_clip();
   }
 
@@ -184,8 +185,9 @@ class Drawer {
                        slash == std::string::npos ? evidence.file : evidence.file.substr(slash + 1));
   }
 
-  // "/home/me/train.py:88 ns::Class::method" is "train.py:88 Class::method".
-  static std::string short_frame(const std::string& frame) {
+  // "/home/me/train.py:88 ns::Class::method" is "train.py:88 Class::method", where that is too wide
+  // "train.py:88 method".
+  std::string short_frame(const std::string& frame, float width) const {
     std::size_t space = std::min(frame.find(' '), frame.size()), slash = frame.rfind('/', space);
     std::string place = frame.substr(slash == std::string::npos ? 0 : slash + 1,
                                      space - (slash == std::string::npos ? 0 : slash + 1));
@@ -193,6 +195,8 @@ class Drawer {
     std::size_t last = function.rfind("::"),
                 before = last == std::string::npos || last == 0 ? last : function.rfind("::", last - 1);
     if (before != std::string::npos) function = " " + function.substr(before + 2);
+    if (frame_.canvas.text_width(Face::kMonoSmall, place + function) <= width) return place + function;
+    if (last = function.rfind("::"); last != std::string::npos) function = " " + function.substr(last + 2);
     return place + function;
   }
 
@@ -230,10 +234,21 @@ class Drawer {
     frame_.canvas.push_clip(box);
     frame_.canvas.text_in(Face::kStrong, {in.left, in.top - frame_.px(2), in.right, in.top + frame_.px(16)},
                           p.text, "Fix");
-    float y = in.top + frame_.px(22), line = frame_.canvas.line_height(Face::kBody) + frame_.px(2);
-    auto most = static_cast<std::size_t>(std::max(1.0f, (in.bottom - frame_.px(22) - y) / line));
-    for (const std::string& words : wrapped(frame_.canvas, Face::kBody, finding_.advice, in.width(), most))
-      frame_.canvas.text(Face::kBody, {in.left, y}, p.text_mid, words), y += line;
+    float y = in.top + frame_.px(22);
+    std::vector<std::string> lines;
+    float line = 0;
+    // Smaller where it has no room; the page that explains the finding has all of it.
+    for (Face face : {Face::kBody, Face::kSmall}) {
+      line = frame_.canvas.line_height(face) + frame_.px(face == Face::kBody ? 2 : 1);
+      auto most = static_cast<std::size_t>(std::max(1.0f, (in.bottom - frame_.px(16) - y) / line));
+      lines = wrapped(frame_.canvas, face, finding_.advice, in.width(), most + 1);
+      bool all = lines.size() <= most;
+      if (!all) lines = wrapped(frame_.canvas, face, finding_.advice, in.width(), most);
+      if (!all && face == Face::kBody) continue;
+      for (const std::string& words : lines)
+        frame_.canvas.text(face, {in.left, y}, p.text_mid, words), y += line;
+      break;
+    }
     Box more{in.left, in.bottom - frame_.px(14), in.right, in.bottom + frame_.px(2)};
     frame_.canvas.text_in(Face::kSmall, more, p.link, "E   explain " + finding_.slug);
     frame_.on_click(more, ActionKind::kExplain);
@@ -247,17 +262,39 @@ class Drawer {
 
 }  // namespace
 
+namespace {
+
+std::vector<const findings::Coverage*> unjudged_entries(const merged::Reader& reader) {
+  std::vector<const findings::Coverage*> entries;
+  for (const findings::Coverage& entry : reader.outcome().coverage)
+    if (!entry.unjudged.empty()) entries.push_back(&entry);
+  return entries;
+}
+
+}  // namespace
+
 void draw_drawer(PanelFrame& frame, const Box& box) {
   const Palette& p = frame.colours();
   frame.canvas.fill(box, p.pane);
   frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);
   const auto& all = frame.reader.outcome().findings;
   if (frame.state.finding < all.size()) return Drawer(frame, box, all[frame.state.finding]).draw();
-  Box words{box.left + frame.px(16), box.top + frame.px(12), box.right, box.top + frame.px(36)};
+  Box words{box.left + frame.px(16), box.top + frame.px(12), box.right - frame.px(16),
+            box.top + frame.px(36)};
+  auto unjudged = unjudged_entries(frame.reader);
   frame.canvas.text_in(Face::kBody, words, p.text_low,
                        !frame.reader.is_judged() ? unjudged_text(frame.state)
-                       : all.empty()             ? "Nothing was found."
-                                                 : "N chooses a finding.");
+                       : !all.empty()            ? "N chooses a finding."
+                       : unjudged.empty()        ? "Nothing was found."
+                                                 : "Nothing was found among what could be judged.");
+  if (!frame.reader.is_judged() || !all.empty()) return;
+  float y = words.bottom, line = frame.canvas.line_height(Face::kSmall) + frame.px(3);
+  for (const findings::Coverage* entry : unjudged)
+    for (const std::string& part :
+         wrapped(frame.canvas, Face::kSmall, coverage_text(*entry), words.width(), 2)) {
+      if (y + line > box.bottom) return;
+      frame.canvas.text(Face::kSmall, {words.left, y}, p.text_low, part), y += line;
+    }
 }
 
 }  // namespace ddpscope::viewer

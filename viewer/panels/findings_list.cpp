@@ -168,6 +168,15 @@ void draw_nothing(PanelFrame& frame, const Box& box) {
 
 }  // namespace
 
+std::string coverage_text(const findings::Coverage& entry) {
+  constexpr std::size_t kSlugs = 3;
+  std::string slugs;
+  for (std::size_t i = 0; i < std::min(entry.unjudged.size(), kSlugs); ++i)
+    slugs += (i == 0 ? "" : ", ") + entry.unjudged[i];
+  if (entry.unjudged.size() > kSlugs) slugs += fmt::format(" and {} more", entry.unjudged.size() - kSlugs);
+  return (slugs.empty() ? "" : "unjudged " + slugs + ": ") + in_short(entry.what + ": " + entry.why);
+}
+
 std::vector<std::uint32_t> listed_findings(const merged::Reader& reader, const std::string& filter) {
   std::vector<std::uint32_t> shown;
   for (std::uint32_t i = 0; i < reader.outcome().findings.size(); ++i)
@@ -202,10 +211,12 @@ struct CoverageLine {
   bool first;
 };
 
+constexpr std::size_t kCoverageLines = 6;  // of an entry
+
 std::vector<CoverageLine> coverage_lines(const Canvas& canvas, const merged::Reader& reader, float width) {
   std::vector<CoverageLine> lines;
   for (const findings::Coverage& entry : reader.outcome().coverage) {
-    auto some = wrapped(canvas, Face::kSmall, entry.what + ": " + entry.why, width, 2);
+    auto some = wrapped(canvas, Face::kSmall, coverage_text(entry), width, kCoverageLines);
     for (std::size_t i = 0; i < some.size(); ++i) lines.push_back({some[i], i == 0});
   }
   if (!reader.is_judged()) return {{"any finding: none was looked for yet", true}};

@@ -67,6 +67,8 @@ void draw_coverage_box(PanelFrame& frame, const Box& box);
 void draw_minimap(PanelFrame& frame, const Box& box, const Box& plot);
 void draw_ruler(PanelFrame& frame, const Box& box, const TimeView& view);
 void draw_flags(PanelFrame& frame, const Box& box, const TimeView& view);
+// Of all its lines.
+float legend_height(Canvas& canvas, const Box& plot);
 void draw_legend(PanelFrame& frame, const Box& box, const Box& plot);
 void draw_drawer(PanelFrame& frame, const Box& box);
 void draw_status_bar(PanelFrame& frame, const Box& box, const std::string& cursor);
@@ -82,6 +84,9 @@ Box search_box(const Canvas& canvas, const Panes& panes);
 inline const char* unjudged_text(const State& state) {
   return state.failed ? "Findings could not be looked for." : "Findings are being looked for.";
 }
+// "unjudged straggler: who of ranks 0 and 1 keeps the others waiting: ...": what is lost first; of more than
+// three how many more.
+std::string coverage_text(const findings::Coverage& entry);
 // The findings that the filter lets through, in the list's order.
 std::vector<std::uint32_t> listed_findings(const merged::Reader& reader, const std::string& filter);
 

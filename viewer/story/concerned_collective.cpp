@@ -32,19 +32,33 @@ std::int64_t device_begin(const merged::Reader& reader, merged::EventPlace place
   return shape->members[own.member].from_ns;
 }
 
+namespace {
+
+// What the finding accuses a rank of.
+const char* accusation(const findings::Finding& finding) {
+  if (finding.slug == "uneven-steps") return "has no data left";
+  if (finding.slug != "skipped-barrier") return "does not call what its peers call";
+  return finding.key.starts_with("surplus") ? "runs a barrier once more" : "goes on without the barrier";
+}
+
+}  // namespace
+
 std::vector<std::string> odd_text(const findings::Finding& finding, std::size_t evidence,
                                   const merged::CollectiveRef& own) {
-  constexpr std::string_view kInstead = "instead: ", kNeverCame = "never came: ";
+  constexpr std::string_view kNeverCame = "never came: ";
   std::string_view detail = finding.evidence[evidence].detail;
   std::int32_t rank = finding.evidence[evidence].rank;
   if (detail.starts_with(kNeverCame))
     return {fmt::format("rank {} never comes", rank), std::string(detail.substr(kNeverCame.size()))};
-  if (!detail.starts_with(kInstead) || own.communicator == merged::kNone) return {};
-  const char* does = finding.slug == "skipped-barrier" ? "goes on without the barrier"
-                     : finding.slug == "uneven-steps"  ? "has no data left"
-                                                       : "does not call what its peers call";
-  std::string_view what = detail.substr(0, detail.find(',')).substr(kInstead.size());
-  return {fmt::format("rank {} {}", rank, does), fmt::format("its #{} is: {}", own.sequence, what)};
+  if (own.communicator == merged::kNone) return {};
+  // Of a call left out or made once more the order is lost at the first, and the calls differ at the second.
+  for (std::string_view begin : {"instead: ", "the first that differ: "}) {
+    if (!detail.starts_with(begin)) continue;
+    std::string_view what = detail.substr(0, detail.find(',')).substr(begin.size());
+    return {fmt::format("rank {} {}", rank, accusation(finding)),
+            fmt::format("its #{} is: {}", own.sequence, what)};
+  }
+  return {};
 }
 
 }  // namespace ddpscope::viewer

@@ -30,4 +30,22 @@ float lane_height(const Story& story) {
   return 0;
 }
 
+namespace {
+// What is not squeezed.
+float footer_of(const Story& story) {
+  return story.lane == StoryLane::kFile && !story.arrows.empty() ? kFooter : 0;
+}
+}  // namespace
+
+float least_lane_height(const Story& story) {
+  float part = story.lane == StoryLane::kFile ? 0.75f : story.lane == StoryLane::kBatches ? 0.6f : 1;
+  float footer = footer_of(story);
+  return part * (lane_height(story) - footer) + footer;
+}
+
+float lane_squeeze(const Story& story, float height) {
+  float footer = footer_of(story), own = lane_height(story) - footer;
+  return own > 0 ? (height - footer) / own : 1;
+}
+
 }  // namespace ddpscope::viewer

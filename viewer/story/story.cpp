@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
+#include "viewer/story/batch_colours.h"
 #include "viewer/story/cards.h"
 #include "viewer/story/concerned_collective.h"
+#include "viewer/story/file_lines.h"
 #include "viewer/story/passes.h"
 #include "viewer/timeline/collective_walk.h"
 
@@ -17,8 +18,6 @@ namespace {
 
 using findings::Evidence;
 using findings::Finding;
-using merged::EventPlace;
-using merged::Kind;
 using merged::Reader;
 
 class Teller {
@@ -53,6 +52,8 @@ class Teller {
       tell_collective();
     else if (slug == "exposed-communication" || slug == "straggler")
       frame_transfers();
+    if (slug == "exposed-communication") put_discs_on_devices();
+    if (slug == "ineffective-barrier") note_barrier();
     if (slug == "divergent-existence-check") find_collective();
     if (!finding_.order.empty() && story_.lane != StoryLane::kAbsence) link_unordered();
     tell_device_times();
@@ -113,64 +114,7 @@ class Teller {
   // ---- a file that several ranks touch
   void tell_file() {
     story_.lane = StoryLane::kFile;
-    for (const Evidence& evidence : finding_.evidence)
-      if (!evidence.file.empty() && story_.file.empty()) story_.file = evidence.file;
-    TimeSpan near = file_span(), used = near;
-    std::int64_t around = std::max<std::int64_t>(near.length(), 200'000);
-    near = {near.from_ns - around, near.to_ns + 3 * around};
-    std::map<std::uint32_t, FileLine> lines;
-    for (EventPlace place : reader_.accesses_of(story_.file)) {
-      std::uint32_t row = reader_.tracks()[place.track].rank_row;
-      FileLine& line = lines.try_emplace(row, FileLine{row, {}, false, story_.at_fault(row)}).first->second;
-      merged::Event event = reader_.event(place);
-      line.accesses.push_back({event.begin_ns, event.end_ns, event.kind, leaves_open(event), 0});
-      line.writes |= event.kind == Kind::kFileWrite;
-      if (near.contains(event.begin_ns)) {
-        used.from_ns = std::min(used.from_ns, event.begin_ns);
-        used.to_ns = std::max(used.to_ns, std::min(event.end_ns, near.to_ns));
-      }
-    }
-    for (std::uint32_t row : story_.rank_rows)
-      lines.try_emplace(row, FileLine{row, {}, false, story_.at_fault(row)});
-    for (auto& [row, line] : lines) story_.lines.push_back(std::move(line));
-    story_.focus = used;
-    put_discs_on_lines();
-  }
-
-  // Of the evidence of that file: what became of others, or of the job, may be much later.
-  TimeSpan file_span() const {
-    TimeSpan span{INT64_MAX, INT64_MIN};
-    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
-      if (finding_.evidence[i].file != story_.file) continue;
-      span.from_ns = std::min(span.from_ns, story_.discs[i].t_ns);
-      span.to_ns = std::max(span.to_ns, story_.discs[i].t_ns);
-    }
-    return span.from_ns <= span.to_ns ? span : evidence_span();
-  }
-
-  bool leaves_open(const merged::Event& event) const {
-    if (event.name >= reader_.names().size()) return false;
-    std::string_view name = reader_.names()[event.name].text;
-    for (const char* part : {"open", "read", "write", "creat", "seek", "sync"})
-      if (name.find(part) != std::string_view::npos) return true;
-    return false;
-  }
-
-  void put_discs_on_lines() {
-    for (std::size_t i = 0; i < story_.discs.size(); ++i) {
-      const Evidence& evidence = finding_.evidence[i];
-      if (evidence.file != story_.file) continue;
-      auto found = std::find_if(story_.lines.begin(), story_.lines.end(), [&](const FileLine& line) {
-        return line.rank_row == story_.discs[i].rank_row;
-      });
-      if (found == story_.lines.end() || found - story_.lines.begin() >= kMostFileLines) continue;
-      story_.discs[i].in_lane = true;
-      story_.discs[i].lane_y = file_line_middle(static_cast<std::size_t>(found - story_.lines.begin()));
-      std::size_t end =
-          std::min({evidence.detail.find(','), evidence.detail.find(" until"), evidence.detail.size()});
-      if (!found->does.empty()) continue;
-      found->does = evidence.detail.substr(0, end), found->disc = i;
-    }
+    tell_file_lines(reader_, finding_, story_);
   }
 
   // What the others conflict with: the removal or renaming, else the first write.
@@ -224,7 +168,7 @@ class Teller {
     auto shape = shape_at(reader_, story_.communicator, story_.sequence);
     if (!shape) return;
     for (const MemberShape& member : shape->members)
-      if (!member.absent) story_.focus.to_ns = std::max(story_.focus.to_ns, member.came_ns);
+      if (!member.absent) story_.focus.to_ns = std::max({story_.focus.to_ns, member.came_ns, member.from_ns});
   }
 
   // The last that one at fault took part in, else the first.
@@ -257,6 +201,29 @@ class Teller {
       CollectiveShape shape = shape_of(reader_, some->front());
       story_.focus.from_ns = std::min(story_.focus.from_ns, shape.first_ns);
       if (!shape.never) story_.focus.to_ns = std::max(story_.focus.to_ns, shape.end_ns);
+    }
+  }
+
+  // A host may issue all of a step at one moment: what tells them apart is when its device does them.
+  void put_discs_on_devices() {
+    for (StoryDisc& disc : story_.discs) {
+      disc.device_ns = device_begin(reader_, disc.place);
+      disc.on_device = disc.device_ns != merged::kUnknown;
+      if (disc.on_device) disc.shown_ns = disc.device_ns;
+    }
+  }
+
+  // In a view of the whole wait it is a sliver. By a rank that relies on it: those are told last.
+  void note_barrier() {
+    constexpr std::string_view kWaits = "its thread ";
+    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();) {
+      merged::CollectiveRef own = collective_of(reader_, story_.discs[i].place);
+      std::size_t waits = finding_.evidence[i].detail.find(kWaits);
+      if (own.communicator == merged::kNone || waits == std::string::npos) continue;
+      story_.notes.push_back({i,
+                              {fmt::format("barrier #{} orders nothing", own.sequence),
+                               fmt::format("rank {}: {}", finding_.evidence[i].rank,
+                                           finding_.evidence[i].detail.substr(waits))}});
     }
   }
 
@@ -315,6 +282,7 @@ class Teller {
                             [](const FileLine& line) { return !line.accesses.empty(); });
     if (!seen) return story_.lines.clear();
     story_.lane = StoryLane::kBatches;
+    number_contents(story_.lines);
     // Not what was copied before training began: from the finding's beginning on, as many as can be told
     // apart.
     const std::vector<StoryAccess>& inputs = story_.lines.front().accesses;
@@ -333,6 +301,7 @@ class Teller {
     story_.lines = passes_of(inputs);
     if (!story_.lines.empty()) {
       story_.lane = StoryLane::kBatches;
+      number_contents(story_.lines);
       const std::vector<StoryAccess>& first = story_.lines.front().accesses;
       std::size_t last = std::min<std::size_t>(first.size(), kInputsShown) - 1;
       story_.focus = {first.front().begin_ns, first[last].end_ns};
@@ -370,6 +339,11 @@ class Teller {
 };
 
 }  // namespace
+
+bool Story::several_files() const {
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const FileLine& line) { return !line.file.empty() && line.file != file; });
+}
 
 bool Story::concerns(std::uint32_t row) const {
   return std::binary_search(rank_rows.begin(), rank_rows.end(), row);

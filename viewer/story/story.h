@@ -21,9 +21,11 @@ struct StoryDisc {
   // It stands in the finding's own lane, not in its rank's row: there, px at scale 1 from its top.
   bool in_lane = false;
   float lane_y = 0;
+  bool on_device = false;                     // it stands where its device does it, at shown_ns
   std::int64_t shown_ns = 0;                  // where it is drawn; else t_ns
   std::int64_t device_ns = merged::kUnknown;  // its device comes to it, if that is well after t_ns
-  bool waits = false;                         // device_ns is when what it waits for is over
+  std::int64_t drawn_ns() const { return in_lane || on_device ? shown_ns : t_ns; }
+  bool waits = false;  // device_ns is when what it waits for is over
 };
 
 struct StoryArrow {
@@ -43,8 +45,9 @@ struct StoryNote {
 struct StoryAccess {
   std::int64_t begin_ns = 0, end_ns = 0;
   merged::Kind kind = merged::Kind::kOther;
-  bool leaves_open = false;  // the file is in use after it, as far as its name tells
-  std::uint64_t digest = 0;  // of a batch
+  bool leaves_open = false;   // the file is in use after it, as far as its name tells
+  std::uint64_t digest = 0;   // of a batch
+  std::uint32_t content = 0;  // which of the story's digests that is, in the order in which they appear
 };
 
 // A rank and what it did with the file, by time.
@@ -54,6 +57,7 @@ struct FileLine {
   bool writes = false;
   bool at_fault = false;
   std::string does{};                               // "writes 619032 bytes"
+  std::string file{};                               // path, where it may be of each rank its own
   std::size_t disc = static_cast<std::size_t>(-1);  // that tells it; index, none if it is no disc's
 };
 
@@ -85,6 +89,7 @@ struct Story {
   std::vector<SyncSet> syncs;
   StoryAbsence absence;  // kAbsence
 
+  bool several_files() const;
   bool concerns(std::uint32_t rank_row) const;
   bool at_fault(std::uint32_t rank_row) const;
 };
@@ -93,10 +98,17 @@ struct Story {
 Story sketch(const merged::Reader& reader, std::uint32_t finding);
 // Reads events: may wait for the disk.
 Story tell(const merged::Reader& reader, std::uint32_t finding);
-// Of the lane, px at scale 1, and the middle of a line of its file.
+// Of the lane, px at scale 1: as high as it likes to be, and where there is little room; by how much its
+// lines are lower if it is `height` high. The middle of a line of its file.
 float lane_height(const Story& story);
+float least_lane_height(const Story& story);
+float lane_squeeze(const Story& story, float height);
 float file_line_middle(std::size_t line);
 constexpr float kSyncMiddle = 19;  // px at scale 1
+
+// What a rank does with the file. `told`: the disc that tells it is in view; else no more is said than what
+// its accesses in `shown` are.
+std::string deed_text(const FileLine& line, bool told, TimeSpan shown);
 
 // A sentence of a finding: "…/step_000008.bin" for paths of several folders (a person knows them by their
 // names), and "ranks 0, 2–14 and 15" for a list of more than three in a row.

@@ -100,6 +100,15 @@ std::string in_short(std::string_view text) {
   return with_short_paths(result);
 }
 
+std::string deed_text(const FileLine& line, bool told, TimeSpan shown) {
+  if (told && !line.does.empty()) return in_short(line.does);
+  bool writes = std::any_of(line.accesses.begin(), line.accesses.end(), [&](const StoryAccess& access) {
+    return access.kind == merged::Kind::kFileWrite && access.end_ns >= shown.from_ns &&
+           access.begin_ns <= shown.to_ns;
+  });
+  return writes ? "writes" : "uses it";
+}
+
 std::string cost_text(const findings::Finding& finding) {
   if (finding.cost.ms_per_step > 0)
     return duration_text(static_cast<std::int64_t>(finding.cost.ms_per_step * 1e6)) + "/step";
