@@ -107,13 +107,13 @@ std::optional<CollectiveCall> last_issued(const CallFacts& facts, const Member& 
   return facts.collectives.calls[member.calls.back()];
 }
 
-// "never issued it, number 3 of the communicator's collectives: its last was the all-reduce of 1 float32
+// "never issued it, #2 of the communicator's collectives: its last was the all-reduce of 1 float32
 // (sum) at train.py:80 log, at 1.250 s"; where the first calls are not known there are no numbers.
 std::string tell_left_out(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
   const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
   std::string told = "never issued it";
   if (!facts.job.processes[hang.call(facts).event.process].file.left_out_calls())
-    told += fmt::format(", number {} of the communicator's collectives", hang.ordinal + 1);
+    told += fmt::format(", #{} of the communicator's collectives", hang.ordinal);  // as in the viewer
   auto last = last_issued(facts, member);
   return last ? fmt::format("{}: its last was the {}{}, at {}", told, matching::to_text(last->signature),
                             at(facts.places.of(*last)), seconds(last->begin_ns))
