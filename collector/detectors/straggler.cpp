@@ -194,11 +194,11 @@ void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vect
   if (fresh || found->second.lost_ns < late.lost_ns) found->second = std::move(late);
 }
 
-// Communicators that the ranks train by.
+// Communicators that the ranks train by; where that is not known, that reduce.
 std::set<std::uint32_t> training_communicators(const Facts& facts) {
   std::set<std::uint32_t> found;
   for (const patterns::DataParallelGroup& group : facts.data_parallel) found.insert(group.communicator);
-  return found;
+  return found.empty() ? patterns::communicators_that_reduce(facts.collectives) : found;
 }
 
 // Ranks, by why nothing is said of them.
