@@ -87,7 +87,7 @@ Whereabouts whereabouts_of(const CallFacts& facts, const Hang& hang, std::uint32
   const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
   Whereabouts found = find_whereabouts(facts.job, facts.collectives, member, hang.call(facts).begin_ns);
   if (!found.inside || !hang.is_lost(absent) || !waits_since_ns(facts, member)) return found;
-  return {tell_loss(facts.job, lost_of(facts, hang, {absent})), found.event, found.traced, false, "lost"};
+  return {tell_loss(facts.job, lost_of(facts, hang, {absent})), found.event, found.traced, false, "gone"};
 }
 
 bool stuck(const CallFacts& facts, const Hang& hang) {

@@ -27,6 +27,7 @@ constexpr trace::OperationSet kNoProgress{
     Operation::kSetting,     Operation::kSharedWait, Operation::kSharedPost};
 
 constexpr const char* kTold = "told to end";  // with the job: no doing of its own
+constexpr const char* kGone = "gone";
 
 struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
@@ -76,9 +77,10 @@ std::string name_and_place(const Job& job, EventRef event, const std::optional<E
   return fmt::format("{} {}", info ? info->symbol : "a call", placed ? program_place(job, *placed) : "");
 }
 
+// By which signal others ended it is not always known, and where that met it is chance.
 std::string key_of_signal(const Job& job, std::uint32_t process, int signal) {
-  return fmt::format("{}{}", text_of_signal(signal),
-                     is_of_its_own(signal) ? after_last_call(job, process) : "");
+  if (is_for_ending_jobs(signal)) return kTold;
+  return is_of_its_own(signal) ? text_of_signal(signal) + after_last_call(job, process) : kGone;
 }
 
 // The call that the main thread of a process is inside of for long at that moment.
@@ -219,7 +221,7 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
     return found(
         fmt::format("{}{} killed it after {}{}", until_killed(job, member.process, waited_from_ns),
                     text_of_signal(*signal), seconds(process.last_ns), text_of_memory(process, *signal)),
-        signs.last, is_for_ending_jobs(*signal) ? kTold : key_of_signal(job, member.process, *signal));
+        signs.last, key_of_signal(job, member.process, *signal));
   if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt, false, "unknown"};
   if (!process.doing.empty())
     return found(
@@ -234,11 +236,11 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
         fmt::format(
             "its last call is {}; what it did then is not recorded, and it ended without an exit at {}",
             name_and_time(job, *signs.last), seconds(process.last_ns)),
-        signs.last, "gone");
+        signs.last, kGone);
   return found(
       fmt::format("its trace stops at {}, its last call is {}: it was killed, or does what is not recorded",
                   seconds(process.last_ns), call_and_file(job, *signs.last)),
-      signs.last, "gone");
+      signs.last, kGone);
 }
 
 }  // namespace ddpscope::detectors
