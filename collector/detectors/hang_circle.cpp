@@ -2,8 +2,10 @@
 #include "collector/detectors/hang_circle.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "collector/detectors/story.h"
@@ -35,6 +37,12 @@ class Circle {
   Ranks at_fault() const;
   std::string title() const;
   void add_evidence(std::size_t i, findings::Finding& finding) const;
+  std::vector<const Hang*> unanswered() const;
+  void tell_unanswered(const std::vector<const Hang*>& messages, findings::Finding& finding) const;
+  void tell_order(findings::Finding& finding) const;
+  std::int32_t rank_of(const Hang& hang, std::uint32_t member) const {
+    return facts_.collectives.communicators[hang.communicator].members[member].rank;
+  }
 
   const CallFacts& facts_;
   const std::vector<Hang>& hangs_;
@@ -100,31 +108,97 @@ void Circle::add_evidence(std::size_t i, findings::Finding& finding) const {
   }
 }
 
+// Sends and receives to which no counterpart was issued, if the circle is closed by such a one alone: all
+// have come to its collectives, and wait there for those that stand behind it.
+std::vector<const Hang*> Circle::unanswered() const {
+  std::vector<const Hang*> found;
+  auto add = [&](const Hang& one) {
+    if (one.is_message() && one.answer == matching::kNone && !one.absent.empty()) found.push_back(&one);
+  };
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!hang(i).is_message() && (hang(i).unknown || !hang(i).other.empty() || !hang(i).absent.empty()))
+      return {};
+    add(hang(i));
+  }
+  if (found.empty() || found.size() == size()) return {};  // of messages alone it is their order
+  for (std::size_t other : cause_.others) add(hangs_[other]);
+  std::sort(found.begin(), found.end(), [&](const Hang* a, const Hang* b) {
+    return rank_of(*a, a->waiting.front()) < rank_of(*b, b->waiting.front());
+  });
+  return found;
+}
+
+// At fault is who all of them have in common: it waits for one rank while another one waits for it.
+void Circle::tell_unanswered(const std::vector<const Hang*>& messages, findings::Finding& finding) const {
+  constexpr std::size_t kFew = 4;
+  std::map<std::int32_t, std::size_t> concerned;
+  std::set<std::string> calls;
+  for (const Hang* message : messages) {
+    CollectiveCall issued = message->call(facts_);
+    std::int32_t own = rank_of(*message, message->waiting.front()),
+                 peer = rank_of(*message, message->absent.front());
+    ++concerned[own], ++concerned[peer];
+    calls.insert(
+        fmt::format("{} {}", matching::to_text(issued.signature), facts_.places.whole(issued.event)));
+    if (finding.evidence.size() >= kFew) continue;
+    bool sends = issued.signature.operation == trace::Operation::kSend;
+    std::string without = fmt::format("for which rank {} issued no {}", peer, sends ? "receive" : "send");
+    finding.title += fmt::format("{}rank {} waits in the {} {} rank {}{}, {}",
+                                 finding.title.empty() ? "" : "; ", own, matching::to_text(issued.signature),
+                                 sends ? "to" : "from", peer, at(facts_.places.of(issued.event)), without);
+    finding.evidence.push_back(
+        evidence_of(facts_.job, facts_.collectives, issued,
+                    fmt::format("{} {} rank {}, {}", matching::to_text(issued.signature),
+                                sends ? "to" : "from", peer, without)));
+  }
+  for (std::size_t i = 0; i < size(); ++i)
+    if (!hang(i).is_message()) {
+      finding.title += fmt::format("; the {}{} stands behind", matching::to_text(call(i).signature),
+                                   at(facts_.places.of(call(i).event)));
+      add_evidence(i, finding);
+    }
+  bool common =
+      std::any_of(concerned.begin(), concerned.end(), [](const auto& one) { return one.second > 1; });
+  for (const auto& [rank, times] : concerned)
+    if (!common || times > 1) finding.ranks.push_back(rank);
+  finding.advice =
+      "Give each send its receive, and each receive its send: let both sides find their partner by one rule, "
+      "and let no branch of one side leave its call out. If that call comes behind one in which its rank "
+      "waits, issue it before.";
+  finding.key = fmt::format("unanswered {}", fmt::join(calls, " "));
+}
+
+void Circle::tell_order(findings::Finding& finding) const {
+  finding.ranks = at_fault();
+  finding.title = title();
+  finding.advice =
+      "Let every rank run the collectives of all communicators in one order; where that order depends on the "
+      "rank, make the ranks meet in between, or start all calls before waiting for any.";
+  std::set<std::string> calls;
+  for (std::size_t i = 0; i < size(); ++i) {
+    add_evidence(i, finding);
+    calls.insert(
+        fmt::format("{} {}", matching::to_text(call(i).signature), facts_.places.whole(call(i).event)));
+  }
+  finding.key = fmt::format("circle {}", fmt::join(calls, " "));
+}
+
 findings::Finding Circle::tell() const {
   findings::Finding finding;
   finding.slug = "hung-collective";
   // None of them can go on before another one does.
   finding.confidence =
       cause_.by_another_thread.empty() ? findings::Confidence::kCertain : findings::Confidence::kLikely;
-  finding.ranks = at_fault();
-  finding.title = title();
-  finding.advice =
-      "Let every rank run the collectives of all communicators in one order; where that order depends on the "
-      "rank, make the ranks meet in between, or start all calls before waiting for any.";
+  std::vector<const Hang*> messages = unanswered();
+  messages.empty() ? tell_order(finding) : tell_unanswered(messages, finding);
   std::set<std::int32_t> all;
-  std::set<std::string> calls;
   finding.first_ns = ordering::kNever;
   for (std::size_t i = 0; i < size(); ++i) {
-    add_evidence(i, finding);
     for (const Member& member : members(i)) all.insert(member.rank);
     finding.first_ns = std::min(finding.first_ns, call(i).begin_ns);
-    calls.insert(
-        fmt::format("{} {}", matching::to_text(call(i).signature), facts_.places.whole(call(i).event)));
   }
   finding.last_ns = facts_.job.duration_ns;
   finding.place = facts_.rounds.place({all.begin(), all.end()}, finding.first_ns, ordering::kNever);
-  finding.key = "circle";
-  for (const std::string& one : calls) finding.key += " " + one;
   return finding;
 }
 

@@ -87,7 +87,7 @@ Whereabouts whereabouts_of(const CallFacts& facts, const Hang& hang, std::uint32
   const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
   Whereabouts found = find_whereabouts(facts.job, facts.collectives, member, hang.call(facts).begin_ns);
   if (!found.inside || !hang.is_lost(absent) || !waits_since_ns(facts, member)) return found;
-  return {tell_loss(facts.job, lost_of(facts, hang, {absent})), found.event, found.traced};
+  return {tell_loss(facts.job, lost_of(facts, hang, {absent})), found.event, found.traced, false, "gone"};
 }
 
 bool stuck(const CallFacts& facts, const Hang& hang) {
@@ -107,13 +107,13 @@ std::optional<CollectiveCall> last_issued(const CallFacts& facts, const Member& 
   return facts.collectives.calls[member.calls.back()];
 }
 
-// "never issued it, number 3 of the communicator's collectives: its last was the all-reduce of 1 float32
+// "never issued it, #2 of the communicator's collectives: its last was the all-reduce of 1 float32
 // (sum) at train.py:80 log, at 1.250 s"; where the first calls are not known there are no numbers.
 std::string tell_left_out(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
   const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
   std::string told = "never issued it";
   if (!facts.job.processes[hang.call(facts).event.process].file.left_out_calls())
-    told += fmt::format(", number {} of the communicator's collectives", hang.ordinal + 1);
+    told += fmt::format(", #{} of the communicator's collectives", hang.ordinal);  // as in the viewer
   auto last = last_issued(facts, member);
   return last ? fmt::format("{}: its last was the {}{}, at {}", told, matching::to_text(last->signature),
                             at(facts.places.of(*last)), seconds(last->begin_ns))
@@ -199,24 +199,51 @@ void add_lost(const CallFacts& facts, findings::Finding& finding) {
 }
 
 // A call left out or made once more before: all that follow are paired with a neighbour.
-std::string tell_shift(const CallFacts& facts, const Hang& hang) {
-  if (hang.is_message()) return "";
-  const auto& members = facts.collectives.communicators[hang.communicator].members;
+struct Shift {
+  Members odd;
+  CollectiveCall call;
+  const char* what;
+};
+
+std::optional<Shift> find_shift(const CallFacts& facts, const Hang& hang) {
+  if (hang.is_message()) return std::nullopt;
   for (const matching::Divergence& divergence : facts.divergences.divergences) {
     bool missing = divergence.kind == matching::DivergenceKind::kMissing;
     bool shifts = missing || divergence.kind == matching::DivergenceKind::kSurplus;
     std::uint32_t number = missing ? divergence.expected : divergence.actual;
     if (divergence.communicator != hang.communicator || !shifts || !divergence.decided) continue;
-    CollectiveCall call = facts.collectives.calls[number];
     if (facts.collectives.ordinal_of(number) >= hang.ordinal) continue;
-    std::vector<std::int32_t> odd;
-    for (std::uint32_t m : divergence.odd) odd.push_back(members[m].rank);
-    std::sort(odd.begin(), odd.end());
-    return fmt::format("; before, {} {} the {}{}", list_ranks(odd),
-                       missing ? "left out" : "issued once more than the others",
-                       matching::to_text(call.signature), at(facts.places.of(call)));
+    return Shift{divergence.odd, facts.collectives.calls[number],
+                 missing ? "left out" : "issued once more than the others"};
   }
-  return "";
+  return std::nullopt;
+}
+
+std::string tell_shift(const CallFacts& facts, const Hang& hang) {
+  auto shift = find_shift(facts, hang);
+  if (!shift) return "";
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  return fmt::format("; before, {} {} the {}{}", list_ranks(ranks_of(communicator, shift->odd)), shift->what,
+                     matching::to_text(shift->call.signature), at(facts.places.of(shift->call)));
+}
+
+std::string key_of(const CallFacts& facts, const CollectiveCall& call) {
+  return fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call.called));
+}
+
+// The call that hangs, and how those that are missing came not to make it: in whatever order they are found.
+std::string key_of(const CallFacts& facts, const Hang& hang) {
+  const Communicator& communicator = facts.collectives.communicators[hang.communicator];
+  std::set<std::string> reasons;
+  for (std::uint32_t m : hang.other)
+    reasons.insert("instead " +
+                   key_of(facts, facts.collectives.call_at(communicator.members[m], hang.ordinal)));
+  for (std::uint32_t m : hang.absent) reasons.insert("absent " + whereabouts_of(facts, hang, m).key);
+  if (!hang.behind.empty()) reasons.insert("behind");
+  if (!hang.cut.empty()) reasons.insert("cut");
+  if (auto shift = find_shift(facts, hang))
+    reasons.insert(fmt::format("{} {}", shift->what, key_of(facts, shift->call)));
+  return fmt::format("{}\n{}", key_of(facts, hang.call(facts)), fmt::join(reasons, "\n"));
 }
 
 std::string title_of(const CallFacts& facts, const Hang& hang, const Members& victims) {
@@ -301,7 +328,7 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   finding.first_ns = call.begin_ns;
   finding.last_ns = facts.job.duration_ns;
   finding.place = facts.rounds.place(all, call.begin_ns, ordering::kNever);
-  finding.key = fmt::format("{} {}", matching::to_text(call.signature), facts.places.whole(call.called));
+  finding.key = key_of(facts, hang);
   return finding;
 }
 

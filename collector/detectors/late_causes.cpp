@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include "collector/detectors/story.h"
 #include "collector/model/device_work.h"
 #include "collector/model/order_statistics.h"
 #include "collector/patterns/window_use.h"
@@ -70,6 +72,19 @@ std::size_t example_of(const LateRanks& late, std::size_t first) {
   return example;
 }
 
+// A turn has several calls that are about as long: most turns tell, and not one.
+std::string usual_place(const Facts& facts, std::uint32_t process, const std::vector<WindowUse>& uses,
+                        std::size_t use) {
+  std::map<std::string, std::size_t> turns;
+  for (const WindowUse& window : uses)
+    if (window.longest[use] != model::kNoCall)
+      if (std::string place = program_place(facts.job, {process, window.longest[use]}); !place.empty())
+        ++turns[place];
+  auto most = std::max_element(turns.begin(), turns.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == turns.end() ? "" : most->first;
+}
+
 }  // namespace
 
 LateStory explain_lateness(const Facts& facts, const LateRanks& late) {
@@ -91,7 +106,8 @@ LateStory explain_lateness(const Facts& facts, const LateRanks& late) {
              compared.late_ns,
              compared.typical_ns,
              {own.process, own_uses[example - first].longest[use]},
-             example};
+             example,
+             usual_place(facts, own.process, own_uses, use)};
   }
   bool explained = story.cause != LateCause::kHost;
   if (!explained && late.by_devices && host_is_in_time(facts, late, first)) story.cause = LateCause::kCompute;

@@ -15,6 +15,7 @@ struct LateStory {
   std::int64_t late_ns, typical_ns;  // medians a turn of what the cause takes, of the late rank and the other
   model::EventRef longest;           // call of the example turn; its place is kNoCall if there is none
   std::size_t turn;                  // the example, in LateRanks::turns
+  std::string place{};               // where in the program the longest call is in most turns; empty: unknown
 
   bool explained() const { return late_ns > 0; }  // by something that takes longer
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/divergence_story.h"
 
@@ -102,6 +103,124 @@ std::string list_variants(const Variants& variants) {
   return more ? fmt::format("{}, {} more run others", text, more) : text;
 }
 
+enum class Deviation : std::uint8_t { kMissing, kSurplus, kOtherOrder, kDifferent };
+
+std::uint32_t call_behind(const Collectives& all, std::uint32_t call) {
+  const auto& calls = all.member_of(all.calls[call]).calls;
+  std::size_t next = all.ordinal_of(call) + 1;
+  return next < calls.size() ? calls[next] : kNone;
+}
+
+bool are_same(const Collectives& all, std::uint32_t a, std::uint32_t b) {
+  if (a == kNone || b == kNone) return false;
+  const matching::CallForm &x = all.calls.form(a), &y = all.calls.form(b);
+  return x.signature == y.signature && x.site == y.site;
+}
+
+// Where ranks part in every step, the cheapest edit depends on how far hosts ran ahead of what hangs. What
+// comes right behind does not.
+Deviation deviation_of(const Facts& facts, const Divergence& divergence) {
+  const Collectives& all = facts.collectives;
+  if (divergence.other_order) return Deviation::kOtherOrder;
+  std::uint32_t expected = divergence.expected, actual = divergence.actual;
+  auto is_barrier = [&](std::uint32_t call) { return call != kNone && facts.barriers[call]; };
+  if (divergence.kind == DivergenceKind::kMissing)
+    return is_barrier(expected) && is_made_before_barrier(facts, actual, expected) ? Deviation::kSurplus
+                                                                                   : Deviation::kMissing;
+  if (divergence.kind == DivergenceKind::kSurplus)
+    return is_barrier(actual) && expected != kNone && is_made_before_barrier(facts, expected, actual)
+               ? Deviation::kMissing
+               : Deviation::kSurplus;
+  const matching::CallForm &own = all.calls.form(actual), &others = all.calls.form(expected);
+  if (own.site == others.site && own.signature.operation == others.signature.operation)
+    return Deviation::kDifferent;  // variants of one call
+  if (are_same(all, actual, call_behind(all, expected))) return Deviation::kMissing;
+  if (are_same(all, call_behind(all, actual), expected)) return Deviation::kSurplus;
+  return Deviation::kDifferent;
+}
+
+// What one side has alone, and what the other goes on with; of another order that which is told of.
+struct Alone {
+  std::uint32_t call, beside;
+};
+
+Alone made_alone(const Divergence& divergence, Deviation deviation) {
+  bool of_others = deviation == Deviation::kMissing ||
+                   (deviation == Deviation::kOtherOrder && divergence.kind == DivergenceKind::kMissing);
+  return of_others ? Alone{divergence.expected, divergence.actual}
+                   : Alone{divergence.actual, divergence.expected};
+}
+
+// "rank 2 leaves out the all-reduce of 8 float32 (sum) at job.cu:26 reduce, which ranks 0, 1 and 3 run"
+std::string tell_deviation(const Facts& facts, const Divergence& divergence, const Sides& sides) {
+  Deviation deviation = deviation_of(facts, divergence);
+  const CollectiveCall call = facts.collectives.calls[made_alone(divergence, deviation).call];
+  std::string odd = list_ranks(sides.odd), others = list_ranks(sides.others),
+              what = matching::to_text(call.signature) + at(facts.places.of(call));
+  const char *run = verb(sides.odd, "runs", "run"), *others_run = verb(sides.others, "runs", "run");
+  if (deviation == Deviation::kOtherOrder)
+    return fmt::format("{} {} the {} in another order than {}", odd, run, what, others);
+  if (deviation == Deviation::kSurplus)
+    return fmt::format("{} {} one {} more than {}", odd, run, what, others);
+  std::string or_else = divergence.decided ? "" : fmt::format(", or {} {} one too many", others, others_run);
+  return fmt::format("{} {} out the {}, which {} {}{}", odd, verb(sides.odd, "leaves", "leave"), what, others,
+                     others_run, or_else);
+}
+
+const char* advice_for(Deviation deviation) {
+  switch (deviation) {
+    case Deviation::kMissing:
+      return "Let every rank run this call: take it out of the branch, early return or exception path that "
+             "these ranks take, or let rank 0 decide and broadcast the decision.";
+    case Deviation::kSurplus:
+      return "Run this call as often on every rank: take it out of the code that only these ranks run, or "
+             "let "
+             "all run it.";
+    case Deviation::kOtherOrder:
+      return "Let every rank run these calls in one order: see what theirs depends on, the order of a set or "
+             "a dictionary, threads, who is done first.";
+    case Deviation::kDifferent:
+      break;
+  }
+  return "Make all ranks of the communicator issue the same calls in the same order, with the same count, "
+         "type, reduction and root: look at what the calls of the ranks named here depend on.";
+}
+
+// Where either side ends with this call, nothing behind it tells whether it is another one in place of the
+// peers', or whether that is left out and this one is the next, as it was before.
+bool may_be_next(const Facts& facts, const Divergence& divergence) {
+  const Collectives& all = facts.collectives;
+  if (call_behind(all, divergence.actual) != kNone && call_behind(all, divergence.expected) != kNone)
+    return false;
+  const auto& calls = all.member_of(all.calls[divergence.actual]).calls;
+  for (std::size_t k = all.ordinal_of(divergence.actual); k-- > 1;)
+    if (are_same(all, calls[k], divergence.actual) && are_same(all, calls[k - 1], divergence.expected))
+      return true;
+  return false;
+}
+
+// The count may be that of a run's data.
+std::string form_of(const CollectiveCall& call) {
+  Signature signature = call.signature;
+  signature.count = 0;
+  return matching::to_text(signature);
+}
+
+std::string key_of(const Facts& facts, const Divergence& divergence, const CollectiveCall& odd,
+                   const CollectiveCall& peer, const std::string& fields) {
+  constexpr const char* kNames[] = {"missing", "surplus", "order", "different"};
+  Deviation deviation = deviation_of(facts, divergence);
+  const char* name = kNames[static_cast<std::size_t>(deviation)];
+  if (deviation == Deviation::kDifferent)
+    return fmt::format("{} {} {} {} {} {}", name, fields, form_of(odd), facts.places.whole(odd.called),
+                       form_of(peer), facts.places.whole(peer.called));
+  Alone alone = made_alone(divergence, deviation);
+  const CollectiveCall call = facts.collectives.calls[alone.call];
+  return fmt::format(
+      "{} {} {} {}", name, form_of(call), facts.places.whole(call.called),
+      alone.beside == kNone ? "" : facts.places.whole(facts.collectives.calls[alone.beside].called));
+}
+
 void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_call, std::uint32_t peer_call,
           findings::Outcome& outcome) {
   const CollectiveCall odd = facts.collectives.calls[odd_call];
@@ -119,17 +238,23 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
     fields = difference(variants.signatures);
     finding.title = fmt::format("{} different calls{} in the same place of the order: {}; they differ in {}",
                                 variants.signatures.size(), place, list_variants(variants), fields);
+  } else if (deviation_of(facts, divergence) != Deviation::kDifferent) {
+    fields = difference({odd.signature, peer.signature});
+    finding.title = fmt::format("{}; so {} {} meets {} of the others: they differ in {}",
+                                tell_deviation(facts, divergence, sides), verb(sides.odd, "its", "their"),
+                                matching::to_text(odd.signature), matching::to_text(peer.signature), fields);
   } else {
     fields = difference({odd.signature, peer.signature});
     finding.title =
         fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
                     verb(sides.odd, "runs", "run"), matching::to_text(odd.signature), place,
                     list_ranks(sides.others), matching::to_text(peer.signature), fields);
+    if (may_be_next(facts, divergence))
+      finding.title += fmt::format(
+          "; or {} {} that out, and this is the next, as it was before: neither side shows what follows",
+          list_ranks(sides.odd), verb(sides.odd, "leaves", "leave"));
   }
-  finding.advice =
-      "Make all ranks of the communicator issue the same calls in the same order, with the same count, type, "
-      "reduction and "
-      "root: look at what the calls of the ranks named here depend on.";
+  finding.advice = advice_for(deviation_of(facts, divergence));
   finding.evidence = evidence_of(facts, divergence);
   if (odd_call != divergence.actual)
     for (std::uint32_t call : {peer_call, odd_call})
@@ -140,8 +265,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   finding.place = place_of(facts, divergence);
   finding.first_ns = std::min(odd.begin_ns, peer.begin_ns);
   finding.last_ns = finding.place.to_ns;
-  finding.key =
-      fmt::format("{} {} {}", fields, facts.places.whole(odd.called), facts.places.whole(peer.called));
+  finding.key = key_of(facts, divergence, odd, peer, fields);
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -167,6 +167,15 @@ bool nothing_overwritten(const Facts& facts) {
                       });
 }
 
+std::string key_of(const Facts& facts, const Apart& apart) {
+  const Training& first = apart.trainings.front();
+  const model::Membership* group = own_group(facts, first);
+  return fmt::format("{} {} {}",
+                     group ? "alone " + facts.places.whole(making_of(facts, first, *group)) : "none",
+                     apart.kept.kind == KeptWork::Kind::kOneSaves ? "one saves" : "all save",
+                     facts.places.whole(apart.kept.saves.front()->open));
+}
+
 void report(const Facts& facts, const Apart& apart, findings::Outcome& outcome) {
   bool certain = apart.all_update() && nothing_overwritten(facts);
   findings::Finding finding;
@@ -191,8 +200,7 @@ void report(const Facts& facts, const Apart& apart, findings::Outcome& outcome) 
   // All that ranks do to each other unknowingly follows from it.
   finding.place = {finding.ranks, std::numeric_limits<std::int64_t>::min(),
                    std::numeric_limits<std::int64_t>::max()};
-  finding.key = fmt::format("{} {}", own_group(facts, apart.trainings.front()) ? "alone" : "none",
-                            facts.places.whole(apart.kept.saves.front()->open));
+  finding.key = key_of(facts, apart);
   outcome.findings.push_back(std::move(finding));
 }
 

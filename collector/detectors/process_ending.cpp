@@ -161,6 +161,11 @@ bool is_for_ending_jobs(int signal) {
   return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
 }
 
+bool is_of_its_own(int signal) {
+  constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+  return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
+}
+
 std::string text_of_signal(int signal) {
   const char* name = sigabbrev_np(signal);
   return name ? fmt::format("signal {} (SIG{})", signal, name) : fmt::format("signal {}", signal);

@@ -38,6 +38,8 @@ std::string after_last_call(const model::Job& job, std::uint32_t process);
 std::optional<int> find_signal(const model::Job& job, const model::Process& gone);
 // Sent to end a job: by users, launchers, schedulers.
 bool is_for_ending_jobs(int signal);
+// Of its own doing: the place where it ends a program says something of the program.
+bool is_of_its_own(int signal);
 // "signal 9 (SIGKILL)"
 std::string text_of_signal(int signal);
 // What is known of the kernel's out-of-memory killer, behind a semicolon, where SIGKILL ended the process.

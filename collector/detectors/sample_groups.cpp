@@ -100,7 +100,13 @@ struct Reason {
   const char *what, *why;
 };
 
-Reason why_not_compared(bool grouped, const SampleGroups& found) {
+Reason why_not_compared(const Facts& facts, const SampleGroups& found) {
+  bool grouped = !facts.data_parallel.empty();
+  if (!grouped && !patterns::communicators_that_reduce(facts.collectives).empty())
+    return {
+        "which ranks train together",
+        "what they reduce by NCCL may be gradients or activations: it comes before most kernels of a pass, "
+        "or no copy of a batch to the device was seen that tells where a pass begins"};
   if (!grouped)
     return {"which ranks train together",
             "none were seen to exchange gradients, by NCCL or by TCP, where those of a very small model look "
@@ -157,7 +163,7 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
 void explain_silence(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
   const SampleGroups& found = facts.samples.get();
   if (found.compared || facts.job.ranks().size() < 2) return;
-  Reason reason = why_not_compared(!facts.data_parallel.empty(), found);
+  Reason reason = why_not_compared(facts, found);
   outcome.leave_unjudged({reason.what, reason.why, {std::string(slug)}, true});
 }
 

@@ -160,7 +160,7 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
   std::sort(finding.place.ranks.begin(), finding.place.ranks.end());
   auto call =
       facts.collectives.call_at(member_of(facts, late, late.members.front()), late.turns[story.turn].ordinal);
-  finding.key = fmt::format("{}\n{}", key_of(story.cause), facts.places.whole(call.event));
+  finding.key = fmt::format("{} {}\n{}", key_of(story.cause), story.place, facts.places.whole(call.event));
   tell_evidence(facts, late, story, finding);
   return finding;
 }
@@ -194,11 +194,11 @@ void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vect
   if (fresh || found->second.lost_ns < late.lost_ns) found->second = std::move(late);
 }
 
-// Communicators that the ranks train by.
+// Communicators that the ranks train by; where that is not known, that reduce.
 std::set<std::uint32_t> training_communicators(const Facts& facts) {
   std::set<std::uint32_t> found;
   for (const patterns::DataParallelGroup& group : facts.data_parallel) found.insert(group.communicator);
-  return found;
+  return found.empty() ? patterns::communicators_that_reduce(facts.collectives) : found;
 }
 
 // Ranks, by why nothing is said of them.

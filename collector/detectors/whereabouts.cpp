@@ -26,6 +26,9 @@ constexpr trace::OperationSet kNoProgress{
     Operation::kAccess,      Operation::kHandOver,   Operation::kRelease,           Operation::kSetDevice,
     Operation::kSetting,     Operation::kSharedWait, Operation::kSharedPost};
 
+constexpr const char* kTold = "told to end";  // with the job: no doing of its own
+constexpr const char* kGone = "gone";
+
 struct Signs {
   std::optional<EventRef> inside;  // the call that has not returned
   std::optional<EventRef> last;
@@ -65,6 +68,19 @@ std::string name_and_time(const Job& job, EventRef event) {
   bool many = record.end && is_run(record);
   return fmt::format("{} at {}", call_and_file(job, event),
                      seconds(many ? job.end_ns(event) : job.begin_ns(event)));
+}
+
+// Of a call without a stack the place of the last one that has one.
+std::string name_and_place(const Job& job, EventRef event, const std::optional<EventRef>& traced) {
+  const trace::CallInfo* info = trace::find_call(job.record(event).call);
+  auto placed = job.record(event).stack ? event : traced;
+  return fmt::format("{} {}", info ? info->symbol : "a call", placed ? program_place(job, *placed) : "");
+}
+
+// By which signal others ended it is not always known, and where that met it is chance.
+std::string key_of_signal(const Job& job, std::uint32_t process, int signal) {
+  if (is_for_ending_jobs(signal)) return kTold;
+  return is_of_its_own(signal) ? text_of_signal(signal) + after_last_call(job, process) : kGone;
 }
 
 // The call that the main thread of a process is inside of for long at that moment.
@@ -183,43 +199,48 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
   const Process& process = job.processes[member.process];
   Signs signs = find_signs(job, collectives, member);
   std::int64_t until_ns = std::min(process.last_ns, job.told_ns(member.process));
+  bool told = until_ns < process.last_ns;
+  auto found = [&](std::string sentence, std::optional<EventRef> event, std::string key) {
+    return Whereabouts{std::move(sentence), event, signs.traced, false, std::move(key)};
+  };
   if (process.life == model::Life::kStopped)
-    return {"it is stopped by a signal", signs.last, signs.traced, true};
+    return {"it is stopped by a signal", signs.last, signs.traced, true, "stopped"};
   if (signs.inside && until_ns - std::max(job.begin_ns(*signs.inside), waited_from_ns) > kStuck)
     return {fmt::format("it has been inside {} since {}", call_and_file(job, *signs.inside),
                         seconds(job.begin_ns(*signs.inside))),
-            signs.inside, signs.traced, true};
+            signs.inside, signs.traced, true, "inside " + name_and_place(job, *signs.inside, signs.traced)};
   if (process.header().ended) {
     ProcessEnding ending = find_ending(job, member.process);
-    return {fmt::format("{}it {}, at {}",
-                        until_ns < process.last_ns
-                            ? fmt::format("it was sent a signal to end at {}, and ", seconds(until_ns))
-                            : "",
-                        ending.sentence, seconds(process.last_ns)),
-            ending.event ? ending.event : signs.last, signs.traced};
+    return found(
+        fmt::format("{}it {}, at {}",
+                    told ? fmt::format("it was sent a signal to end at {}, and ", seconds(until_ns)) : "",
+                    ending.sentence, seconds(process.last_ns)),
+        ending.event ? ending.event : signs.last, told ? kTold : ending.sentence);
   }
   if (auto signal = find_signal(job, process))
-    return {fmt::format("{}{} killed it after {}{}", until_killed(job, member.process, waited_from_ns),
-                        text_of_signal(*signal), seconds(process.last_ns), text_of_memory(process, *signal)),
-            signs.last, signs.traced};
-  if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt};
+    return found(
+        fmt::format("{}{} killed it after {}{}", until_killed(job, member.process, waited_from_ns),
+                    text_of_signal(*signal), seconds(process.last_ns), text_of_memory(process, *signal)),
+        signs.last, key_of_signal(job, member.process, *signal));
+  if (!signs.last) return {"nothing is known of it", std::nullopt, std::nullopt, false, "unknown"};
   if (!process.doing.empty())
-    return {
+    return found(
         fmt::format("it {}, its last recorded call is {}", process.doing, name_and_time(job, *signs.last)),
-        signs.last, signs.traced};
+        signs.last, "after " + name_and_place(job, *signs.last, signs.traced));
   if (process.life == model::Life::kRuns)
-    return {fmt::format("it runs, its last call is {}; what it does since is not recorded",
-                        name_and_time(job, *signs.last)),
-            signs.last, signs.traced};
+    return found(fmt::format("it runs, its last call is {}; what it does since is not recorded",
+                             name_and_time(job, *signs.last)),
+                 signs.last, "after " + name_and_place(job, *signs.last, signs.traced));
   if (process.ended_ticks || process.life == model::Life::kGone)
-    return {fmt::format(
-                "its last call is {}; what it did then is not recorded, and it ended without an exit at {}",
-                name_and_time(job, *signs.last), seconds(process.last_ns)),
-            signs.last, signs.traced};
-  return {
+    return found(
+        fmt::format(
+            "its last call is {}; what it did then is not recorded, and it ended without an exit at {}",
+            name_and_time(job, *signs.last), seconds(process.last_ns)),
+        signs.last, kGone);
+  return found(
       fmt::format("its trace stops at {}, its last call is {}: it was killed, or does what is not recorded",
                   seconds(process.last_ns), call_and_file(job, *signs.last)),
-      signs.last, signs.traced};
+      signs.last, kGone);
 }
 
 }  // namespace ddpscope::detectors

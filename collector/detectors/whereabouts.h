@@ -16,6 +16,9 @@ struct Whereabouts {
   std::optional<model::EventRef> event;   // the call that says so
   std::optional<model::EventRef> traced;  // of the main thread: the last call with a stack
   bool inside = false;                    // it has not come back from the call
+  // What is equal whenever the same program comes to this: the sentence without times, files, and where a
+  // signal that others sent happened to meet it.
+  std::string key{};
 };
 
 // What to do about ranks that are missing.

@@ -89,6 +89,10 @@ struct Finding {
   std::string known_because{};  // of a suppression: until when, and the reason
 };
 
+// Of its evidence, the frame that stands for the finding wherever one is wanted: the first that its title
+// names. Empty if it names none.
+std::string frame_in_title(const Finding& finding);
+
 // Silence is never taken for health: what could not be seen, why, and which findings that leaves unjudged.
 struct Coverage {
   std::string what;

@@ -202,6 +202,7 @@ void PastJudge::tell_silent(std::int32_t rank, const Speaker& speaker, findings:
   std::string did;
   if (now && now->sighting->inside == kStoppedPlace) {
     did = fmt::format("it was stopped by a signal from {} on", detectors::seconds(now->first_ns));
+    finding.key += "\nstopped";
   } else if (moment.inside && !(now && detectors::is_run_of_transfers(job_.record(*moment.inside)))) {
     bool again = detectors::is_run(job_.record(*moment.inside));
     did = fmt::format("it {} {}{} from {} on", again ? "called" : "was inside",
@@ -214,6 +215,7 @@ void PastJudge::tell_silent(std::int32_t rank, const Speaker& speaker, findings:
                     detectors::seconds(now->last_ns));
   }
   did += where(moment);
+  finding.key += "\n" + where(moment);
   finding.title += fmt::format("; rank {} never came: {}", rank, did);
   auto shown = moment.inside ? moment.inside : moment.traceback ? moment.traceback : moment.last;
   auto traced = moment.traceback ? moment.traceback : moment.traced;
@@ -247,12 +249,12 @@ findings::Finding PastJudge::tell(const Conversation& conversation, const Parts&
       finding.evidence.push_back(
           detectors::evidence_of(job_, *moment.traced, "the last call before it waits whose place is known"));
   }
+  finding.key = "over TCP" + place;
   for (const auto& [rank, speaker] : parts.silent) tell_silent(rank, speaker, finding);
   finding.advice = detectors::kAdviceOnMissingRanks;
   finding.first_ns = at_ns_ - waited_ns_;
   finding.last_ns = at_ns_;
   finding.place = {ranks_of(conversation.speakers), finding.first_ns, job_.duration_ns};
-  finding.key = "over TCP" + place;
   return finding;
 }
 

@@ -91,17 +91,18 @@ class Judge {
       if (auto last = place_of(rank, stall.waiting.at(rank)))
         finding.evidence.push_back(
             detectors::evidence_of(job_, *last, "the last call before it waits whose place is known"));
+    finding.key = "over TCP " + where;
     for (std::int32_t rank : silent) add_silent(rank, conversation.speakers.at(rank), finding);
     finding.advice = detectors::kAdviceOnMissingRanks;
     finding.first_ns = silent_from;
     finding.last_ns = job_.duration_ns;
     finding.place = {ranks_of(conversation.speakers), silent_from, job_.duration_ns};
-    finding.key = "over TCP " + where;
   }
 
   void add_silent(std::int32_t rank, const Speaker& speaker, findings::Finding& finding) const {
     Whereabouts found = whereabouts(rank, speaker);
     finding.title += fmt::format("; rank {} never came: {}", rank, found.sentence);
+    finding.key += "\n" + found.key;
     detectors::add_evidence_of(job_, found, rank, finding);
   }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "collector/matching/calls_made_alone.h"
 #include "collector/matching/edit_script.h"
 #include "collector/matching/precedent.h"
 
@@ -36,14 +37,6 @@ class Walk {
   }
 
  private:
-  struct MadeAlone {
-    Group odd;
-    bool by_odd;
-    const CallForm* form;
-    std::size_t place, place_of_other;  // where both sides stood
-  };
-  using CallsMadeAlone = std::vector<MadeAlone>;
-
   void leave_out(std::uint32_t member) {
     next_[member] = members_[member].calls.size();
     told_short_[member] = true;
@@ -69,11 +62,7 @@ class Walk {
   bool differ_in_place_only(std::uint32_t a, std::uint32_t b) const;
   bool stand_for_each_other(std::uint32_t a, std::uint32_t b, Step step) const;
   std::size_t agreement(std::uint32_t a, std::size_t ahead_a, std::uint32_t b, std::size_t ahead_b) const;
-  // Who of the two makes the call that the other does not.
-  static const Group& maker_of(Step step, const Group& odd, const Group& right) {
-    return step == Step::kOnlySecond ? odd : right;
-  }
-  CallsMadeAlone::const_iterator counterpart(Step step, const Group& odd, const Group& right) const;
+  CallMadeAlone made_alone(Step step, const Group& odd, const Group& right) const;
   bool is_told(Step step, const Group& odd, const Group& right);
   void tell(Step step, const Group& odd, const Group& right, bool tie);
   void add(DivergenceKind kind, const Group& odd, const Group& others, bool decided);
@@ -95,7 +84,7 @@ class Walk {
   std::vector<std::size_t> next_;
   std::vector<bool> told_short_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> equal_sites_;  // ranks may make one call from two places
-  CallsMadeAlone made_alone_;
+  CallsMadeAlone made_alone_{[this](const CallForm& a, const CallForm& b) { return same(a, b); }};
   std::size_t found_ = 0;
 };
 
@@ -151,7 +140,13 @@ bool Walk::step() {
   return true;
 }
 
+// The one call that is left to a side, of which the other, which has come to its end just now, made it alone
+// before. (Of several that are left each may belong to the next round.)
 void Walk::tell_short(const std::vector<std::uint32_t>& at_end, std::uint32_t peer) {
+  bool now = std::none_of(at_end.begin(), at_end.end(), [&](std::uint32_t m) { return told_short_[m]; });
+  if (now && left(peer) == 1)
+    if (auto told = made_alone_.take_counterpart_of_end(peer, head(peer), next_[peer]))
+      out_.divergences[*told].other_order = true;
   for (std::uint32_t member : at_end) {
     if (told_short_[member]) continue;
     told_short_[member] = true;
@@ -193,7 +188,7 @@ Step Walk::compare(const Group& right, const Group& odd) const {
     return Step::kDifferent;
   if (step != Step::kOnlyOne) return step;
   for (Step way : {Step::kOnlyFirst, Step::kOnlySecond})
-    if (counterpart(way, odd, right) != made_alone_.end()) return way;
+    if (made_alone_.counterpart(made_alone(way, odd, right))) return way;
   // One side leaves a call out, or the other makes one once more: told of the barrier if one is a barrier,
   // else of what comes in its turn.
   bool a_is_one = of_one_element(head(a)), b_is_one = of_one_element(head(b));
@@ -235,36 +230,23 @@ std::size_t Walk::agreement(std::uint32_t a, std::size_t ahead_a, std::uint32_t 
   return calls > 0 && same_calls == calls ? all_.calls.size() : same_calls;
 }
 
-// What the one side makes alone now the other made alone before: they run calls in another order.
-Walk::CallsMadeAlone::const_iterator Walk::counterpart(Step step, const Group& odd,
-                                                       const Group& right) const {
+// What one of the two makes that the other does not. To be told next, if it is.
+CallMadeAlone Walk::made_alone(Step step, const Group& odd, const Group& right) const {
   bool by_odd = step == Step::kOnlySecond;
-  std::uint32_t maker = maker_of(step, odd, right).front();
-  return std::find_if(made_alone_.begin(), made_alone_.end(), [&](const MadeAlone& call) {
-    return call.odd == odd && call.by_odd != by_odd && next_[maker] <= call.place + kLookAhead &&
-           same(*call.form, head(maker));
-  });
+  std::uint32_t maker = (by_odd ? odd : right).front(), other = (by_odd ? right : odd).front();
+  return {odd, by_odd, &head(maker), next_[maker], next_[other], out_.divergences.size()};
 }
 
 // What is told already: calls in another order, and all but the first call of a stretch that one side has
 // alone (a step more, an evaluation left out).
 bool Walk::is_told(Step step, const Group& odd, const Group& right) {
   if (step != Step::kOnlyFirst && step != Step::kOnlySecond) return false;
-  auto before = counterpart(step, odd, right);
-  if (before != made_alone_.end()) {
-    made_alone_.erase(before);
+  CallMadeAlone call = made_alone(step, odd, right);
+  if (auto told = made_alone_.take_counterpart(call)) {
+    out_.divergences[*told].other_order = true;
     return true;
   }
-  bool by_odd = step == Step::kOnlySecond;
-  std::uint32_t maker = maker_of(step, odd, right).front(), other = by_odd ? right.front() : odd.front();
-  bool goes_on = false;
-  if (!made_alone_.empty()) {
-    const MadeAlone& last = made_alone_.back();
-    goes_on = last.odd == odd && last.by_odd == by_odd && last.place + 1 == next_[maker] &&
-              last.place_of_other == next_[other];
-  }
-  made_alone_.push_back({odd, by_odd, &head(maker), next_[maker], next_[other]});
-  return goes_on;
+  return made_alone_.add(std::move(call));
 }
 
 void Walk::tell(Step step, const Group& odd, const Group& right, bool tie) {

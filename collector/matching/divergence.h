@@ -26,6 +26,7 @@ struct Divergence {
   std::uint32_t expected;  // a call of a member that is not odd; kNone for kSurplus when the others end here
   std::uint32_t actual;    // a call of an odd member, kNone if it ends here
   bool decided;            // false: as many members on either side and nothing tells which is odd
+  bool other_order = false;  // of one made alone: the other side makes it too, shortly behind
 
   bool is_odd(std::uint32_t member) const { return std::binary_search(odd.begin(), odd.end(), member); }
 };

@@ -153,6 +153,12 @@ std::vector<std::int64_t> ReductionTimes::all() const {
   return times;
 }
 
+std::set<std::uint32_t> communicators_that_reduce(const Collectives& collectives) {
+  std::set<std::uint32_t> found;
+  for (const auto& [communicator, group] : groups_that_reduce(collectives)) found.insert(communicator);
+  return found;
+}
+
 Reductions updates_of(const RankSteps& rank) {
   std::vector<std::int64_t> times;
   for (const Step& step : rank.unreduced) times.push_back(step.end_ns);

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "collector/matching/collectives.h"
@@ -62,6 +63,9 @@ struct DataParallelGroup {
       {};  // of a group found by what goes over TCP; replicas.h judges it
   std::uint32_t communicator = matching::kNone;
 };
+
+// That reduce again and again, whatever: gradients, or activations.
+std::set<std::uint32_t> communicators_that_reduce(const matching::Collectives& collectives);
 
 // When a rank's optimizer ran without a reduction, in place of reductions.
 Reductions updates_of(const RankSteps& rank);

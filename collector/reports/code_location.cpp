@@ -42,6 +42,7 @@ std::optional<CodeLocation> location_of(const findings::Evidence& evidence) {
 }
 
 std::optional<CodeLocation> location_of(const findings::Finding& finding) {
+  if (auto told = parse_frame(findings::frame_in_title(finding))) return told;
   std::optional<CodeLocation> best;
   int best_rank = 0;
   for (const findings::Evidence& evidence : finding.evidence) {

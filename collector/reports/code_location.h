@@ -20,7 +20,8 @@ std::optional<CodeLocation> parse_frame(std::string_view frame);
 // The innermost frame of the program's own: a Python frame if the stack has one, else a native one.
 std::optional<CodeLocation> location_of(const findings::Evidence& evidence);
 
-// Of the evidence: that of the ranks at fault before that of others, Python frames before native ones.
+// What its title names; else of the evidence that of the ranks at fault before that of others, Python frames
+// before native ones.
 std::optional<CodeLocation> location_of(const findings::Finding& finding);
 
 }  // namespace ddpscope::reports

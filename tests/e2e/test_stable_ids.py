@@ -23,6 +23,9 @@ def load(processes):
             process.wait()
 
 
+HUNG = ["exit", "stuck", "killed"]
+
+
 def ids(trace):
     return sorted((finding["slug"], finding["id"]) for finding in ddpscope.report(trace)["findings"])
 
@@ -42,3 +45,19 @@ def test_ten_runs_of_a_bug_have_one_id(tmp_path, slug):
         seen.append(ids(trace))
     assert [found[0] for found in seen[0]] == [slug]
     assert all(found == seen[0] for found in seen), seen
+
+
+def test_what_keeps_a_rank_away_has_an_id_of_its_own(tmp_path):
+    of_variant = {}
+    for variant in HUNG:
+        for run in range(3):
+            folder = tmp_path / variant / str(run)
+            folder.mkdir(parents=True)
+            draw = trainer.Draw(1, f"hung-{variant}", 2)
+            draw.rank, draw.at, draw.timeout = 1, 3, 3
+            with load(run):
+                trace = trainer.fault(f"hung-collective/{variant}", draw, folder, code=None)
+            of_variant.setdefault(variant, []).append(ids(trace))
+        assert [found[0] for found in of_variant[variant][0]] == ["hung-collective"]
+        assert all(found == of_variant[variant][0] for found in of_variant[variant]), of_variant
+    assert len({found[0][0][1] for found in of_variant.values()}) == len(HUNG), of_variant

@@ -27,15 +27,18 @@ std::string when_text(const Finding& finding, std::int64_t duration_ns) {
   return finding.count > 1 ? fmt::format("from {}, {} times", when, finding.count) : when;
 }
 
-std::string code_place(const Finding& finding) {
+std::string code_frame(const Finding& finding) {
+  if (std::string told = findings::frame_in_title(finding); !told.empty()) return told;
   for (const findings::Evidence& evidence : finding.evidence)
     for (const std::string& frame : evidence.stack)
-      if (!findings::is_library_frame(frame)) {
-        std::string place = frame.substr(0, frame.find(' '));
-        std::size_t slash = place.rfind('/');
-        return slash == std::string::npos ? place : place.substr(slash + 1);
-      }
+      if (!findings::is_library_frame(frame)) return frame;
   return "";
+}
+
+std::string code_place(const Finding& finding) {
+  std::string frame = code_frame(finding), place = frame.substr(0, frame.find(' '));
+  std::size_t slash = place.rfind('/');
+  return slash == std::string::npos ? place : place.substr(slash + 1);
 }
 
 constexpr std::size_t kChosenLines = 10;  // of a title: all of it

@@ -116,6 +116,35 @@ TEST_F(Reports, MarkdownBlocksEndWhereTheyShould) {
   EXPECT_THAT(write("markdown"), HasSubstr("`````text\n"));
 }
 
+TEST(CodeLocation, OfAFindingIsThePlaceThatItsTitleNames) {
+  findings::Finding finding;
+  finding.ranks = {1};
+  finding.evidence = {{0,
+                       "node1:76",
+                       1,
+                       "ncclAllReduce",
+                       "",
+                       "",
+                       {"group.cpp:60 all_reduce", "buckets.cpp:8 flush", "buckets.cpp:83 reduce"}}};
+  EXPECT_EQ(location_of(finding)->line, 60);
+  finding.title = "rank 0 waits at buckets.cpp:83 reduce; rank 1 never came";
+  EXPECT_EQ(location_of(finding)->line, 83);
+}
+
+TEST(CodeLocation, WhatTheCompilerOfKernelsMakesIsNotTheProgram) {
+  findings::Evidence evidence{
+      0,
+      "node1:76",
+      1,
+      "__cudaLaunchKernel",
+      "",
+      "",
+      {"device_functions.h:2963 __cudaLaunchKernel_helper",
+       "tmpxft_00002427_00000000-6_kernels.cudafe1.stub.c:1 __device_stub__adamw", "kernels.cu:58 adamw"}};
+  EXPECT_EQ(location_of(evidence)->file, "kernels.cu");
+  EXPECT_FALSE(findings::is_library_frame("/src/my_device_functions.h:12 scale"));
+}
+
 TEST(CodeLocation, FileAndLineOfAFrame) {
   auto frame = parse_frame("/a b:c/train.py:12 Trainer.fit");
   ASSERT_TRUE(frame);
