@@ -221,6 +221,22 @@ std::string key_of(const Facts& facts, const Divergence& divergence, const Colle
       alone.beside == kNone ? "" : facts.places.whole(facts.collectives.calls[alone.beside].called));
 }
 
+// "ranks 0 and 2 all-reduce of 8 float32 (sum)": of the others those that make the peer's call. Who makes yet
+// another one is told of by itself.
+std::string tell_others(const Facts& facts, const Divergence& divergence, const Sides& sides,
+                        const Signature& signature) {
+  const auto& members = facts.collectives.communicators[divergence.communicator].members;
+  std::vector<std::int32_t> alike;
+  for (std::uint32_t m = 0; m < members.size(); ++m)
+    if (!divergence.is_odd(m) && divergence.calls[m] != kNone &&
+        facts.collectives.calls.signature(divergence.calls[m]) == signature)
+      alike.push_back(members[m].rank);
+  if (alike.empty()) alike = sides.others;
+  std::string text = list_ranks(alike) + " " + matching::to_text(signature);
+  std::size_t more = sides.others.size() - std::min(alike.size(), sides.others.size());
+  return more ? fmt::format("{}, {} more yet another", text, more) : text;
+}
+
 void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_call, std::uint32_t peer_call,
           findings::Outcome& outcome) {
   const CollectiveCall odd = facts.collectives.calls[odd_call];
@@ -245,10 +261,9 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
                                 matching::to_text(odd.signature), matching::to_text(peer.signature), fields);
   } else {
     fields = difference({odd.signature, peer.signature});
-    finding.title =
-        fmt::format("{} {} {}{}, {} {} in the same place: they differ in {}", list_ranks(sides.odd),
-                    verb(sides.odd, "runs", "run"), matching::to_text(odd.signature), place,
-                    list_ranks(sides.others), matching::to_text(peer.signature), fields);
+    finding.title = fmt::format("{} {} {}{}, {} in the same place: they differ in {}", list_ranks(sides.odd),
+                                verb(sides.odd, "runs", "run"), matching::to_text(odd.signature), place,
+                                tell_others(facts, divergence, sides, peer.signature), fields);
     if (may_be_next(facts, divergence))
       finding.title += fmt::format(
           "; or {} {} that out, and this is the next, as it was before: neither side shows what follows",
