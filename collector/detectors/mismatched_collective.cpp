@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
@@ -117,23 +119,35 @@ bool are_same(const Collectives& all, std::uint32_t a, std::uint32_t b) {
   return x.signature == y.signature && x.site == y.site;
 }
 
+// Of one line, in count, type, reduction or root.
+bool are_variants(const Collectives& all, std::uint32_t a, std::uint32_t b) {
+  const matching::CallForm &x = all.calls.form(a), &y = all.calls.form(b);
+  return x.site == y.site && x.signature.operation == y.signature.operation && x.signature != y.signature;
+}
+
 // Where ranks part in every step, the cheapest edit depends on how far hosts ran ahead of what hangs. What
-// comes right behind does not.
-Deviation deviation_of(const Facts& facts, const Divergence& divergence) {
+// comes right behind does not. `met`: a call of a peer that NCCL pairs with the odd one here, kNone: with a
+// later one.
+Deviation deviation_of(const Facts& facts, const Divergence& divergence, std::uint32_t met) {
   const Collectives& all = facts.collectives;
   if (divergence.other_order) return Deviation::kOtherOrder;
   std::uint32_t expected = divergence.expected, actual = divergence.actual;
   auto is_barrier = [&](std::uint32_t call) { return call != kNone && facts.barriers[call]; };
-  if (divergence.kind == DivergenceKind::kMissing)
+  // One line that calls with this count here and that one there: else it would go on as the other side does.
+  bool variants = actual != kNone && expected != kNone && are_variants(all, actual, expected);
+  if (divergence.kind == DivergenceKind::kMissing) {
+    if (variants && !are_same(all, actual, call_behind(all, expected))) return Deviation::kDifferent;
     return is_barrier(expected) && is_made_before_barrier(facts, actual, expected) ? Deviation::kSurplus
                                                                                    : Deviation::kMissing;
-  if (divergence.kind == DivergenceKind::kSurplus)
+  }
+  if (divergence.kind == DivergenceKind::kSurplus) {
+    if (expected == kNone && met != kNone && are_variants(all, actual, met)) return Deviation::kDifferent;
+    if (variants && !are_same(all, call_behind(all, actual), expected)) return Deviation::kDifferent;
     return is_barrier(actual) && expected != kNone && is_made_before_barrier(facts, expected, actual)
                ? Deviation::kMissing
                : Deviation::kSurplus;
-  const matching::CallForm &own = all.calls.form(actual), &others = all.calls.form(expected);
-  if (own.site == others.site && own.signature.operation == others.signature.operation)
-    return Deviation::kDifferent;  // variants of one call
+  }
+  if (variants) return Deviation::kDifferent;
   if (are_same(all, actual, call_behind(all, expected))) return Deviation::kMissing;
   if (are_same(all, call_behind(all, actual), expected)) return Deviation::kSurplus;
   return Deviation::kDifferent;
@@ -152,8 +166,8 @@ Alone made_alone(const Divergence& divergence, Deviation deviation) {
 }
 
 // "rank 2 leaves out the all-reduce of 8 float32 (sum) at job.cu:26 reduce, which ranks 0, 1 and 3 run"
-std::string tell_deviation(const Facts& facts, const Divergence& divergence, const Sides& sides) {
-  Deviation deviation = deviation_of(facts, divergence);
+std::string tell_deviation(const Facts& facts, const Divergence& divergence, Deviation deviation,
+                           const Sides& sides) {
   const CollectiveCall call = facts.collectives.calls[made_alone(divergence, deviation).call];
   std::string odd = list_ranks(sides.odd), others = list_ranks(sides.others),
               what = matching::to_text(call.signature) + at(facts.places.of(call));
@@ -206,10 +220,9 @@ std::string form_of(const CollectiveCall& call) {
   return matching::to_text(signature);
 }
 
-std::string key_of(const Facts& facts, const Divergence& divergence, const CollectiveCall& odd,
-                   const CollectiveCall& peer, const std::string& fields) {
+std::string key_of(const Facts& facts, const Divergence& divergence, Deviation deviation,
+                   const CollectiveCall& odd, const CollectiveCall& peer, const std::string& fields) {
   constexpr const char* kNames[] = {"missing", "surplus", "order", "different"};
-  Deviation deviation = deviation_of(facts, divergence);
   const char* name = kNames[static_cast<std::size_t>(deviation)];
   if (deviation == Deviation::kDifferent)
     return fmt::format("{} {} {} {} {} {}", name, fields, form_of(odd), facts.places.whole(odd.called),
@@ -237,10 +250,29 @@ std::string tell_others(const Facts& facts, const Divergence& divergence, const 
   return more ? fmt::format("{}, {} more yet another", text, more) : text;
 }
 
+// Lines of the code, by communicator and odd members, whose calls have been seen to vary.
+using VaryingLines = std::set<std::tuple<std::uint32_t, std::vector<std::uint32_t>, std::uint32_t>>;
+
+// Where a line varies on these ranks, one of its calls that equals a peer's later one is by chance the next.
+Deviation deviation_of(const Facts& facts, const Divergence& divergence, std::uint32_t met,
+                       VaryingLines& varying) {
+  Deviation deviation = deviation_of(facts, divergence, met);
+  std::uint32_t actual = divergence.actual,
+                expected = divergence.expected == kNone ? met : divergence.expected;
+  if (expected == kNone || deviation == Deviation::kOtherOrder ||
+      !are_variants(facts.collectives, actual, expected))
+    return deviation;
+  auto line = std::tuple(divergence.communicator, divergence.odd, facts.collectives.calls.form(actual).site);
+  if (deviation == Deviation::kDifferent) varying.insert(line);
+  return varying.count(line) ? Deviation::kDifferent : deviation;
+}
+
 void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_call, std::uint32_t peer_call,
-          findings::Outcome& outcome) {
+          VaryingLines& varying, findings::Outcome& outcome) {
   const CollectiveCall odd = facts.collectives.calls[odd_call];
   const CollectiveCall peer = facts.collectives.calls[peer_call];
+  Deviation deviation =
+      deviation_of(facts, divergence, odd_call == divergence.actual ? peer_call : kNone, varying);
   Sides sides = sides_of(facts, divergence);
   findings::Finding finding;
   finding.slug = "mismatched-collective";
@@ -254,11 +286,12 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
     fields = difference(variants.signatures);
     finding.title = fmt::format("{} different calls{} in the same place of the order: {}; they differ in {}",
                                 variants.signatures.size(), place, list_variants(variants), fields);
-  } else if (deviation_of(facts, divergence) != Deviation::kDifferent) {
+  } else if (deviation != Deviation::kDifferent) {
     fields = difference({odd.signature, peer.signature});
-    finding.title = fmt::format("{}; so {} {} meets {} of the others: they differ in {}",
-                                tell_deviation(facts, divergence, sides), verb(sides.odd, "its", "their"),
-                                matching::to_text(odd.signature), matching::to_text(peer.signature), fields);
+    finding.title =
+        fmt::format("{}; so {} {} meets {} of the others: they differ in {}",
+                    tell_deviation(facts, divergence, deviation, sides), verb(sides.odd, "its", "their"),
+                    matching::to_text(odd.signature), matching::to_text(peer.signature), fields);
   } else {
     fields = difference({odd.signature, peer.signature});
     finding.title = fmt::format("{} {} {}{}, {} in the same place: they differ in {}", list_ranks(sides.odd),
@@ -269,7 +302,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
           "; or {} {} that out, and this is the next, as it was before: neither side shows what follows",
           list_ranks(sides.odd), verb(sides.odd, "leaves", "leave"));
   }
-  finding.advice = advice_for(deviation_of(facts, divergence));
+  finding.advice = advice_for(deviation);
   finding.evidence = evidence_of(facts, divergence);
   if (odd_call != divergence.actual)
     for (std::uint32_t call : {peer_call, odd_call})
@@ -280,18 +313,19 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   finding.place = place_of(facts, divergence);
   finding.first_ns = std::min(odd.begin_ns, peer.begin_ns);
   finding.last_ns = finding.place.to_ns;
-  finding.key = key_of(facts, divergence, odd, peer, fields);
+  finding.key = key_of(facts, divergence, deviation, odd, peer, fields);
   outcome.findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
 void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome) {
+  VaryingLines varying;
   for (const Divergence& divergence : facts.divergences.divergences) {
     // A call left out shows in what the odd rank goes on with, a surplus one in itself.
     if (divergence.actual == kNone) continue;
     Pair pair = first_mismatch(facts.collectives, divergence);
-    if (pair.odd != kNone) tell(facts, divergence, pair.odd, pair.peer, outcome);
+    if (pair.odd != kNone) tell(facts, divergence, pair.odd, pair.peer, varying, outcome);
   }
 }
 

@@ -15,9 +15,11 @@ namespace {
 
 constexpr int kMaxFrames = 24;
 constexpr std::size_t kPage = trace::kPageBytes;
+constexpr std::size_t kMostPages = 64;                       // of a stack that are looked at
+constexpr std::size_t kLargestStack = std::size_t{8} << 20;  // as a rule
 
 bool is_mapped(std::uintptr_t from, std::size_t bytes) {
-  unsigned char resident[64];
+  unsigned char resident[kMostPages];
   return trace::raw_syscall(SYS_mincore, static_cast<long>(from), static_cast<long>(bytes),
                             trace::as_argument(resident)) == 0;
 }
@@ -27,8 +29,9 @@ std::uintptr_t mapped_end(std::uintptr_t stack_pointer) {
   ThreadState& thread = this_thread;
   if (stack_pointer >= thread.stack_low && stack_pointer < thread.stack_high) return thread.stack_high;
   std::uintptr_t low = stack_pointer & ~(kPage - 1);
-  std::size_t pages = 64;
-  while (pages && !is_mapped(low, pages * kPage)) pages /= 2;
+  std::size_t pages = 0;
+  for (std::size_t more = kMostPages; more; more /= 2)
+    if (pages + more <= kMostPages && is_mapped(low + pages * kPage, more * kPage)) pages += more;
   thread.stack_low = low;
   thread.stack_high = low + pages * kPage;
   return thread.stack_high;
@@ -94,7 +97,8 @@ void walk(const Frame* frame, Addresses& addresses) {
     addresses.add(frame->return_address);
     if (addresses.count == kMaxFrames || checked & kChainEnds) return;
     auto next = reinterpret_cast<std::uintptr_t>(frame->caller);
-    if (next <= at || next + sizeof(Frame) > end || next % sizeof(void*) != 0) break;
+    if (next <= at || next % sizeof(void*) != 0 || next - at > kLargestStack) break;
+    if (next + sizeof(Frame) > end) return;  // from another depth it may be within reach
     at = next;
     frame = frame->caller;
   }

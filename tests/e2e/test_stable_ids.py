@@ -5,6 +5,7 @@ import sys
 
 import ddpscope
 import pytest
+import records
 import trainer
 
 RUNS = 10
@@ -61,3 +62,16 @@ def test_what_keeps_a_rank_away_has_an_id_of_its_own(tmp_path):
         assert [found[0] for found in of_variant[variant][0]] == ["hung-collective"]
         assert all(found == of_variant[variant][0] for found in of_variant[variant]), of_variant
     assert len({found[0][0][1] for found in of_variant.values()}) == len(HUNG), of_variant
+
+
+def test_stacks_reach_main_wherever_the_stack_lies(tmp_path):
+    """How many pages lie above main depends on the environment's size; where some frames were cut off, the id was another."""
+    seen = set()
+    for padding in range(0, 12288, 512):
+        trace = tmp_path / f"trace{padding}"
+        command = [trainer.TRAINER, "--ranks", 1, "--samples", 64, "--steps", 1, "--epochs", 1, "--workdir", tmp_path / "out"]
+        ddpscope.record(command, trace, tmp_path, cpu=True, env={"PADDING": "x" * padding})
+        stacks = {line.split(" @ ")[1] for line in records.dumped(trace) if " ncclAllReduce " in line}
+        assert stacks and all(stack.count(" < ") > 4 for stack in stacks), stacks
+        seen.add(frozenset(stacks))
+    assert len(seen) == 1, seen
