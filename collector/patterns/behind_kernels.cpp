@@ -107,7 +107,9 @@ std::vector<AmongKernels> find_among_kernels(const model::Job& job, const matchi
     bool message = operation == Operation::kSend || operation == Operation::kReceive;
     if (message || &collectives.member_of(form) != &member) return;
     if (job.begin_ns(member.process, record) < known_from_ns) return;
-    replay.issue(collectives.ordinal_of(call), form.stream, form.device);
+    std::size_t ordinal = collectives.ordinal_of(call);
+    if (ordinal >= member.calls.size() || member.calls[ordinal] != call) return;  // behind what was lost
+    replay.issue(ordinal, form.stream, form.device);
   };
   model::for_each_in_time(job.processes[member.process].file, kRead,
                           [&](model::EventPlace place, const Record& record) {
