@@ -38,10 +38,7 @@ Result<summary::Summary> summary_of(const fs::path& path) {
   if (merged::is_merged_file(path.string()))
     return Error{"a merged file has no summary", path.string(),
                  "name the trace's folder, or a summary of it"};
-  auto text = read_input(path.string());
-  if (!text) return text.error();
-  auto parsed = summary::parse(*text);
-  return parsed ? parsed : Error{parsed.error().what, path.string(), parsed.error().hint};
+  return read_and_parse(path.string(), summary::parse);
 }
 
 // One run, or a folder of several.

@@ -9,13 +9,13 @@
 
 #include "collector/model/job.h"
 #include "collector/reports/escape.h"
+#include "collector/reports/phrases.h"
 
 namespace ddpscope::commands {
 namespace {
 
 using reports::escape;
-
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+using reports::seconds;
 
 void print_job(const merged::Reader& file) {
   const merged::JobFacts& job = file.job();

@@ -62,14 +62,6 @@ struct Known {
   std::vector<gate::Suppression> suppressions;
 };
 
-template <class T>
-Result<T> read_and_parse(const std::string& path, Result<T> (*parse)(std::string_view)) {
-  auto text = read_input(path);
-  if (!text) return text.error();
-  auto parsed = parse(*text);
-  return parsed ? parsed : Error{parsed.error().what, path, parsed.error().hint};
-}
-
 Result<Known> read_known(const ReportOptions& options) {
   Known known;
   if (options.baseline) {

@@ -8,6 +8,7 @@
 #include "collector/detectors/hangs.h"
 #include "collector/detectors/story.h"
 #include "collector/reports/escape.h"
+#include "collector/reports/phrases.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -15,8 +16,7 @@ namespace {
 using live::Condition;
 using live::Look;
 using reports::escape;
-
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+using reports::seconds;
 
 std::string size_of(const Look& look) {
   std::size_t ranks = look.ranks.size();

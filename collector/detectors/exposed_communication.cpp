@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/unjudged_ranks.h"
 #include "collector/detectors/unseen_steps.h"
 #include "collector/patterns/collective_times.h"
 #include "collector/patterns/late_reductions.h"
@@ -105,24 +105,20 @@ const char* doubt_of(const LateReductions& rank) {
 
 void detect_exposed_communication(const Facts& facts, findings::Outcome& outcome) {
   std::map<std::uint32_t, std::vector<LateReductions>> found;  // by communicator
-  std::map<std::string, std::set<std::int32_t>> doubts;        // ranks, by why nothing is said of them
+  UnjudgedRanks doubts;
   patterns::for_each_rank_steps(facts.job, facts.collectives, [&](patterns::RankSteps& steps) {
     for (const patterns::DataParallelGroup& group : facts.data_parallel) {
       if (group.communicator == matching::kNone || !group.of_rank.contains(steps.rank)) continue;
       LateReductions rank = patterns::find_late_reductions(
           facts.job, facts.collectives, facts.collective_times.get(), group.communicator, steps);
-      if (const char* why = doubt_of(rank)) doubts[why].insert(steps.rank);
+      if (const char* why = doubt_of(rank)) doubts.add(why, steps.rank);
       if (reduces_late(rank)) found[group.communicator].push_back(std::move(rank));
     }
   });
   // All of a group do the same: who of them is just below the limit is named, too.
   for (const auto& [communicator, ranks] : found)
     if (std::any_of(ranks.begin(), ranks.end(), counts)) outcome.findings.push_back(finding_of(facts, ranks));
-  for (const auto& [why, ranks] : doubts)
-    outcome.coverage.push_back(
-        {fmt::format("what hides the communication of {}", list_ranks({ranks.begin(), ranks.end()})),
-         why,
-         {kSlug}});
+  doubts.tell("what hides the communication of {}", kSlug, false, outcome);
   tell_unseen_steps(facts, kSlug, outcome);
 }
 

@@ -9,6 +9,7 @@
 #include "collector/detectors/detector.h"
 #include "collector/detectors/late_causes.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/unjudged_ranks.h"
 #include "collector/model/device_work.h"
 #include "collector/patterns/collective_times.h"
 #include "collector/patterns/late_ranks.h"
@@ -201,22 +202,11 @@ std::set<std::uint32_t> training_communicators(const Facts& facts) {
   return found.empty() ? patterns::communicators_that_reduce(facts.collectives) : found;
 }
 
-// Ranks, by why nothing is said of them.
-using Doubts = std::map<std::string, std::set<std::int32_t>>;
-
-void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string& why, Doubts& doubts) {
+void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string& why,
+               UnjudgedRanks& doubts) {
   if (why.empty()) return;
   for (const matching::Member& member : facts.collectives.communicators[communicator].members)
-    doubts[why].insert(member.rank);
-}
-
-void tell_doubts(const Doubts& doubts, bool entirely, findings::Outcome& outcome) {
-  for (const auto& [why, ranks] : doubts)
-    outcome.leave_unjudged(
-        {fmt::format("who of {} keeps the others waiting", list_ranks({ranks.begin(), ranks.end()})),
-         why,
-         {kSlug},
-         entirely});
+    doubts.add(why, member.rank);
 }
 
 }  // namespace
@@ -224,7 +214,7 @@ void tell_doubts(const Doubts& doubts, bool entirely, findings::Outcome& outcome
 void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
   std::map<std::vector<std::int32_t>, LateRanks> found;
   std::set<std::uint32_t> training = training_communicators(facts);
-  Doubts doubts, too_short;
+  UnjudgedRanks doubts, too_short;
   bool any_long = false;  // enough: a job has further communicators that it seldom uses
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
@@ -243,8 +233,9 @@ void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
     keep_worst(found, std::move(ranks), std::move(*judged.late));
   }
   for (const auto& [ranks, late] : found) outcome.findings.push_back(finding_of(facts, late));
-  tell_doubts(doubts, false, outcome);
-  if (!any_long) tell_doubts(too_short, true, outcome);
+  constexpr const char* kWhat = "who of {} keeps the others waiting";
+  doubts.tell(kWhat, kSlug, false, outcome);
+  if (!any_long) too_short.tell(kWhat, kSlug, true, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -11,6 +11,7 @@
 #include "collector/patterns/collective_summary.h"
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
+#include "collector/reports/phrases.h"
 #include "collector/reports/report.h"
 #include "collector/symbols/function_names.h"
 
@@ -20,13 +21,12 @@ namespace {
 using model::Job;
 using model::Process;
 using reports::escape;
+using reports::seconds;
 
 template <class... Values>
 void add(std::string& text, fmt::format_string<Values...> format, Values&&... values) {
   fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
 }
-
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::size_t files_of_role(const Job& job, model::Role role) {
   std::size_t count = 0;

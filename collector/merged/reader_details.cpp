@@ -10,6 +10,7 @@
 #include "collector/merged/reader_state.h"
 #include "collector/model/job.h"
 #include "collector/reports/escape.h"
+#include "collector/reports/phrases.h"
 
 namespace ddpscope::merged {
 namespace {
@@ -303,9 +304,8 @@ Result<std::vector<std::uint64_t>> Reader::digests(std::uint32_t track, std::uin
 
 std::string to_text(const Reader& file, const Detail& detail) {
   const Track& track = file.tracks()[detail.track];
-  auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
   std::string text = fmt::format(
-      "{:.9f} {} {}", seconds(detail.event.begin_ns),
+      "{:.9f} {} {}", reports::seconds(detail.event.begin_ns),
       detail.event.open ? "(inside)" : fmt::format("+{}ns", detail.event.end_ns - detail.event.begin_ns),
       reports::escape(detail.process));
   if (std::int32_t rank = file.processes()[track.process].rank; rank >= 0)
@@ -320,7 +320,7 @@ std::string to_text(const Reader& file, const Detail& detail) {
   if (detail.enqueued_by != kNoEvent) {
     Event call = file.event(detail.enqueued_by);
     text += fmt::format(" call={} thread={} at={:.9f}", reports::escape(file.names()[call.name].text),
-                        detail.thread, seconds(call.begin_ns));
+                        detail.thread, reports::seconds(call.begin_ns));
   }
   for (std::size_t i = 0; i < detail.stack.size(); ++i)
     text += fmt::format("{}{}", i ? " < " : " @ ", reports::escape(detail.stack[i]));

@@ -133,7 +133,7 @@ void Page::add_findings_table() {
     add(row, "td", name_of(finding.severity), fmt::format("severity {}", name_of(finding.severity)).c_str());
     add(add(row, "td"), "a", finding.slug).append_attribute("href") = ("#" + finding.id).c_str();
     add(row, "td", escape(finding.title));
-    add(row, "td", rank_list(finding.ranks));
+    add(row, "td", findings::list_numbers(finding.ranks, ", "));
     add(row, "td", cost_text(finding));
   }
 }

@@ -39,12 +39,6 @@ std::string headline(const std::vector<findings::Finding>& found) {
   return text.empty() ? "nothing found" : text;
 }
 
-std::string rank_list(const std::vector<std::int32_t>& ranks) {
-  std::string text;
-  for (std::int32_t rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
-  return text;
-}
-
 std::string slug_list(const std::vector<std::string>& slugs) {
   std::string text;
   for (const std::string& slug : slugs) text += (text.empty() ? "" : ", ") + escape(slug);

@@ -11,7 +11,6 @@ namespace ddpscope::reports {
 inline double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::string headline(const std::vector<findings::Finding>& found);  // "1 error, 2 known", "nothing found"
-std::string rank_list(const std::vector<std::int32_t>& ranks);      // "0, 1, 2"
 std::string slug_list(const std::vector<std::string>& slugs);       // "a, b"
 std::string times_text(const findings::Finding& finding);           // ", 3 times; one is shown", or nothing
 std::string cost_text(const findings::Finding& finding);            // "12.5 ms a step"; empty: not known

@@ -11,6 +11,7 @@
 
 #include "child.h"
 #include "profiler_client.h"
+#include "stories.h"
 
 namespace {
 
@@ -360,10 +361,6 @@ void profile_context(bool finalizes) {
 void client_of_a_context() { profile_context(false); }
 void client_of_a_context_that_ends() { profile_context(true); }
 
-struct Story {
-  const char* name;
-  void (*run)();
-};
 constexpr Story kStories[] = {{"alone", alone},
                               {"last_error", last_error},
                               {"client_just_before", client_just_before},
@@ -391,11 +388,4 @@ constexpr Story kStories[] = {{"alone", alone},
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  for (const Story& story : kStories) {
-    if (argc < 2 || std::strcmp(story.name, argv[1]) != 0) continue;
-    story.run();
-    return 0;
-  }
-  return 2;
-}
+int main(int argc, char** argv) { return tell(kStories, argc < 2 ? nullptr : argv[1]); }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "child.h"
+#include "stories.h"
 
 // The clock that the stand-in stamps its events with; a story sets it back.
 static std::atomic<bool> set_back{false};
@@ -288,10 +289,6 @@ void signals() {
   std::printf("elsewhere %d\n", static_cast<int>(elsewhere));
 }
 
-struct Story {
-  const char* name;
-  void (*run)();
-};
 constexpr Story kStories[] = {{"peers", peers},
                               {"group", group},
                               {"errors", errors},
@@ -311,11 +308,4 @@ constexpr Story kStories[] = {{"peers", peers},
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  for (const Story& story : kStories) {
-    if (argc < 2 || std::strcmp(story.name, argv[1]) != 0) continue;
-    story.run();
-    return 0;
-  }
-  return 2;
-}
+int main(int argc, char** argv) { return tell(kStories, argc < 2 ? nullptr : argv[1]); }

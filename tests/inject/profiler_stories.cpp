@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "child.h"
+#include "stories.h"
 
 namespace {
 
@@ -202,10 +203,6 @@ void ahead() {
   }
 }
 
-struct Story {
-  const char* name;
-  void (*run)();
-};
 constexpr Story kStories[] = {{"peers", peers},
                               {"groups", groups},
                               {"communicators", communicators},
@@ -223,10 +220,5 @@ constexpr Story kStories[] = {{"peers", peers},
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int tell_story(const char* name) {
-  for (const Story& story : kStories) {
-    if (std::strcmp(story.name, name) != 0) continue;
-    story.run();
-    return 0;
-  }
-  return 2;
+  return tell(kStories, name);
 }

@@ -33,6 +33,13 @@ class CollectiveTimesTest : public testing::Test {
     return *times_;
   }
 
+  // What is summarised of it: one row, else the test fails.
+  CollectiveClass only_row(const std::string& text) {
+    auto rows = summarise_collective_times(*job_, collectives_, read(text));
+    EXPECT_EQ(rows.size(), 1u);
+    return rows.empty() ? CollectiveClass{} : rows.front();
+  }
+
   std::unique_ptr<model::Job> job_;
   matching::Collectives collectives_;
   std::unique_ptr<CollectiveTimes> times_;
@@ -115,49 +122,41 @@ const char* const kBroadcast =
     "r1/2 1.010 +0.0305 gpu kind=collective communicator=1 sequence=0\n";
 
 TEST_F(CollectiveTimesTest, WhoIsSentToWaitsForTheRoot) {
-  const CollectiveTimes& times = read(kBroadcast);
-  auto rows = summarise_collective_times(*job_, collectives_, times);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].operation, trace::Operation::kBroadcast);
-  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 4.5e6, 10);
-  EXPECT_NEAR(static_cast<double>(rows[0].wait_ns), 26e6, 10);
-  EXPECT_NEAR(rows[0].bytes_per_second, 4 * 1048576 / 0.0045, 1e4);
+  CollectiveClass row = only_row(kBroadcast);
+  EXPECT_EQ(row.operation, trace::Operation::kBroadcast);
+  EXPECT_NEAR(static_cast<double>(row.transfer_ns), 4.5e6, 10);
+  EXPECT_NEAR(static_cast<double>(row.wait_ns), 26e6, 10);
+  EXPECT_NEAR(row.bytes_per_second, 4 * 1048576 / 0.0045, 1e4);
 }
 
 TEST_F(CollectiveTimesTest, ARootWaitsForAllThatSendToIt) {
-  const CollectiveTimes& times = read(
+  CollectiveClass row = only_row(
       "r* 1.0 +0.001 ncclReduce communicator=1 count=1M datatype=f32 stream=0x7 peer=1\n"
       "r0/2 1.036 +0.001 gpu kind=collective communicator=1 sequence=0\n"
       "r1/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n");
-  auto rows = summarise_collective_times(*job_, collectives_, times);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 4e6, 10);
-  EXPECT_NEAR(static_cast<double>(rows[0].wait_ns), 26e6, 10);
+  EXPECT_NEAR(static_cast<double>(row.transfer_ns), 4e6, 10);
+  EXPECT_NEAR(static_cast<double>(row.wait_ns), 26e6, 10);
 }
 
 TEST_F(CollectiveTimesTest, WhoSendsWaitsForNobody) {
-  const CollectiveTimes& times = read(
+  CollectiveClass row = only_row(
       "r* 1.0 +0.001 ncclBroadcast communicator=1 count=1M datatype=f32 stream=0x7 peer=0\n"
       "r0/2 1.010 +0.030 gpu kind=collective communicator=1 sequence=0\n"
       "r1/2 1.036 +0.004 gpu kind=collective communicator=1 sequence=0\n");
-  auto rows = summarise_collective_times(*job_, collectives_, times);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].wait_ns, 0);
-  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 4e6, 10);
+  EXPECT_EQ(row.wait_ns, 0);
+  EXPECT_NEAR(static_cast<double>(row.transfer_ns), 4e6, 10);
 }
 
 TEST_F(CollectiveTimesTest, AMessageHasToBeSent) {
-  const CollectiveTimes& times = read(
+  CollectiveClass row = only_row(
       "r0 1.0 +0.001 ncclSend communicator=1 count=1M datatype=f32 stream=0x7 peer=1\n"
       "r1 1.0 +0.001 ncclRecv communicator=1 count=1M datatype=f32 stream=0x7 peer=0\n"
       "r0/2 1.050 +0.010 gpu kind=collective communicator=1 sequence=0\n"
       "r1/2 1.020 +0.041 gpu kind=collective communicator=1 sequence=0\n");
-  auto rows = summarise_collective_times(*job_, collectives_, times);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].operation, trace::Operation::kSend);
-  EXPECT_EQ(rows[0].ranks, 2);
-  EXPECT_NEAR(static_cast<double>(rows[0].transfer_ns), 11e6, 10);
-  EXPECT_NEAR(static_cast<double>(rows[0].wait_ns), 30e6, 10);
+  EXPECT_EQ(row.operation, trace::Operation::kSend);
+  EXPECT_EQ(row.ranks, 2);
+  EXPECT_NEAR(static_cast<double>(row.transfer_ns), 11e6, 10);
+  EXPECT_NEAR(static_cast<double>(row.wait_ns), 30e6, 10);
 }
 
 TEST_F(CollectiveTimesTest, MomentsThatAreNotKnownWellEnoughTellNothing) {
