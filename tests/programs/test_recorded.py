@@ -78,7 +78,7 @@ def test_id_through_a_file_and_the_last_barrier_skipped(tmp_path, seed):
     assert done.code == 1
     finding = ddpscope.only_finding(trace, "hung-collective")
     assert finding["ranks"] == [skip]
-    assert re.search(rf"; rank {skip} never issued it, number \d+ of the communicator's collectives: its last was the all-reduce of .*"
+    assert re.search(rf"; rank {skip} never issued it, #\d+ of the communicator's collectives: its last was the all-reduce of .*"
                      r" at id_by_file\.cu:\d+ main, at .*; it exited with 0, after id_by_file\.cu:\d+ main, at", finding["title"])
     for text in ("ncclAllReduce(g, g", "ncclCommDestroy(job.comm)"):
         expect_place(finding, skip, "id_by_file.cu", text)
