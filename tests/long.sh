@@ -22,7 +22,7 @@ part_repeat() {
   local progress=build/long/repeat.$commit passed
   mkdir -p build/long
   while passed=$(wc -l 2>/dev/null <"$progress" || echo 0); [ "$passed" -lt "$rounds" ]; do
-    ctest --preset dev --parallel 3 --timeout 300 --quiet --output-log build/long/repeat.log || return 1
+    ctest --preset dev --parallel 4 --timeout 300 --quiet --output-log build/long/repeat.log || return 1
     date -u +%FT%TZ >>"$progress"
   done
 }
@@ -37,7 +37,7 @@ part_silence() {
     for folder in e2e torch; do
       if [ $folder = torch ] && [ "$seed" -gt $silent_torch_seeds ]; then continue; fi
       if grep -qx "$folder $seed" "$progress"; then continue; fi
-      DDPSCOPE_SEEDS=$seed ctest --preset dev -R "^$folder\.healthy" --parallel 3 --output-on-failure || return 1
+      DDPSCOPE_SEEDS=$seed ctest --preset dev -R "^$folder\.healthy" --parallel 4 --output-on-failure || return 1
       echo "$folder $seed" >>"$progress"
     done
   done
@@ -92,7 +92,7 @@ part_python() {
 
 sanitized() {
   cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$(nproc)" || return 1
-  ctest --preset "$1" --parallel 3 --timeout 900
+  ctest --preset "$1" --parallel 4 --timeout 900
 }
 
 record() {

@@ -31,7 +31,7 @@ failed=0
 bash tests/fuzz.sh "$fuzz_seconds" || failed=1
 
 step "tests"
-ctest --preset dev --parallel 3 --timeout 300 || failed=1
+ctest --preset dev --parallel 4 --timeout 300 || failed=1
 
 # ctest names the tests that were skipped whole; what a Python test skips, or fails as known, is only in its log.
 skipped=$(grep -ahE '^(SKIPPED|XFAIL)' build/dev/Testing/Temporary/LastTest.log | sort | uniq -c || true)
