@@ -2,6 +2,7 @@
 #include "collector/patterns/collective_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -102,6 +103,31 @@ class Assignment {
   std::map<std::uint16_t, std::vector<std::uint32_t>> open_;  // by thread: calls without a time of their own
 };
 
+// What the members of one collective, as far as they were looked at, say of it.
+struct MemberTimes {
+  std::uint32_t last;  // member of the shortest time
+  std::int64_t shortest_ns, longest_ns;
+  std::int64_t earliest_end_ns, latest_end_ns;
+
+  void add(std::uint32_t member, const DeviceTime& time) {
+    if (time.length_ns() < shortest_ns) shortest_ns = time.length_ns(), last = member;
+    longest_ns = std::max(longest_ns, time.length_ns());
+    earliest_end_ns = std::min(earliest_end_ns, time.end_ns);
+    latest_end_ns = std::max(latest_end_ns, time.end_ns);
+  }
+  bool end_together(std::int64_t clock_error_ns) const {
+    std::int64_t apart_ns = latest_end_ns - earliest_end_ns;
+    std::int64_t most_ns = std::max(shortest_ns, (longest_ns - shortest_ns) / 10);
+    return apart_ns <= most_ns || apart_ns - most_ns <= 2 * clock_error_ns;
+  }
+};
+
+std::size_t shortest_length(const std::vector<matching::Member>& members) {
+  std::size_t shortest = members.front().calls.size();
+  for (const matching::Member& member : members) shortest = std::min(shortest, member.calls.size());
+  return shortest;
+}
+
 }  // namespace
 
 bool needs_all_members(Operation operation) {
@@ -110,7 +136,7 @@ bool needs_all_members(Operation operation) {
 }
 
 CollectiveTimes::CollectiveTimes(const model::Job& job, const matching::Collectives& collectives)
-    : job_(job), collectives_(collectives) {
+    : collectives_(collectives) {
   constexpr auto kCalls = trace::OperationSet::range(Operation::kAllReduce, Operation::kGroupEnd);
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     std::uint32_t first = collectives.first_of_process[process];
@@ -123,6 +149,40 @@ CollectiveTimes::CollectiveTimes(const model::Job& job, const matching::Collecti
     model::for_each_in_time(job.processes[process].file, kCalls,
                             [&](EventPlace place, const Record& record) { assignment.take(place, record); });
   }
+  if (!any()) return;
+  for (const matching::Communicator& communicator : collectives.communicators)
+    splits_.push_back(split_all(job, communicator));
+}
+
+// Member by member, as each one's calls lie in a row.
+std::vector<CollectiveSplit> CollectiveTimes::split_all(const model::Job& job,
+                                                        const matching::Communicator& communicator) const {
+  const std::vector<matching::Member>& members = communicator.members;
+  bool incomplete = std::any_of(members.begin(), members.end(),
+                                [](const matching::Member& member) { return member.incomplete; });
+  if (members.size() < 2 || communicator.without_trace() > 0 || incomplete) return {};
+  constexpr MemberTimes kUnseen{0, std::numeric_limits<std::int64_t>::max(), 0,
+                                std::numeric_limits<std::int64_t>::max(),
+                                std::numeric_limits<std::int64_t>::min()};
+  std::vector<MemberTimes> seen(shortest_length(members), kUnseen);
+  std::vector<bool> comparable(seen.size(), true);
+  std::int64_t error_ns = 0;
+  for (std::uint32_t m = 0; m < members.size(); ++m) {
+    error_ns = std::max(error_ns, job.clock_error_between(members[0].process, members[m].process));
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+      if (!comparable[k]) continue;
+      const DeviceTime* time = of(members[m].calls[k]);
+      const matching::Signature& signature = collectives_.signature_at(members[m], k);
+      comparable[k] = time && needs_all_members(signature.operation) &&
+                      signature == collectives_.signature_at(members[0], k);
+      if (comparable[k]) seen[k].add(m, *time);
+    }
+  }
+  std::vector<CollectiveSplit> splits(seen.size(), {0, kNotSplit, 0});
+  for (std::size_t k = 0; k < seen.size(); ++k)
+    if (comparable[k] && seen[k].end_together(error_ns))
+      splits[k] = {seen[k].last, seen[k].shortest_ns, seen[k].longest_ns};
+  return splits;
 }
 
 const DeviceTime* CollectiveTimes::of(std::uint32_t call) const {
@@ -137,34 +197,10 @@ bool CollectiveTimes::shared(std::uint32_t call) const {
   return of(call) && (same(call - 1) || same(call + 1));
 }
 
-std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t index, std::size_t ordinal) const {
-  const matching::Communicator& communicator = collectives_.communicators[index];
-  if (!any() || communicator.members.size() < 2 || communicator.without_trace() > 0) return std::nullopt;
-  std::optional<CollectiveSplit> split;
-  std::int64_t earliest_end = 0, latest_end = 0, error_ns = 0;
-  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
-    const matching::Member& member = communicator.members[m];
-    if (member.incomplete || ordinal >= member.calls.size()) return std::nullopt;
-    const DeviceTime* time = of(member.calls[ordinal]);
-    const matching::Signature& signature = collectives_.signature_at(member, ordinal);
-    if (!time || !needs_all_members(signature.operation) ||
-        signature != collectives_.signature_at(communicator.members[0], ordinal))
-      return std::nullopt;
-    error_ns = std::max(error_ns, job_.clock_error_between(communicator.members[0].process, member.process));
-    if (!split) {
-      split = {m, time->length_ns(), time->length_ns()};
-      earliest_end = latest_end = time->end_ns;
-      continue;
-    }
-    if (time->length_ns() < split->transfer_ns) split->transfer_ns = time->length_ns(), split->last = m;
-    split->longest_ns = std::max(split->longest_ns, time->length_ns());
-    earliest_end = std::min(earliest_end, time->end_ns);
-    latest_end = std::max(latest_end, time->end_ns);
-  }
-  std::int64_t apart_ns = latest_end - earliest_end;
-  std::int64_t most_ns = std::max(split->transfer_ns, (split->longest_ns - split->transfer_ns) / 10);
-  if (apart_ns > most_ns && apart_ns - most_ns > 2 * error_ns) return std::nullopt;
-  return split;
+std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t communicator, std::size_t ordinal) const {
+  if (communicator >= splits_.size() || ordinal >= splits_[communicator].size()) return std::nullopt;
+  const CollectiveSplit& split = splits_[communicator][ordinal];
+  return split.transfer_ns == kNotSplit ? std::nullopt : std::optional(split);
 }
 
 }  // namespace ddpscope::patterns

@@ -42,9 +42,13 @@ class CollectiveTimes {
   std::optional<CollectiveSplit> split(std::uint32_t communicator, std::size_t ordinal) const;
 
  private:
-  const model::Job& job_;
   const matching::Collectives& collectives_;
-  std::vector<DeviceTime> times_;  // by call; empty if none was timed
+  std::vector<DeviceTime> times_;                     // by call; empty if none was timed
+  std::vector<std::vector<CollectiveSplit>> splits_;  // by communicator and ordinal; kNotSplit in transfer_ns
+  static constexpr std::int64_t kNotSplit = -1;
+
+  std::vector<CollectiveSplit> split_all(const model::Job& job,
+                                         const matching::Communicator& communicator) const;
 };
 
 bool needs_all_members(trace::Operation operation);

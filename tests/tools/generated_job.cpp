@@ -14,6 +14,7 @@ constexpr std::uint64_t kMessageBytes = 64;
 constexpr std::uint64_t kDataInode = 5'000;
 constexpr std::uint64_t kSharedInode = 10'000'000;
 constexpr std::uint64_t kCheckpointBytes = 4u << 20;
+constexpr std::int64_t kTransferNs = 40'000;
 constexpr std::int64_t kHangNs = 30'000'000'000;  // how long it is left hanging
 
 std::uint64_t bucket_count(std::uint32_t bucket) { return 1'000'000u + bucket * 4'096u; }
@@ -54,6 +55,7 @@ class Simulation {
       rank.join(shape_.ranks, kCommunicatorId);
       if (shape_.hand_overs) rank.start_thread();
       if (shape_.messages) rank.connect(shape_.ranks);
+      if (shape_.timed) rank.tell_timing();
     }
     await_all(0);
     prepare();
@@ -81,6 +83,19 @@ class Simulation {
     std::int64_t latest_ns = 0;
     for (const GeneratedRank& rank : ranks_) latest_ns = std::max(latest_ns, rank.now_ns());
     for (GeneratedRank& rank : ranks_) rank.wait_for_stream(stream, latest_ns + 50'000);
+    if (shape_.timed) run_collectives();
+  }
+
+  // What all have enqueued: none ends before the last has begun with it.
+  void run_collectives() {
+    std::vector<std::int64_t> ends_ns(ranks_[0].unfinished().size());
+    std::int64_t latest_ns = 0;
+    for (const GeneratedRank& rank : ranks_) latest_ns = std::max(latest_ns, rank.device_free_ns());
+    for (std::size_t i = 0; i < ends_ns.size(); ++i) {
+      for (const GeneratedRank& rank : ranks_) latest_ns = std::max(latest_ns, rank.unfinished()[i]);
+      ends_ns[i] = latest_ns += kTransferNs;
+    }
+    for (GeneratedRank& rank : ranks_) rank.finish_collectives(ends_ns);
   }
 
   void barrier(std::string_view place) {
@@ -131,6 +146,7 @@ class Simulation {
       }
     }
     if (faulty_step() && (fault("hung-collective") || fault("mismatched-collective"))) return false;
+    if (shape_.timed) update();
     talk();
     share_files();
     if (step_ % 50 == 49) {
@@ -138,6 +154,11 @@ class Simulation {
       await_all(GeneratedRank::kComputeStream);
     }
     return true;
+  }
+
+  void update() {
+    run_collectives();
+    for (GeneratedRank& rank : ranks_) rank.update();
   }
 
   // Within each process and around the ring of processes: what is received was sent in the same step.

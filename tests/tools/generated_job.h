@@ -28,6 +28,7 @@ struct JobShape {
       0;  // written by one rank, read by the next after a barrier; dealt out over all steps
   std::uint32_t hand_overs = 0;  // a step and rank: between its two threads, there and back
   std::uint32_t messages = 0;    // a step and rank: over a socket to the next rank
+  std::uint32_t timed = 0;       // 1: collectives have times of the device, and steps an update
   std::string fault = {};        // one of kFaults, or empty
 };
 

@@ -39,6 +39,7 @@ void GeneratedRank::all_reduce(std::uint64_t count, std::string_view place, std:
   record<Call::ncclAllReduce>({1, sequence_++, count, stream, 0x5000 + count, -1, kFloat32, 0,
                                static_cast<std::uint8_t>(rank_ % 8), 0},
                               12'000, place);
+  if (timed_) enqueued_ns_.push_back(now_ns_);
 }
 
 void GeneratedRank::broadcast(std::uint64_t count) {
@@ -47,12 +48,35 @@ void GeneratedRank::broadcast(std::uint64_t count) {
       12'000);
 }
 
+void GeneratedRank::tell_timing() {
+  timed_ = true;
+  record<Call::device_timing>({scribe_->intern(1, "events"), 0}, 0);
+}
+
+void GeneratedRank::finish_collectives(const std::vector<std::int64_t>& ends_ns) {
+  auto sequence = sequence_ - static_cast<std::uint32_t>(ends_ns.size());
+  for (std::size_t i = 0; i < ends_ns.size(); ++i, ++sequence) {
+    trace::DeviceWork work{};
+    work.subject = std::uint64_t{sequence} << 32 | 1;
+    work.kind = trace::DeviceWorkKind::kCollective;
+    work.device = static_cast<std::uint8_t>(rank_ % 8);
+    std::int64_t begin_ns = std::max(enqueued_ns_[i], device_free_ns_);
+    complete_ &= scribe_->write_device_work(1, work, begin_ns, device_free_ns_ = ends_ns[i]);
+  }
+  enqueued_ns_.clear();
+}
+
 void GeneratedRank::launch(std::uint32_t times) {
   static constexpr const char* kNames[] = {"_Z4gemmPKfS0_Pfi", "_Z4reluPfi", "_Z7softmaxPfi"};
-  for (std::uint32_t i = 0; i < times; ++i)
-    record<Call::cudaLaunchKernel>({0x4000 + i % 3, kComputeStream, scribe_->intern(1, kNames[i % 3]), 1, 128,
-                                    256, static_cast<std::uint8_t>(rank_ % 8), 0, 0},
-                                   4'000);
+  for (std::uint32_t i = 0; i < times; ++i) launch(0x4000 + i % 3, kNames[i % 3]);
+}
+
+void GeneratedRank::update() { launch(0x4003, "_Z5adamwPfPKfi"); }
+
+void GeneratedRank::launch(std::uint64_t function, const char* name) {
+  record<Call::cudaLaunchKernel>({function, kComputeStream, scribe_->intern(1, name), 1, 128, 256,
+                                  static_cast<std::uint8_t>(rank_ % 8), 0, 0},
+                                 4'000);
 }
 
 void GeneratedRank::copy_to_device(std::uint64_t bytes) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/tools/trace_scribe.h"
 
@@ -35,7 +36,14 @@ class GeneratedRank {
   void join(std::uint32_t ranks, std::uint64_t id);  // device, streams, communicator
   void all_reduce(std::uint64_t count, std::string_view place, std::uint64_t stream);
   void broadcast(std::uint64_t count);
+  void tell_timing();  // that collectives are timed by events
+  // When each collective since then was enqueued that is not finished yet, in order.
+  const std::vector<std::int64_t>& unfinished() const { return enqueued_ns_; }
+  std::int64_t device_free_ns() const { return device_free_ns_; }
+  // They are done on the device, as timed by event pairs: each begins when it could, and ends at these times.
+  void finish_collectives(const std::vector<std::int64_t>& ends_ns);
   void launch(std::uint32_t times);
+  void update();  // the optimizer's kernel
   void copy_to_device(std::uint64_t bytes);
   void copy_to_host(std::uint64_t bytes);
 
@@ -77,6 +85,7 @@ class GeneratedRank {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(below));
   }
   std::uint32_t stack(std::string_view place);
+  void launch(std::uint64_t function, const char* name);
 
   std::unique_ptr<TraceScribe> scribe_;
   std::uint32_t rank_;
@@ -85,6 +94,9 @@ class GeneratedRank {
   std::uint64_t records_ = 0;
   bool complete_ = true;
   std::uint32_t sequence_ = 0;
+  bool timed_ = false;
+  std::vector<std::int64_t> enqueued_ns_;
+  std::int64_t device_free_ns_ = 0;  // from collectives
   std::uint32_t files_ = 0;
   std::uint64_t sent_ = 0, received_ = 0;  // bytes
   std::uint32_t previous_ = 0;             // rank

@@ -14,7 +14,7 @@ constexpr const char* kUsage =
     "tracegen --out DIR [--ranks N] [--steps M] [--epochs N] [--buckets N] [--accumulation K] "
     "[--ranks-per-host N]\n"
     "         [--seed S] [--fold 1] [--data-there 1] [--shared-files N] [--hand-overs N] [--messages N]\n"
-    "         [--fault SLUG] | --list-faults";
+    "         [--timed 1] [--fault SLUG] | --list-faults";
 
 struct Arguments {
   JobShape shape;
@@ -36,6 +36,7 @@ bool set(Arguments& arguments, const std::string& option, const char* value) {
   if (option == "--shared-files") return parse_count(value, shape.shared_files);
   if (option == "--hand-overs") return parse_count(value, shape.hand_overs);
   if (option == "--messages") return parse_count(value, shape.messages);
+  if (option == "--timed") return parse_count(value, shape.timed);
   if (option == "--seed") return parse_count(value, shape.seed);
   return false;
 }
