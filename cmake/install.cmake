@@ -25,7 +25,7 @@ add_custom_target(manual ALL DEPENDS ${manual}/ddpscope.1 ${manual}/ddpscope.bas
 install(FILES ${manual}/ddpscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${manual}/ddpscope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ddpscope)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png PATTERN *.py PATTERN *.diff)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/ddpscope)
 install(EXPORT ddpscopeTargets NAMESPACE ddpscope:: DESTINATION ${package} FILE ddpscopeConfig.cmake)

@@ -15,6 +15,7 @@ debian_packages=(
   libegl1 libgl1-mesa-dri fonts-inter fonts-jetbrains-mono fonts-dejavu-core
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
+  python3-packaging python3-psutil python3-yaml
   iproute2 bindfs openmpi-bin fuse3 libfuse3-dev xvfb xdotool
   python3-jsonschema libxml2-utils cmark-gfm chromium dpkg-dev groff-base
   libhwloc15 libnuma1 liblz4-1 libpam0g libjson-c5 libdbus-1-3
@@ -39,8 +40,9 @@ nvidia_wheels=(
   nvidia-nccl-cu13==2.28.9
 )
 
-# What the tests' PyTorch jobs use beside Debian's packages; where it cannot be had, those jobs are skipped.
-python_wheels=(safetensors==0.4.5)
+# What the tests' PyTorch jobs use beside Debian's packages; where it cannot be had, those jobs are skipped. accelerate: a
+# version that takes Debian's PyTorch 1.13 and needs nothing but packages above.
+python_wheels=(safetensors==0.4.5 accelerate==0.22.0)
 
 # Schemas that reports are checked against, out of what is published with them: OASIS' of SARIF, Jenkins' of JUnit. Unpacked into
 # .venv/schemas; where they cannot be had, those tests are skipped.

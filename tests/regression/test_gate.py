@@ -16,7 +16,7 @@ TWINS = ["nested-barrier", "frequent-checkpoint", "sharded-checkpoint", "padded-
 
 
 def script():
-    return re.search(r"<!-- gate: begin -->\n```\n(.*?)```\n<!-- gate: end -->", (DOCS / "ci.md").read_text(), re.S)[1]
+    return re.search(r"<!-- gate: begin -->\n```sh\n(.*?)```\n<!-- gate: end -->", (DOCS / "ci.md").read_text(), re.S)[1]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ class Job:
     script: str
     arguments: list
     ranks: int = 2
-    launcher: bool | str = True  # torchrun; "loop": a shell's plain loop; False: the script starts its ranks itself
+    launcher: bool | str = True  # torchrun; "loop": a shell's plain loop; "accelerate"; False: the script starts its ranks itself
 
     def command(self):
         script = [SCRIPTS / self.script, *map(str, self.arguments)]
@@ -32,6 +32,10 @@ class Job:
             return [sys.executable, *script]
         if self.launcher == "loop":
             return ["sh", SCRIPTS / "loop.sh", str(self.ranks), str(free_port()), sys.executable, *script]
+        if self.launcher == "accelerate":  # torchrun within; --multi_gpu: several processes, also on CPUs
+            return ["env", "PET_REDIRECTS=1", sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_machines", "1",
+                    "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", str(free_port()), "--tee", "1",
+                    "--num_processes", str(self.ranks), *script]
         # -r 1 -t 1: torch 1.13's launcher cannot do without a redirection on Python 3.11. Not --standalone: it picks
         # a port of the kernel's range seconds before rank 0 listens there, and other tests take it.
         return [sys.executable, "-m", "torch.distributed.run", "--master_addr", "127.0.0.1",
