@@ -1,0 +1,15 @@
+"""The demonstration finds its four bugs and nothing else, and prints what README.md shows."""
+import committed
+import ddpscope
+import pages
+
+
+def test_it_prints_what_the_readme_shows(tmp_path):
+    done = ddpscope.start(["bash", pages.ROOT / "reference_trainer/demo.sh", "--out", tmp_path / "ddpscope-demo"], tmp_path,
+                          env={"DDPSCOPE_BUILD": str(ddpscope.BUILD)})
+    printed = done.stdout.replace(str(tmp_path), "…")
+    assert done.code == 0, printed + done.stderr
+    (block,) = (block for block in pages.blocks("README.md") if "reference_trainer/demo.sh" in block.body)
+    (command,) = pages.commands(block)
+    shown = "".join(line for line in command.shown.splitlines(True) if not line.startswith("building "))
+    assert pages.agrees(shown, printed), f"{printed}\n{committed.HOW}"
