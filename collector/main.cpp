@@ -72,13 +72,17 @@ int run(int argc, char** argv) {
     sub->callback([&action, own] { action = own; });
   }
   // For the installation: no command of a user's, and not shown.
-  CLI::App* manual = app.add_subcommand("manual", "print the man page, or bash's completion")->group("");
+  CLI::App* manual =
+      app.add_subcommand("manual", "print the man page, bash's completion, or the table of findings")
+          ->group("");
   std::string kind;
-  manual->add_option("KIND", kind)->required()->check(CLI::IsMember({"man", "bash"}));
+  manual->add_option("KIND", kind)->required()->check(CLI::IsMember({"man", "bash", "findings"}));
   manual->callback([&] {
     action = [&] {
-      std::string text = kind == "man" ? commands::man_page(app) : commands::bash_completion(app);
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::string text = kind == "man"    ? commands::man_page(app)
+                         : kind == "bash" ? commands::bash_completion(app)
+                                          : commands::findings_table();
+      fmt::print("{}", text);
       return commands::Outcome{};
     };
   });

@@ -119,6 +119,14 @@ std::string cases_of_values(const CLI::App& command) {
 
 }  // namespace
 
+std::string findings_table() {
+  std::string table = "| finding | in one sentence | severity |\n|---|---|---|\n";
+  for (const findings::CatalogueRow& row : findings::catalogue())
+    table += fmt::format("| [`{0}`](docs/findings/{0}.md) | {1} | {2}{3}{4} |\n", row.slug, row.sentence,
+                         name_of(row.severity), row.otherwise.empty() ? "" : ", ", row.otherwise);
+  return table;
+}
+
 std::string man_page(const CLI::App& program) {
   std::string text =
       fmt::format(".TH DDPSCOPE 1 \"\" \"ddpscope {}\" \"User Commands\"\n", roff(DDPSCOPE_VERSION_TEXT));
