@@ -28,7 +28,7 @@ class Block:
 def blocks(page):
     text = (ROOT / page).read_text()
     for found in FENCE.finditer(text):
-        reason = re.search(r"<!-- not run: (.*) -->", found["marks"])
+        reason = re.search(r"<!-- not run: (.*) -->", found["marks"]) or re.search(r"^<!-- page not run: (.*) -->$", text, re.M)
         yield Block(page, text.count("\n", 0, found.start("kind")) + 1, found["kind"].strip(), found["body"], found.start("body"),
                     reason[1].strip() if reason else "")
 

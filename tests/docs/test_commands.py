@@ -15,7 +15,8 @@ RUNNABLE = {page: [block for block in pages.blocks(page) if block.kind == "conso
 
 
 def run(command, folder):
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(folder), "DDPSCOPE_BUILD": str(ddpscope.BUILD)}
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(folder), "DDPSCOPE_BUILD": str(ddpscope.BUILD),
+                   "DDPSCOPE_SOURCE": str(pages.ROOT)}
     return subprocess.run(["bash", "-c", command], cwd=folder, env=environment, timeout=90, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -50,7 +51,7 @@ def test_the_commands_of_a_page_run(page, recorded, tmp_path):
     drifted = []
     for command in commands:
         done = run(command.text, tmp_path)
-        printed = done.stdout.replace(str(tmp_path), "…")
+        printed = done.stdout.replace(str(tmp_path), "/tmp/job")
         assert done.returncode == command.code, f"{command.block}: {command.text}\nexit code {done.returncode}\n{printed[-3000:]}"
         if command.shown.strip() and not pages.agrees(command.shown, printed):
             drifted.append((command, printed))
