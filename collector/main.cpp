@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "collector/commands/command.h"
 #include "collector/commands/manual.h"
@@ -42,12 +43,15 @@ void fill_standard_descriptors() {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-// What was printed and did not arrive is no result.
+// What was printed and did not arrive is no result. `error`: an errno, or 0.
+int output_lost(int error) {
+  std::string why = error ? std::string(": ") + std::strerror(error) : "";
+  return finish(commands::failed({"cannot write to standard output" + why, "", ""}));
+}
+
 int flush_output(int code) {
   errno = 0;
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
-  std::string why = errno ? std::string(": ") + std::strerror(errno) : "";
-  return finish(commands::failed({"cannot write to standard output" + why, "", ""}));
+  return std::fflush(stdout) == 0 && !std::ferror(stdout) ? code : output_lost(errno);
 }
 
 bool is_command(std::string_view name) {
@@ -107,7 +111,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return finish(commands::failed({"out of memory", "", "analyse the trace on a machine that has more"}));
   } catch (const std::exception& error) {
-    if (std::ferror(stdout)) return flush_output(commands::kCannotRun);
+    auto lost = dynamic_cast<const std::system_error*>(&error);  // fmt's, of what it printed
+    if (std::ferror(stdout)) return output_lost(lost ? lost->code().value() : 0);
     return finish(commands::failed({error.what(), "", ""}));
   }
 }

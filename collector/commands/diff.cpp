@@ -1,6 +1,7 @@
 // ddpscope diff: what differs between two versions of a job, of which there may be several runs each.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -66,7 +67,7 @@ Outcome diff(const DiffOptions& options) {
   if (!now) return failed(now.error());
   summary::Difference difference = summary::compare(*base, *now);
   std::string text = options.format == "json" ? summary::to_json(difference) : summary::to_text(difference);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  fmt::print("{}", text);
   return {difference.regression() ? kFindings : kNothingFound, {}};
 }
 
