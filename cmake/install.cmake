@@ -24,6 +24,12 @@ add_custom_command(OUTPUT ${manual}/ddpscope.1 ${manual}/ddpscope.bash
 add_custom_target(manual ALL DEPENDS ${manual}/ddpscope.1 ${manual}/ddpscope.bash)
 install(FILES ${manual}/ddpscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${manual}/ddpscope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ddpscope)
+if(TARGET ddpscope-viewer)  # both are found by the command's name
+  file(WRITE ${manual}/ddpscope-viewer.1 ".so man1/ddpscope.1\n")
+  file(WRITE ${manual}/ddpscope-viewer "source \"\${BASH_SOURCE[0]%-viewer}\"\n")
+  install(FILES ${manual}/ddpscope-viewer.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${manual}/ddpscope-viewer DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png PATTERN *.py PATTERN *.diff)
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "collector/commands/command.h"
 #include "collector/commands/manual.h"
@@ -42,12 +43,15 @@ void fill_standard_descriptors() {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-// What was printed and did not arrive is no result.
+// What was printed and did not arrive is no result. `error`: an errno, or 0.
+int output_lost(int error) {
+  std::string why = error ? std::string(": ") + std::strerror(error) : "";
+  return finish(commands::failed({"cannot write to standard output" + why, "", ""}));
+}
+
 int flush_output(int code) {
   errno = 0;
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
-  std::string why = errno ? std::string(": ") + std::strerror(errno) : "";
-  return finish(commands::failed({"cannot write to standard output" + why, "", ""}));
+  return std::fflush(stdout) == 0 && !std::ferror(stdout) ? code : output_lost(errno);
 }
 
 bool is_command(std::string_view name) {
@@ -72,13 +76,17 @@ int run(int argc, char** argv) {
     sub->callback([&action, own] { action = own; });
   }
   // For the installation: no command of a user's, and not shown.
-  CLI::App* manual = app.add_subcommand("manual", "print the man page, or bash's completion")->group("");
+  CLI::App* manual =
+      app.add_subcommand("manual", "print the man page, bash's completion, or the table of findings")
+          ->group("");
   std::string kind;
-  manual->add_option("KIND", kind)->required()->check(CLI::IsMember({"man", "bash"}));
+  manual->add_option("KIND", kind)->required()->check(CLI::IsMember({"man", "bash", "findings"}));
   manual->callback([&] {
     action = [&] {
-      std::string text = kind == "man" ? commands::man_page(app) : commands::bash_completion(app);
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::string text = kind == "man"    ? commands::man_page(app)
+                         : kind == "bash" ? commands::bash_completion(app)
+                                          : commands::findings_table();
+      fmt::print("{}", text);
       return commands::Outcome{};
     };
   });
@@ -103,7 +111,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return finish(commands::failed({"out of memory", "", "analyse the trace on a machine that has more"}));
   } catch (const std::exception& error) {
-    if (std::ferror(stdout)) return flush_output(commands::kCannotRun);
+    auto lost = dynamic_cast<const std::system_error*>(&error);  // fmt's, of what it printed
+    if (std::ferror(stdout)) return output_lost(lost ? lost->code().value() : 0);
     return finish(commands::failed({error.what(), "", ""}));
   }
 }

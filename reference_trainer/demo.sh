@@ -5,6 +5,7 @@
 #
 # Installs what is missing, builds preset release into build/release; no GPU needed. Keeps for each run NAME in DIR:
 # NAME.trace/, NAME.json, NAME.txt (the reports), NAME.log (what the trainer printed) and NAME.job/ (what it wrote).
+# With DDPSCOPE_BUILD it takes that build.
 # Exit 0 if the healthy run has no finding and every bug is reported as exactly itself.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -28,11 +29,13 @@ mkdir -p "$out"
 export STANDIN_LINK=${STANDIN_LINK:-50us,1GB/s}
 
 cd "$root"
-bash cmake/install_dependencies.sh
-echo "building preset release (log: $out/build.log)"
-{ cmake --preset release && cmake --build --preset release --parallel "$(nproc)"; } >"$out/build.log" 2>&1 ||
-  { tail -n 30 "$out/build.log"; echo "error: the build failed, see $out/build.log" >&2; exit 2; }
-bin=$root/build/release/bin
+if [ -z "${DDPSCOPE_BUILD:-}" ]; then
+  bash cmake/install_dependencies.sh
+  echo "building preset release (log: $out/build.log)"
+  { cmake --preset release && cmake --build --preset release --parallel "$(nproc)"; } >"$out/build.log" 2>&1 ||
+    { tail -n 30 "$out/build.log"; echo "error: the build failed, see $out/build.log" >&2; exit 2; }
+fi
+bin=${DDPSCOPE_BUILD:-$root/build/release}/bin
 
 # verify REPORT.json [SLUG]: exit 0 if the findings are exactly the expected one (or none) and it could be judged.
 verify() {

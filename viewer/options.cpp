@@ -1,14 +1,12 @@
 // What the command line asks for.
 #include "viewer/options.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 
+#include "collector/commands/view_options.h"
 #include "ddpscope_version.h"
 
 namespace ddpscope::viewer {
@@ -59,27 +57,10 @@ Result<bool> read_stretch(const std::string& from, const std::string& to, Option
 Result<Parsed> parse(int argc, char** argv) {
   Parsed parsed;
   Options& options = parsed.options;
-  std::string size, from, to, theme = "dark";
+  commands::ViewOptions given;
   CLI::App app("Shows the time lines of all ranks of a trace, and its findings on them.", "ddpscope-viewer");
   app.set_version_flag("--version", DDPSCOPE_VERSION_TEXT);
-  app.add_option("TRACE", options.trace, "folder that `ddpscope run` filled, or a merged file")->required();
-  app.add_option("OTHER", options.other, "a second trace to compare with");
-  app.add_option("--goto", options.go_to, "finding to start at: its id, slug or number (default: the worst)");
-  CLI::Option* picture =
-      app.add_option("--screenshot", options.screenshot, "writes a picture and ends; needs no display");
-  app.add_option("--size", size, "of the picture in pixels, WIDTHxHEIGHT (default: 1920x1080)");
-  app.add_option("--theme", theme, "dark, light or colorblind (default: dark)");
-  app.add_option("--scale", options.scale, "of everything that is drawn (default: 1)")
-      ->check(CLI::Range(0.5, 4.0));
-  // A picture waits for the disk, which a measured frame must not.
-  app.add_flag("--bench", options.bench, "prints how long opening and frames take, as JSON")
-      ->excludes(picture);
-  CLI::Option* whole_run =
-      app.add_flag("--whole-run", options.whole_run, "starts with the whole run in view");
-  app.add_option("--from", from, "starts with this in view: seconds since the job's start (default: 0)")
-      ->excludes(whole_run);
-  app.add_option("--to", to, "up to then (default: the run's end)")->excludes(whole_run);
-  app.add_flag("--reduced-motion", options.reduced_motion, "jumps instead of flying");
+  commands::declare_view_options(app, given);
   constexpr const char* kHint = "`ddpscope-viewer --help` shows the options";
   try {
     app.parse(argc, argv);
@@ -88,15 +69,16 @@ Result<Parsed> parse(int argc, char** argv) {
     parsed.exit_code = app.exit(error);
     return parsed;
   }
-  if (!size.empty() && !read_size(size, options.width, options.height))
-    return Error{"--size is no WIDTHxHEIGHT between 320 and 16384: " + size, "", kHint};
-  if (std::string end = std::filesystem::path(options.screenshot).extension(); !is_png(end))
-    return Error{"--screenshot writes PNG, not " + end, options.screenshot, "name the picture *.png"};
-  if (std::isnan(options.scale)) return Error{"--scale is no number", "", kHint};
-  if (auto stretch = read_stretch(from, to, options); !stretch) return stretch.error();
-  auto known = theme_of(theme);
-  if (!known) return Error{"there is no theme '" + theme + "'", "", "dark, light and colorblind are"};
-  options.theme = *known;
+  if (!given.size.empty() && !read_size(given.size, options.width, options.height))
+    return Error{"--size is no WIDTHxHEIGHT between 320 and 16384: " + given.size, "", kHint};
+  if (std::string end = std::filesystem::path(given.screenshot).extension(); !is_png(end))
+    return Error{"--screenshot writes PNG, not " + end, given.screenshot, "name the picture *.png"};
+  if (std::isnan(given.scale)) return Error{"--scale is no number", "", kHint};
+  if (auto stretch = read_stretch(given.from, given.to, options); !stretch) return stretch.error();
+  options.trace = given.trace, options.other = given.other, options.go_to = given.go_to;
+  options.screenshot = given.screenshot, options.scale = given.scale, options.bench = given.bench;
+  options.whole_run = given.whole_run, options.reduced_motion = given.reduced_motion;
+  options.theme = theme_of(given.theme).value_or(ThemeName::kDark);
   return parsed;
 }
 

@@ -1,6 +1,7 @@
 // ddpscope diff: what differs between two versions of a job, of which there may be several runs each.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -34,10 +35,8 @@ Result<std::vector<fs::path>> entries_of(const fs::path& folder) {
 }
 
 Result<summary::Summary> summary_of(const fs::path& path) {
-  if (fs::is_directory(path) || is_trace_file(path)) return summarise_trace({path.string(), -1});
-  if (merged::is_merged_file(path.string()))
-    return Error{"a merged file has no summary", path.string(),
-                 "name the trace's folder, or a summary of it"};
+  if (fs::is_directory(path) || is_trace_file(path) || merged::is_merged_file(path))
+    return summarise_trace({path.string(), -1});
   return read_and_parse(path.string(), summary::parse);
 }
 
@@ -68,7 +67,7 @@ Outcome diff(const DiffOptions& options) {
   if (!now) return failed(now.error());
   summary::Difference difference = summary::compare(*base, *now);
   std::string text = options.format == "json" ? summary::to_json(difference) : summary::to_text(difference);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  fmt::print("{}", text);
   return {difference.regression() ? kFindings : kNothingFound, {}};
 }
 
@@ -77,7 +76,8 @@ Outcome diff(const DiffOptions& options) {
 Action declare_diff(CLI::App& app) {
   auto options = std::make_shared<DiffOptions>();
   const char* what =
-      "a trace's folder, a summary or a report in JSON, or a folder of several of these: repeated runs";
+      "a trace's folder, a merged file, a summary or a report in JSON, or a folder of several of these: "
+      "repeated runs";
   app.add_option("BASE", options->base, what)->required();
   app.add_option("NEW", options->now, what)->required();
   app.add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}));

@@ -20,10 +20,11 @@ struct ExportOptions {
 };
 
 Outcome export_summary(const ExportOptions& options) {
-  if (auto problem = check_output(options.output)) return failed(*problem);
+  constexpr const char* kWhat = "the summary";
+  if (auto problem = check_output(options.output, kWhat)) return failed(*problem);
   auto summary = summarise_trace(options.of);
   if (!summary) return failed(summary.error());
-  if (auto problem = write_output(options.output, summary::to_json(*summary))) return failed(*problem);
+  if (auto problem = write_output(options.output, summary::to_json(*summary), kWhat)) return failed(*problem);
   return {};
 }
 

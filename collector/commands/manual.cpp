@@ -86,7 +86,7 @@ std::string man_command(const CLI::App& command) {
 std::string words_of_options(const CLI::App& command) {
   std::string words;
   for (const CLI::Option* option : shown_options(command))
-    for (const std::string& name : option->get_lnames()) words += (words.empty() ? "--" : " --") + name;
+    if (!option->get_positional()) words += (words.empty() ? "" : " ") + option->get_name();  // the long one
   return words;
 }
 
@@ -119,14 +119,25 @@ std::string cases_of_values(const CLI::App& command) {
 
 }  // namespace
 
+std::string findings_table() {
+  std::string table = "| finding | in one sentence | severity |\n|---|---|---|\n";
+  for (const findings::CatalogueRow& row : findings::catalogue())
+    table += fmt::format("| [`{0}`](docs/findings/{0}.md) | {1} | {2}{3}{4} |\n", row.slug, row.sentence,
+                         name_of(row.severity), row.otherwise.empty() ? "" : ", ", row.otherwise);
+  return table;
+}
+
 std::string man_page(const CLI::App& program) {
   std::string text =
       fmt::format(".TH DDPSCOPE 1 \"\" \"ddpscope {}\" \"User Commands\"\n", roff(DDPSCOPE_VERSION_TEXT));
   text += ".SH NAME\nddpscope \\- finds the bugs of distributed training jobs from outside the program\n";
   text += ".SH SYNOPSIS\n.B ddpscope\n\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n";
   text += ".SH DESCRIPTION\n" + roff(program.get_description()) + "\n";
+  text += ".SH OPTIONS\n";
+  for (const CLI::Option* option : shown_options(program)) text += man_option(*option);
   text += ".SH COMMANDS\n";
   for (const CLI::App* command : shown_commands(program)) text += man_command(*command);
+  text += ".PP\n\\fBddpscope\\-viewer\\fR is the program behind \\fBddpscope view\\fR, and takes the same.\n";
   return text + kExit + kExamples;
 }
 
@@ -157,6 +168,11 @@ _ddpscope() {
   fi
 }
 complete -o filenames -F _ddpscope ddpscope
+_ddpscope_viewer() {
+  local COMP_WORDS=(ddpscope view "${COMP_WORDS[@]:1}") COMP_CWORD=$((COMP_CWORD + 1))
+  _ddpscope
+}
+complete -o filenames -F _ddpscope_viewer ddpscope-viewer
 )bash";
   std::string script(kScript);
   auto fill = [&](std::string_view mark, const std::string& text) {

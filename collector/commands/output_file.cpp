@@ -9,26 +9,21 @@
 #include "collector/output/new_file.h"
 
 namespace ddpscope::commands {
-namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWhat = "the report";
-
-}  // namespace
-
-std::optional<Error> check_output(const std::string& path) {
+std::optional<Error> check_output(const std::string& path, std::string_view what) {
   fs::path file = output::target_of(path);
   std::error_code error;
   if (path.empty() || fs::is_directory(file, error))
-    return output::cannot_write(kWhat, path, path.empty() ? ENOENT : EISDIR);
+    return output::cannot_write(what, path, path.empty() ? ENOENT : EISDIR);
   fs::path written = output::is_special(file) ? file : output::folder_of(file);
-  if (::access(written.c_str(), W_OK) != 0) return output::cannot_write(kWhat, path, errno);
+  if (::access(written.c_str(), W_OK) != 0) return output::cannot_write(what, path, errno);
   return std::nullopt;
 }
 
-std::optional<Error> write_output(const std::string& path, std::string_view text) {
-  if (int error = output::write_file(path, text)) return output::cannot_write(kWhat, path, error);
+std::optional<Error> write_output(const std::string& path, std::string_view text, std::string_view what) {
+  if (int error = output::write_file(path, text)) return output::cannot_write(what, path, error);
   return std::nullopt;
 }
 

@@ -145,7 +145,7 @@ Outcome report(const ReportOptions& options) {
                   std::move(found->warnings)};
   std::optional<Error> problem;
   if (!options.output)
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    fmt::print("{}", text);
   else
     problem = write_output(*options.output, text);
   if (problem) outcome.errors.push_back(*problem);

@@ -3,11 +3,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "collector/commands/command.h"
 #include "collector/commands/pictures.h"
+#include "collector/commands/view_options.h"
 
 namespace ddpscope::commands {
 namespace {
@@ -29,10 +31,9 @@ Outcome view(const std::vector<std::string>& words) {
 }  // namespace
 
 Action declare_view(CLI::App& app) {
-  // The viewer knows its options, --help among them.
-  app.set_help_flag();
-  app.prefix_command();
-  return [&app] { return view(app.remaining()); };
+  auto options = std::make_shared<ViewOptions>();
+  declare_view_options(app, *options);
+  return [&app, options] { return view(words_of(app)); };
 }
 
 }  // namespace ddpscope::commands

@@ -11,6 +11,7 @@ namespace ddpscope::findings {
 struct CatalogueRow {
   std::string_view slug;
   Severity severity;
+  std::string_view otherwise;  // "error with what follows": another severity, and when; or empty
   std::string_view sentence;
   std::string_view explains;  // slugs, separated by blanks
   std::string_view faults;

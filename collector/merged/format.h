@@ -37,6 +37,7 @@ enum class SectionId : std::uint32_t {
   kCells = 11,              // summaries by column
   kData = 12,               // chunks and blocks. Not checked at opening
   kInfo = 13,               // what `info` says of the trace: one BlockEntry, or none
+  kSummary = 14,  // what `diff` compares, as JSON: likewise. None of a trace that is read in part only
 };
 
 struct SectionEntry {

@@ -13,6 +13,7 @@
 #include "collector/merged/job_rows.h"
 #include "collector/merged/job_tracks.h"
 #include "collector/merged/writer.h"
+#include "collector/summary/summary.h"
 
 namespace ddpscope::merged {
 namespace {
@@ -66,6 +67,7 @@ class JobFile {
       write_row(row);
     }
     writer_.add_info(info_of(facts_.job, facts_.collectives, facts_.collective_times.get()));
+    if (analysis_.errors.empty()) writer_.add_summary(summary_text());
     writer_.settle();
     progress_.at("writing collectives", 0, 1);
     write_collectives(making_, order_, marks_.marks());
@@ -74,6 +76,7 @@ class JobFile {
 
  private:
   Contents contents();
+  std::string summary_text() const;
   void write_row(std::uint32_t row);
   void write_process(std::uint32_t process, std::uint32_t row);
   void list_communicators();
@@ -98,6 +101,11 @@ Contents JobFile::contents() {
   std::vector<Error> problems = analysis_.errors;
   if (problems.empty() && analysis_.nothing_judged) problems.push_back(*analysis_.nothing_judged);
   return {rows_.facts, {analysis_.outcome, marks_.marks(), marks_.accesses(), std::move(problems)}};
+}
+
+std::string JobFile::summary_text() const {
+  return summary::to_json(
+      summary::summarise(facts_.job, facts_.collectives, facts_.collective_times.get(), analysis_.outcome));
 }
 
 void JobFile::write_row(std::uint32_t row) {

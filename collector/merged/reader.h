@@ -86,6 +86,9 @@ class Reader {
 
   // What `ddpscope info` says of the trace; empty if that is not in the file. [mapped]
   Result<std::string> info() const;
+  // What `ddpscope diff` compares, as `export --format summary` writes it. Errors: the trace could be read in
+  // part only, as problems() say; it is not in the file. [mapped]
+  Result<std::string> summary() const;
 
   // ---- search
   std::span<const NameCount> names_on(std::uint32_t track) const;  // by count, largest first

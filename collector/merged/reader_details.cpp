@@ -256,11 +256,23 @@ const ProcessDetails* Reader::State::details_of(std::uint32_t process) {
   return known->second.printer ? &known->second : nullptr;
 }
 
+Result<std::string> Reader::State::text_in(const BlockEntry& block, const char* what) const {
+  auto bytes = unpacked(block);
+  if (!bytes) return damaged(what);
+  return std::string(bytes->begin(), bytes->end());
+}
+
 Result<std::string> Reader::info() const {
   if (state_->info_block.empty()) return std::string();
-  auto bytes = state_->unpacked(state_->info_block[0]);
-  if (!bytes) return state_->damaged("what `info` says");
-  return std::string(bytes->begin(), bytes->end());
+  return state_->text_in(state_->info_block[0], "what `info` says");
+}
+
+Result<std::string> Reader::summary() const {
+  if (!state_->summary_block.empty())
+    return state_->text_in(state_->summary_block[0], "what `diff` compares");
+  if (!problems().empty()) return problems().front();
+  return Error{"the merged file has no summary: it was made by an earlier version", path().string(),
+               "export the trace again, or name its folder"};
 }
 
 Result<Detail> Reader::detail(EventPlace place) const {

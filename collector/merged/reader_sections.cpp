@@ -104,6 +104,7 @@ bool Reader::State::lay_out_tracks(const std::vector<std::uint32_t>& order) {
   blocks = table_of<BlockEntry>(*sections, SectionId::kBlockIndex);
   process_blocks = table_of<BlockEntry>(*sections, SectionId::kProcessIndex);
   info_block = table_of<BlockEntry>(*sections, SectionId::kInfo);
+  summary_block = table_of<BlockEntry>(*sections, SectionId::kSummary);
   pyramid = table_of<Node>(*sections, SectionId::kPyramid);
   if (!is_permutation(order)) return false;
   std::vector<Extents*> owners(tracks.size());

@@ -81,7 +81,7 @@ struct Reader::State {
   std::vector<Extents> communicator_extents;
   std::span<const Node> pyramid;
   std::span<const CollectiveNode> collective_pyramid;
-  std::span<const BlockEntry> chunks, blocks, collective_blocks, process_blocks, info_block;
+  std::span<const BlockEntry> chunks, blocks, collective_blocks, process_blocks, info_block, summary_block;
   std::uint32_t columns = 0;
   std::span<const Cell> cells;                // of the job, then by host, then by rank row
   std::span<const std::uint32_t> activities;  // by activity
@@ -110,6 +110,7 @@ struct Reader::State {
   std::span<const Node> nodes(std::uint32_t track, unsigned level) const;
   std::span<const unsigned char> chunk(std::uint32_t track, std::uint64_t leaf) const;
   std::optional<std::vector<unsigned char>> unpacked(const BlockEntry& block) const;  // not: damaged
+  Result<std::string> text_in(const BlockEntry& block, const char* what) const;
   std::shared_ptr<const std::vector<unsigned char>> slot_block(std::uint32_t track, std::uint64_t index);
   std::shared_ptr<const std::vector<Collective>> collective_block(std::uint32_t communicator,
                                                                   std::uint64_t block);

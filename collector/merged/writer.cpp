@@ -68,9 +68,13 @@ void Writer::add_process(std::uint32_t process, std::span<const unsigned char> t
   process_blocks_[process] = add_block(tables);
 }
 
-void Writer::add_info(std::string_view text) {
-  info_block_ = {add_block({reinterpret_cast<const unsigned char*>(text.data()), text.size()})};
+BlockEntry Writer::add_block(std::string_view text) {
+  return add_block({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
 }
+
+void Writer::add_info(std::string_view text) { info_block_ = {add_block(text)}; }
+
+void Writer::add_summary(std::string_view json) { summary_block_ = {add_block(json)}; }
 
 EventPlace Writer::settled(EventPlace place) const {
   std::uint32_t number = tracks_->number_of(place.track);
@@ -113,6 +117,7 @@ void Writer::put(Contents& contents, CollectiveWriter& collectives, SectionWrite
   tracks_->put(sections, names_);
   sections.put_table(SectionId::kProcessIndex, process_blocks_);
   sections.put_table(SectionId::kInfo, info_block_);
+  sections.put_table(SectionId::kSummary, summary_block_);
   summary_->put(sections, contents.facts.hosts);
   collectives.put(sections);
   sections.finish();

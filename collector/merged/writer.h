@@ -56,7 +56,8 @@ class Writer {
   // What details need of the process with this index of ProcessRow (process_tables.h).
   void add_process(std::uint32_t process, std::span<const unsigned char> tables);
 
-  void add_info(std::string_view text);  // what `info` says of the trace
+  void add_info(std::string_view text);     // what `info` says of the trace
+  void add_summary(std::string_view json);  // what `diff` compares of it
 
   // After the last rank: tracks have their numbers now. Of a place that add() gave: the one in the file.
   void settle() { tracks_->settle(); }
@@ -79,6 +80,7 @@ class Writer {
  private:
   std::int64_t cut(std::int64_t ns) const;
   BlockEntry add_block(std::span<const unsigned char> bytes);
+  BlockEntry add_block(std::string_view text);
   void fill_in(Contents& contents);
   void put(Contents& contents, CollectiveWriter& collectives, SectionWriter& sections);
 
@@ -91,7 +93,7 @@ class Writer {
   std::vector<Name> names_;
   std::map<std::pair<std::string, Kind>, std::uint32_t> name_numbers_;  // holds the texts
   std::vector<std::uint32_t> open_;                                     // handles of the rank at hand
-  std::vector<BlockEntry> process_blocks_, info_block_;
+  std::vector<BlockEntry> process_blocks_, info_block_, summary_block_;
 };
 
 }  // namespace ddpscope::merged

@@ -27,12 +27,13 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-// Those that a terminal obeys, and those that turn the direction of what follows (a path that reads
-// otherwise).
+// Those that a terminal obeys, those that turn the direction of what follows (a path that reads otherwise),
+// and those that XML has no way to hold.
 bool is_control(std::string_view sequence) {
   auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
   if (sequence.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
-  if (sequence.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;  // C1
+  if (sequence.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;                      // C1
+  if (sequence.size() == 3 && byte(0) == 0xEF) return byte(1) == 0xBF && byte(2) >= 0xBE;  // U+FFFE, U+FFFF
   if (sequence.size() != 3 || byte(0) != 0xE2) return false;
   bool separator_or_embedding = byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE;  // U+2028 to U+202E
   bool isolate = byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;                 // U+2066 to U+2069

@@ -5,8 +5,8 @@
 
 namespace ddpscope::reports {
 
-// Control characters (also the C1 ones and DEL), newlines and invalid UTF-8 become \n, \t or \xHH; a
-// backslash becomes two.
+// Control characters (also the C1 ones and DEL), newlines, U+FFFE and U+FFFF and invalid UTF-8 become \n, \t
+// or \xHH; a backslash becomes two.
 std::string escape(std::string_view text);
 
 // The same bytes with what is not valid UTF-8 replaced by U+FFFD: JSON has no other way to carry it.

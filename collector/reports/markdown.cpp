@@ -17,7 +17,9 @@ std::string prose(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`*_{}[]()#+-!|~<>&$:";
   std::string out;
   for (char c : escape(text)) {
-    if (kMarkup.find(c) != std::string_view::npos) out += '\\';
+    bool begins_a_link =
+        c == '.' && (out.ends_with("www") || out.ends_with("WWW"));  // GitHub makes one of it
+    if (begins_a_link || kMarkup.find(c) != std::string_view::npos) out += '\\';
     out += c;
     if (c == '@') out += "<!-- -->";
   }

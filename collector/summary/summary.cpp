@@ -94,6 +94,7 @@ class Making {
 Summary summarise(const model::Job& job, const matching::Collectives& collectives,
                   const patterns::CollectiveTimes& times, const findings::Outcome& outcome) {
   Summary summary;
+  summary.version = DDPSCOPE_VERSION;
   summary.ranks = job.ranks().size();
   for (const findings::Finding& finding : outcome.findings)
     summary.findings.push_back(

@@ -89,20 +89,52 @@ def test_the_man_page_is_well_formed_and_has_all_that_help_has(prefix):
     page = prefix / "share/man/man1/ddpscope.1"
     checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True)
     assert checked.returncode == 0 and checked.stderr == ""
-    shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", checked.stdout)
-    for command in re.findall(r"^  ([a-z]+) ", run(prefix / "bin/ddpscope", "--help").split("Subcommands:")[1], re.M):
-        assert f"ddpscope {command}" in shown
-        if command == "view":
-            continue  # its options are the viewer's
-        for option in re.findall(r"--[a-z-]+", run(prefix / "bin/ddpscope", command, "--help").split("Options:")[-1]):
-            assert option in shown.replace("‐", "-").replace("−", "-"), f"{command} {option}"
+    shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", checked.stdout).translate({ord("‐"): "-", ord("−"): "-"})
+    options, commands = re.search(r"^OPTIONS\n(.*)^COMMANDS\n(.*)^EXIT STATUS", shown, re.M | re.S).groups()
+    told = dict(re.findall(r"^   ddpscope ([a-z]+)\n((?: {7}.*\n|\n)*)", commands, re.M), **{"": options})
+    assert set(told) == {"", *commands_of(prefix)}
+    for command, text in told.items():
+        named = {name for names in re.findall(r"^ {7}(-[-a-z,]+)", text, re.M) for name in names.split(",")}
+        assert named == options_of(prefix, command), command
+
+
+def help_of(prefix, command, program="ddpscope"):
+    return run(prefix / "bin" / program, *[command] * bool(command), "--help")
+
+
+def commands_of(prefix):
+    return re.findall(r"^  ([a-z]+) ", help_of(prefix, "").split("Subcommands:")[1], re.M)
+
+
+def options_of(prefix, command, program="ddpscope"):
+    """All that `--help` names, "-h" and "--help" alike."""
+    listed = re.findall(r"^  (-[-a-z,]+)", help_of(prefix, command, program), re.M)
+    return {name for names in listed for name in names.split(",")}
 
 
 def complete(prefix, *words):
     """What bash offers when Tab is pressed at the end of these words."""
-    script = f"""source {prefix}/share/bash-completion/completions/ddpscope
-COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) - 1}; _ddpscope; printf '%s\\n' "${{COMPREPLY[@]}}\""""
+    program = words[0]
+    script = f"""source {prefix}/share/bash-completion/completions/{program}
+COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) - 1}
+$(complete -p {program} | sed 's/.*-F //; s/ .*//'); printf '%s\\n' "${{COMPREPLY[@]}}\""""
     return set(run("bash", "-c", script).split())
+
+
+def test_bash_completes_all_that_help_has(prefix):
+    for command in commands_of(prefix):
+        long = {name for name in options_of(prefix, command) if name.startswith("--") or name == "-o"}
+        assert complete(prefix, "ddpscope", command, "-") == long, command
+
+
+@pytest.mark.skipif(not (BUILD / "bin/ddpscope-viewer").exists(), reason="the viewer was not built")
+def test_the_viewer_and_the_command_in_front_of_it_take_the_same(prefix):
+    own = options_of(prefix, "", "ddpscope-viewer") - {"--version"}
+    assert own == options_of(prefix, "view") and {"--goto", "--reduced-motion"} <= own
+    assert complete(prefix, "ddpscope-viewer", "--") == complete(prefix, "ddpscope", "view", "--")
+    assert complete(prefix, "ddpscope-viewer", "--theme", "c") == {"colorblind"}
+    page = run("groff", "-s", "-man", "-Tutf8", "man1/ddpscope-viewer.1", cwd=prefix / "share/man")
+    assert "ddpscope view" in page and page == run("groff", "-man", "-Tutf8", "man1/ddpscope.1", cwd=prefix / "share/man")
 
 
 def test_bash_completes_commands_options_and_values(prefix, tmp_path):

@@ -35,6 +35,7 @@ class Walk {
 
   void rows() {
     if (auto info = reader_.info()) see(*info);
+    if (auto summary = reader_.summary()) see(*summary);
     for (const HostRow& host : reader_.hosts()) see(host.name), see(host.ranks.size());
     for (const RankRow& row : reader_.ranks()) see(row.process), see(row.first_track + row.tracks);
     for (const ProcessRow& row : reader_.processes()) see(row.name), see(row.command);

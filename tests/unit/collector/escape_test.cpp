@@ -25,6 +25,10 @@ TEST(Escape, WhatTurnsTheDirectionOfTextIsSpelledOut) {
   EXPECT_EQ(escape("\u2192\u2026"), "\u2192\u2026");
 }
 
+TEST(Escape, WhatXmlCannotHoldIsSpelledOut) {
+  EXPECT_EQ(escape("\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd"), "\\xef\\xbf\\xbe\\xef\\xbf\\xbf\xef\xbf\xbd");
+}
+
 TEST(Escape, ControlsThatJsonAllowsAreEscapedInIt) {
   EXPECT_EQ(escape_controls_of_json("[\"a\x7f\xc2\x9b\u00e9\u2026\"]"), "[\"a\\u007f\\u009b\u00e9\u2026\"]");
 }

@@ -1,0 +1,44 @@
+#include "collector/commands/view_options.h"
+
+namespace ddpscope::commands {
+
+void declare_view_options(CLI::App& app, ViewOptions& options) {
+  app.add_option("TRACE", options.trace, "folder that `ddpscope run` filled, or a merged file")->required();
+  app.add_option("OTHER", options.other, "a second trace to compare with");
+  app.add_option("--goto", options.go_to, "finding to start at: its id, slug or number (default: the worst)");
+  CLI::Option* picture =
+      app.add_option("--screenshot", options.screenshot, "writes a picture and ends; needs no display");
+  app.add_option("--size", options.size, "of the picture in pixels, WIDTHxHEIGHT (default: 1920x1080)");
+  app.add_option("--theme", options.theme, "of its colours (default: dark)")
+      ->check(CLI::IsMember({"dark", "light", "colorblind"}));
+  app.add_option("--scale", options.scale, "of everything that is drawn (default: 1)")
+      ->check(CLI::Range(0.5, 4.0));
+  // A picture waits for the disk, which a measured frame must not.
+  app.add_flag("--bench", options.bench, "prints how long opening and frames take, as JSON")
+      ->excludes(picture);
+  CLI::Option* whole_run =
+      app.add_flag("--whole-run", options.whole_run, "starts with the whole run in view");
+  app.add_option("--from", options.from,
+                 "starts with this in view: seconds since the job's start (default: 0)")
+      ->excludes(whole_run);
+  app.add_option("--to", options.to, "up to then (default: the run's end)")->excludes(whole_run);
+  app.add_flag("--reduced-motion", options.reduced_motion, "jumps instead of flying");
+}
+
+std::vector<std::string> words_of(const CLI::App& app) {
+  std::vector<std::string> words, positionals;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    if (option->get_positional())
+      positionals.push_back(option->as<std::string>());
+    else if (option->get_items_expected_max() == 0)
+      words.push_back(option->get_name());
+    else
+      words.push_back(option->get_name() + "=" + option->as<std::string>());
+  }
+  words.push_back("--");  // a file's name may begin with a hyphen
+  words.insert(words.end(), positionals.begin(), positionals.end());
+  return words;
+}
+
+}  // namespace ddpscope::commands
