@@ -28,9 +28,9 @@ struct Written : Result<Made> {
   bool output_failed = false;
 };
 
-// Takes what there is of a file that is being made: first all rows, then findings, too, and ever more ranks
-// with their events; collectives come last, with the file itself. Called by the thread that makes it, which
-// it keeps from going on for an eighth of its time at most.
+// Takes what there is of a file that is being made: first all rows, then ever more ranks with their events,
+// findings when they are found; collectives come last, with the file itself. Called by one thread after
+// another, which it keeps from writing for an eighth of the time at most.
 using TakePreview = std::function<void(Reader)>;
 
 // Analyses TRACE and writes its merged file to `output`, by way of a temporary file beside it: there is a
