@@ -40,9 +40,9 @@ Written write_merged(const std::filesystem::path& trace, const std::filesystem::
                      reading::Progress& progress, const trace::Identity* here = nullptr,
                      std::int32_t attempt = -1, const TakePreview& take = {});
 
-// The merged file of what `trace` names: itself if it is one; else from the cache, if the trace's files are
-// still those that it was made of; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot be
-// written or its disk is full, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still runs the
+// The merged file of what `trace` names: itself if it is one; else from the cache, if this build made it of
+// the trace's files as they still are; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot
+// be written or its disk is full, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still runs the
 // files change: every call merges them again.
 Result<Made> merged_file_of(const std::filesystem::path& trace, reading::Progress& progress,
                             const trace::Identity* here = nullptr, std::int32_t attempt = -1,
