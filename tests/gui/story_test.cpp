@@ -282,6 +282,22 @@ TEST_F(StoryTest, OfSeveralCopiesEachRanksIsShown) {
   EXPECT_TRUE(story.focus.contains(1'102'000'000) && story.focus.length() < 1'000'000'000);
 }
 
+// Each pair of ranks writes a file of its own: the lane is of one of them.
+TEST_F(StoryTest, OfTheFileThatIsShownTheOthersHaveNoLine) {
+  open(
+      "for r in 0..3 {\n"
+      "  process r$r rank=$r world=4 until=9\n"
+      "  r$r 0.100 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=4 device=$r\n"
+      "  r$r 1.00$r +0.001 open flags=wronly|creat|trunc file=1 path=\"/ckpt/part${r//2}\" "
+      "stack=\"train.py:90 save\"\n"
+      "  r$r 1.100 +0.050 write file=1 bytes=900 next=900\n"
+      "  r$r 1.200 +0.001 close file=1\n}\n");
+  settle();
+  ASSERT_EQ(app_->reader().outcome().findings.at(0).ranks.size(), 4u);
+  ASSERT_EQ(app_->story().lane, StoryLane::kFile);
+  EXPECT_EQ(app_->story().lines.size(), 2u);
+}
+
 FileLine inputs_of(const std::vector<std::uint64_t>& digests) {
   FileLine line{2, {}, false, true};
   for (std::uint64_t digest : digests) {
