@@ -15,6 +15,9 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
+# By which a merged file knows the build that made it.
+add_link_options(-Wl,--build-id)
+
 # Where the clone lies does not show in what is built of it.
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 

@@ -114,7 +114,7 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
 
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
                          reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
-                         const Look& look, const Begun& begun) {
+                         const Onlooker& onlooker) {
   auto reading = reading::read_trace(trace, progress, attempt);
   if (!reading) return reading.error();
   Analysis analysis{
@@ -122,13 +122,15 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   const model::Job& job = analysis.job;
   progress.at("aligning clocks", 0, 1);
   alignment::align(analysis.job);
-  if (begun) begun(job);
+  if (onlooker.begun) onlooker.begun(job);
   progress.at("matching collectives", 0, 1);
   matching::Collectives collectives = matching::find_collectives(job);
-  matching::Divergences divergences = matching::find_divergences(collectives);
-  progress.at("ordering", 0, 1);
   ordering::DeviceOrder device_order = ordering::find_device_order(job, collectives);
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
+  std::future<void> beside;
+  if (onlooker.matched) beside = onlooker.matched({job, collectives, barriers});
+  matching::Divergences divergences = matching::find_divergences(collectives);
+  progress.at("ordering", 0, 1);
   patterns::Rounds rounds(job, collectives, device_order);
   detectors::CodePlaces places(job);
   model::Lazy<patterns::ReductionHabits> reduction_habits(
@@ -170,7 +172,9 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
     analysis.outcome.coverage.push_back({told.where, told.what, {}});
   if (!only.empty()) keep_requested(only, analysis.outcome.coverage);
   analysis.nothing_judged = tell_if_nothing_was_judged(job, analysis.outcome);
-  if (look) look(facts, analysis);
+  if (onlooker.judged) onlooker.judged(analysis);
+  if (beside.valid()) beside.get();
+  if (onlooker.look) onlooker.look(facts, analysis);
   return analysis;
 }
 

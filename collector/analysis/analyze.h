@@ -2,7 +2,10 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "collector/detectors/detector.h"
 #include "collector/findings/finding.h"
@@ -20,18 +23,29 @@ struct Analysis {
   std::optional<Error> nothing_judged{};
 };
 
-// Called last, with everything that was derived and will be gone.
-using Look = std::function<void(const detectors::Facts& facts, const Analysis& analysis)>;
+// What is known before findings are looked for.
+struct Matched {
+  const model::Job& job;
+  const matching::Collectives& collectives;
+  const std::vector<bool>& barriers;  // by call, as in collectives.calls
+};
 
-// Called when the ranks are known and their times are the job's, before anything is derived: that takes most
-// of the time.
-using Begun = std::function<void(const model::Job& job)>;
+// Who wants to see more of an analysis than its end. Called in this order; each may be empty.
+struct Onlooker {
+  // The ranks are known and their times are the job's.
+  std::function<void(const model::Job& job)> begun{};
+  // What it returns may go on beside the search for findings, and is waited for before anything is gone.
+  std::function<std::future<void>(const Matched& facts)> matched{};
+  std::function<void(const Analysis& analysis)> judged{};
+  // Last, with everything that was derived and will be gone.
+  std::function<void(const detectors::Facts& facts, const Analysis& analysis)> look{};
+};
 
 // `only`: slugs of the detectors to run, empty for all. `here`: who asks, and where. With it a job
 // that still runs is judged for hangs as `status` does it; without it what is in the trace is all there
 // is. `attempt`, and errors: as read_trace.
 Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
                          reading::Progress& progress, const trace::Identity* here = nullptr,
-                         std::int32_t attempt = -1, const Look& look = {}, const Begun& begun = {});
+                         std::int32_t attempt = -1, const Onlooker& onlooker = {});
 
 }  // namespace ddpscope::analysis

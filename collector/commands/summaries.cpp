@@ -29,7 +29,7 @@ Result<summary::Summary> summarise_trace(const TraceOptions& of) {
     summary =
         summary::summarise(facts.job, facts.collectives, facts.collective_times.get(), analysis.outcome);
   };
-  auto analysis = analysis::analyze(of.trace, {}, progress, nullptr, of.attempt, look);
+  auto analysis = analysis::analyze(of.trace, {}, progress, nullptr, of.attempt, {.look = look});
   if (!analysis) return analysis.error();
   if (!analysis->errors.empty()) return analysis->errors.front();
   return summary;

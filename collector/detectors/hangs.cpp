@@ -42,7 +42,7 @@ void measure_needed_wait(const CallFacts& facts, const Communicator& communicato
         longest = std::max(longest, waits.back());
     }
   hang.first_of_its_kind = waits.empty();
-  std::int64_t p99 = waits.empty() ? 0 : model::value_at(waits, (waits.size() - 1) * 99 / 100);
+  std::int64_t p99 = waits.empty() ? 0 : model::percentiles(waits).p99;
   hang.needed_wait = least_hang(p99, hang.given_up ? 0 : longest);
 }
 

@@ -11,6 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "collector/merged/build_id.h"
 #include "collector/merged/format.h"
 #include "collector/merged/make.h"
 #include "collector/merged/reader.h"
@@ -48,10 +49,11 @@ std::vector<TraceFileState> states_of(const fs::path& trace) {
   return states;
 }
 
-// Of all that the merged file depends on.
+// Of all that the merged file depends on: what a build of the same version finds, and how it tells it, may
+// be other.
 std::uint64_t key_of(const fs::path& trace, std::int32_t attempt) {
   std::string text =
-      fmt::format("{} {} {} {}\n", DDPSCOPE_VERSION, kVersion, attempt, fs::absolute(trace).string());
+      fmt::format("{} {} {} {}\n", build_id(), kVersion, attempt, fs::absolute(trace).string());
   for (const TraceFileState& state : states_of(trace))
     text += fmt::format("{} {} {} {}\n", state.name, state.inode, state.bytes, state.changed_ns);
   return XXH3_64bits(text.data(), text.size());
@@ -83,7 +85,7 @@ std::vector<fs::path> cache_folders(const fs::path& trace) {
 constexpr const char* kElsewhere =
     "`ddpscope export --format merged -o FILE` writes it where you like, and `ddpscope view FILE` shows it";
 
-// Merged files of earlier states of the trace.
+// Merged files of earlier states of the trace, and of earlier builds.
 void remove_others(const fs::path& folder, const std::string& stem, const fs::path& kept) {
   std::error_code error;
   std::vector<fs::path> old;
@@ -126,7 +128,8 @@ Result<Made> merged_file_of(const fs::path& trace, reading::Progress& progress, 
   for (const fs::path& folder : folders) {
     if (!can_be_made(folder)) continue;
     auto made = write_merged(trace, folder / name, progress, here, attempt, take);
-    if (made) remove_others(folder, stem, folder / name);
+    if (made)
+      for (const fs::path& each : folders) remove_others(each, stem, folder / name);
     if (made || !made.output_failed) return made;
     failure = {made.error().what, made.error().where, kElsewhere};
   }

@@ -50,15 +50,15 @@ struct Detail {
   std::uint32_t track = kNone;                              // that it stands on
   std::string call;                                         // as `dump` prints it
   std::vector<std::pair<std::string, std::string>> fields;  // likewise; strings are escaped and quoted
-  std::vector<std::string> stack;  // innermost first: "FILE:LINE FUNCTION", native "MODULE+0xADDRESS"
-  std::string process;             // HOST:PID
-  std::uint16_t thread = 0;        // number in the process
-  CollectiveRef collective{};      // communicator kNone: it is none; of several communicators the first
-  EventPlace enqueued_by{};        // of device work: the host's call; kNoEvent: not known
-  std::string file;                // path that it concerns, empty if none
-  std::uint64_t bytes = 0;         // that it moves, 0 if none or not known
-  std::uint64_t digest = 0;        // of an input copy or a written block; 0: none
-  std::uint64_t calls = 1;         // that are folded into it
+  std::vector<std::string> stack;          // innermost first: "FILE:LINE FUNCTION", native "MODULE+0xADDRESS"
+  std::string process;                     // HOST:PID
+  std::uint16_t thread = 0;                // number in the process
+  std::vector<CollectiveRef> collectives;  // one a communicator: a graph's launch may be of several
+  EventPlace enqueued_by{};                // of device work: the host's call; kNoEvent: not known
+  std::string file;                        // path that it concerns, empty if none
+  std::uint64_t bytes = 0;                 // that it moves, 0 if none or not known
+  std::uint64_t digest = 0;                // of an input copy or a written block; 0: none
+  std::uint64_t calls = 1;                 // that are folded into it
 };
 
 }  // namespace ddpscope::merged

@@ -187,13 +187,11 @@ void CallTracks::take_call(model::EventPlace place, const Record& record, CallKi
   std::string_view symbol = symbol_of(record);
   if (fresh) name->second = making_.writer.name(symbol, kind.kind);
   event.name = name->second;
-  event.severity = making_.marks.severity_of(process_, event.begin_ns, symbol);
   CallSlot slot = slot_for(record);
   auto stands = tracks_.add(track_kind(kind.line), record.thread, event, slot_of(slot),
                             [&] { return label_of(record.thread); });
   if (!stands) return;
   for (std::uint32_t call = calls.first; call < calls.end; ++call) making_.places.set(call, *stands);
-  if (event.severity != kNoSeverity) making_.marks.note(process_, event.begin_ns, symbol, *stands);
   if (kind.line == Line::kFiles) note_file(record, event.begin_ns, *stands);
 }
 
@@ -213,7 +211,7 @@ void CallTracks::note_file(const Record& record, std::int64_t begin_ns, EventPla
     auto opened = paths_.find(trace::payload_of<payload::FileIo>(record).file);
     if (opened != paths_.end()) path = opened->second;
   }
-  if (!path.empty() && making_.marks.is_watched(path)) making_.marks.note_access(path, begin_ns, place);
+  if (!path.empty()) making_.accesses.note(path, begin_ns, place);
 }
 
 void CallTracks::write_range(const ProgramRange& range) {

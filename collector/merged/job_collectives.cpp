@@ -14,23 +14,20 @@ constexpr std::size_t kRanksNamed = 6;
 
 class CommunicatorWalk {
  public:
-  CommunicatorWalk(Making& making, std::uint32_t index, const std::map<EventPlace, std::uint8_t>& severities)
+  CommunicatorWalk(Making& making, const detectors::Facts& facts, std::uint32_t index,
+                   const std::map<EventPlace, std::uint8_t>& severities)
       : making_(making),
-        facts_(making.facts),
-        communicator_(facts_.collectives.communicators[index]),
-        index_(index),
+        facts_(facts),
+        communicator_(facts.collectives.communicators[index]),
         severities_(severities) {}
 
-  CommunicatorRow row() const;
   void write() {
-    making_.writer.begin_communicator(row());
     std::size_t most = 0;
     for (const matching::Member& member : communicator_.members) most = std::max(most, member.calls.size());
     for (std::size_t ordinal = 0; ordinal < most; ++ordinal) making_.writer.add_collective(at(ordinal));
   }
 
  private:
-  std::string name() const;
   Collective at(std::size_t ordinal) const;
   Arrival arrival_of(std::uint32_t call) const;
   void complete(Arrival& arrival, std::uint32_t call) const;
@@ -38,34 +35,32 @@ class CommunicatorWalk {
   Making& making_;
   const detectors::Facts& facts_;
   const matching::Communicator& communicator_;
-  std::uint32_t index_;
   const std::map<EventPlace, std::uint8_t>& severities_;
 };
 
-std::string CommunicatorWalk::name() const {
-  if (static_cast<std::size_t>(std::max(communicator_.size, 0)) >= facts_.job.ranks().size() &&
-      communicator_.size > 1)
+std::string name_of(const model::Job& job, const matching::Communicator& communicator, std::uint32_t index) {
+  if (static_cast<std::size_t>(std::max(communicator.size, 0)) >= job.ranks().size() && communicator.size > 1)
     return "world";
   std::string ranks;
-  for (std::size_t i = 0; i < communicator_.members.size(); ++i) {
+  for (std::size_t i = 0; i < communicator.members.size(); ++i) {
     if (i == kRanksNamed) {
-      ranks += fmt::format(" and {} more", communicator_.members.size() - i);
+      ranks += fmt::format(" and {} more", communicator.members.size() - i);
       break;
     }
-    ranks += fmt::format("{}{}", i ? ", " : "", communicator_.members[i].rank);
+    ranks += fmt::format("{}{}", i ? ", " : "", communicator.members[i].rank);
   }
-  return fmt::format("communicator {}: rank{} {}", index_, communicator_.members.size() == 1 ? "" : "s",
-                     ranks);
+  return fmt::format("communicator {}: rank{} {}", index, communicator.members.size() == 1 ? "" : "s", ranks);
 }
 
-CommunicatorRow CommunicatorWalk::row() const {
+CommunicatorRow row_of(const Making& making, std::uint32_t index) {
+  const matching::Communicator& communicator = making.facts.collectives.communicators[index];
   CommunicatorRow row;
-  row.id = communicator_.id;
-  row.size = communicator_.size;
-  row.name = name();
-  for (const matching::Member& member : communicator_.members) {
-    std::uint32_t rank_row = making_.rows.row_of_rank(member.rank);
-    if (rank_row == kNone) rank_row = making_.rows.row_of_process[member.process];
+  row.id = communicator.id;
+  row.size = communicator.size;
+  row.name = name_of(making.facts.job, communicator, index);
+  for (const matching::Member& member : communicator.members) {
+    std::uint32_t rank_row = making.rows.row_of_rank(member.rank);
+    if (rank_row == kNone) rank_row = making.rows.row_of_process[member.process];
     row.members.push_back({member.rank_in_communicator, member.rank, rank_row, member.calls.size()});
   }
   return row;
@@ -137,22 +132,22 @@ CommunicatorOrder::CommunicatorOrder(const matching::Collectives& collectives)
 }
 
 std::vector<CommunicatorRow> communicator_rows(Making& making, const CommunicatorOrder& order) {
-  const std::map<EventPlace, std::uint8_t> none;
   std::vector<CommunicatorRow> rows;
-  for (std::uint32_t communicator : order.communicators)
-    rows.push_back(CommunicatorWalk(making, communicator, none).row());
+  for (std::uint32_t communicator : order.communicators) rows.push_back(row_of(making, communicator));
   return rows;
 }
 
-void write_collectives(Making& making, const CommunicatorOrder& order, const std::vector<Mark>& marks) {
+void write_collectives(Making& making, const detectors::Facts& facts, const CommunicatorOrder& order,
+                       const std::vector<Mark>& marks) {
   std::map<EventPlace, std::uint8_t> severities;
   for (const Mark& mark : marks) {
-    std::uint8_t& severity = severities[making.writer.settled(mark.event)];
+    std::uint8_t& severity = severities[mark.event];
     severity = std::max(severity, mark.severity);
   }
-  severities.erase(kNoEvent);
-  for (std::uint32_t communicator : order.communicators)
-    CommunicatorWalk(making, communicator, severities).write();
+  for (std::uint32_t communicator : order.communicators) {
+    making.writer.begin_communicator(row_of(making, communicator));
+    CommunicatorWalk(making, facts, communicator, severities).write();
+  }
 }
 
 }  // namespace ddpscope::merged

@@ -15,7 +15,8 @@ struct CommunicatorOrder {
 
 std::vector<CommunicatorRow> communicator_rows(Making& making, const CommunicatorOrder& order);
 
-// After the tracks are settled. Arrivals carry the severity of evidence by `severity_of(place)`.
-void write_collectives(Making& making, const CommunicatorOrder& order, const std::vector<Mark>& marks);
+// After the tracks are settled. Arrivals at what is marked carry its severity.
+void write_collectives(Making& making, const detectors::Facts& facts, const CommunicatorOrder& order,
+                       const std::vector<Mark>& marks);
 
 }  // namespace ddpscope::merged

@@ -1,7 +1,8 @@
 // Which events findings speak of: by the process, time and call of their evidence, and by the paths of files.
+// Events are written before anything is found, so both are looked for afterwards.
 #pragma once
 #include <cstdint>
-#include <set>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,41 +10,38 @@
 
 #include "collector/findings/finding.h"
 #include "collector/merged/event.h"
-#include "collector/merged/node.h"
 #include "collector/merged/outcome_code.h"
-#include "collector/model/job.h"
+#include "collector/merged/reader.h"
+#include "collector/merged/writer.h"
 
 namespace ddpscope::merged {
 
-class JobMarks {
+// Of the calls that `written` holds, those that evidence names: they are of its process, begin then and have
+// that name.
+std::vector<Mark> find_marks(const Reader& written, const findings::Outcome& outcome);
+
+// Every access of a file, until it is known which files matter: 24 bytes each, most of them not in memory.
+class FileAccesses {
  public:
-  JobMarks(const model::Job& job, const findings::Outcome& outcome);
+  explicit FileAccesses(const std::filesystem::path& folder) : noted_(folder, kMemory) {}
 
-  // Whether evidence names a call of this process that begins then; what it makes of the event.
-  std::uint8_t severity_of(std::uint32_t process, std::int64_t begin_ns, std::string_view call) const;
-  // After it has its place.
-  void note(std::uint32_t process, std::int64_t begin_ns, std::string_view call, EventPlace place);
-  // Whether it is a file that a finding is about: accesses are then collected.
-  bool is_watched(std::string_view path) const { return watched_.contains(path); }
-  void note_access(std::string_view path, std::int64_t begin_ns, EventPlace place);
-
-  const std::vector<Mark>& marks() const { return marks_; }
-  Accesses accesses() const;  // each by time
+  void note(std::string_view path, std::int64_t begin_ns, EventPlace place);
+  // Those of the files that findings are about, each by time, with settled places.
+  Accesses of(const findings::Outcome& outcome, Writer& writer) const;
 
  private:
-  struct Named {
-    std::int64_t t_ns;
-    std::string_view call;  // of the outcome
-    std::uint32_t finding, evidence;
-    std::uint8_t severity;
+  static constexpr std::size_t kMemory = 8 << 20;
+  struct Noted {
+    std::int64_t begin_ns;
+    std::uint64_t index;
+    std::uint32_t track, path;
   };
-  template <class Visit>
-  void for_each(std::uint32_t process, std::int64_t begin_ns, std::string_view call, Visit&& visit) const;
 
-  std::vector<std::vector<Named>> named_;  // by process, by time
-  std::set<std::string, std::less<>> watched_;
-  std::vector<Mark> marks_;
-  std::map<std::string, std::vector<std::pair<std::int64_t, EventPlace>>, std::less<>> accesses_;
+  template <class Visit>
+  int for_each(Visit&& visit) const;  // an errno, 0: none
+
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // of paths
+  Spool noted_;
 };
 
 }  // namespace ddpscope::merged

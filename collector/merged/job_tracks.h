@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/detectors/detector.h"
+#include "collector/analysis/analyze.h"
 #include "collector/merged/job_marks.h"
 #include "collector/merged/job_rows.h"
 #include "collector/merged/lanes.h"
@@ -52,9 +52,9 @@ class FrameLines {
 // What is at hand for all processes.
 struct Making {
   Writer& writer;
-  const detectors::Facts& facts;
+  analysis::Matched facts;
   const JobRows& rows;
-  JobMarks& marks;
+  FileAccesses accesses;
   CallPlaces places{};
   FrameLines frames{};
   std::uint64_t left_out = 0;  // events

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <utility>
 
 #include "collector/analysis/analyze.h"
@@ -22,9 +24,9 @@ namespace {
 class PreviewPace {
  public:
   template <class Show>
-  void show_if_due(Show&& show) {
+  void show_if_due(bool at_once, Show&& show) {
     auto begin = Clock::now();
-    if (begin < due_) return;
+    if (begin < due_ && !at_once) return;
     show();
     auto end = Clock::now();
     due_ = end + std::max<Clock::duration>(8 * (end - begin), std::chrono::milliseconds(400));
@@ -35,77 +37,102 @@ class PreviewPace {
   Clock::time_point due_{};
 };
 
-// What goes wrong here goes wrong with the file itself, which tells.
-void show(Writer& writer, Contents contents, const std::vector<CommunicatorRow>& communicators,
-          const TakePreview& take) {
+Result<Reader> written_so_far(Writer& writer, Contents contents,
+                              const std::vector<CommunicatorRow>& communicators = {}) {
   auto sections = Output::create(writer.target() += ".preview");
-  if (!sections) return;
-  auto preview = writer.preview(std::move(contents), communicators, std::move(*sections));
-  if (preview) take(std::move(*preview));
+  if (!sections) return sections.error();
+  return writer.preview(std::move(contents), communicators, std::move(*sections));
 }
 
+std::string summary_of(const detectors::Facts& facts, const findings::Outcome& outcome) {
+  return summary::to_json(
+      summary::summarise(facts.job, facts.collectives, facts.collective_times.get(), outcome));
+}
+
+// Rows are written by a thread of their own while findings are looked for, for which nothing of a row waits.
 class JobFile {
  public:
-  JobFile(const detectors::Facts& facts, const analysis::Analysis& analysis, Writer& writer, JobRows& rows,
-          reading::Progress& progress, const TakePreview& take)
+  JobFile(const analysis::Matched& facts, Writer& writer, JobRows& rows, reading::Progress& progress,
+          const TakePreview& take)
       : facts_(facts),
         rows_(rows),
         writer_(writer),
-        marks_(facts.job, analysis.outcome),
-        making_{writer, facts, rows, marks_},
+        making_{writer, facts, rows, FileAccesses(writer.folder())},
         order_(facts.collectives),
         progress_(progress),
-        analysis_(analysis),
         take_(take) {}
 
-  std::optional<Error> write() {
+  void write_rows() {
     list_communicators();
     for (std::uint32_t row = 0; row < rows_.processes_of_row.size() && !writer_.failed(); ++row) {
-      progress_.at("writing time lines", row, rows_.processes_of_row.size());
-      if (take_)
-        pace_.show_if_due([this] { show(writer_, contents(), communicator_rows(making_, order_), take_); });
+      // Until then it is told how far the findings are.
+      if (judged_.load()) progress_.at("writing time lines", row, rows_.processes_of_row.size());
       write_row(row);
+      show_if_due();
     }
-    writer_.add_info(info_of(facts_.job, facts_.collectives, facts_.collective_times.get()));
-    if (analysis_.errors.empty()) writer_.add_summary(summary_text());
-    writer_.settle();
+  }
+  // By the other thread; `analysis` stays where it is.
+  void set_judged(const analysis::Analysis& analysis) { judged_ = &analysis; }
+
+  // After both.
+  std::optional<Error> finish(const detectors::Facts& facts) {
+    show_if_due();
+    writer_.add_info(info_of(facts.job, facts.collectives, facts.collective_times.get()));
+    if (judged_.load()->errors.empty()) writer_.add_summary(summary_of(facts, judged_.load()->outcome));
     progress_.at("writing collectives", 0, 1);
-    write_collectives(making_, order_, marks_.marks());
-    return writer_.finish(contents());
+    auto all = contents();
+    if (!all && !writer_.failed()) return all.error();
+    if (!all) return writer_.finish({});
+    write_collectives(making_, facts, order_, all->found.marks);
+    return writer_.finish(std::move(*all));
   }
 
  private:
-  Contents contents();
-  std::string summary_text() const;
+  void show_if_due();
+  Result<Contents> contents();
   void write_row(std::uint32_t row);
   void write_process(std::uint32_t process, std::uint32_t row);
   void list_communicators();
 
-  const detectors::Facts& facts_;
+  analysis::Matched facts_;
   JobRows& rows_;
   Writer& writer_;
-  JobMarks marks_;
   Making making_;
   CommunicatorOrder order_;
   reading::Progress& progress_;
-  const analysis::Analysis& analysis_;
   const TakePreview& take_;
   PreviewPace pace_;
+  std::atomic<const analysis::Analysis*> judged_{nullptr};
+  bool shown_judged_ = false;
   // By process: its own number of each communicator, with row and member of the file.
   std::vector<std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>> communicators_;
 };
 
-// As far as it is written.
-Contents JobFile::contents() {
-  rows_.facts.job.events_left_out = making_.left_out;
-  std::vector<Error> problems = analysis_.errors;
-  if (problems.empty() && analysis_.nothing_judged) problems.push_back(*analysis_.nothing_judged);
-  return {rows_.facts, {analysis_.outcome, marks_.marks(), marks_.accesses(), std::move(problems)}};
+// Findings at once, whatever is due.
+void JobFile::show_if_due() {
+  if (!take_) return;
+  bool found = judged_.load() && !shown_judged_;
+  pace_.show_if_due(found, [this] {
+    auto some = contents();
+    if (!some) return;
+    auto preview = written_so_far(writer_, std::move(*some), communicator_rows(making_, order_));
+    if (preview) take_(std::move(*preview));
+  });
+  shown_judged_ = shown_judged_ || found;
 }
 
-std::string JobFile::summary_text() const {
-  return summary::to_json(
-      summary::summarise(facts_.job, facts_.collectives, facts_.collective_times.get(), analysis_.outcome));
+// As far as it is written, and found.
+Result<Contents> JobFile::contents() {
+  rows_.facts.job.events_left_out = making_.left_out;
+  const analysis::Analysis* analysis = judged_.load();
+  writer_.settle();
+  if (!analysis) return Contents{rows_.facts, {}, false};
+  Found found{analysis->outcome, {}, making_.accesses.of(analysis->outcome, writer_), analysis->errors};
+  if (found.problems.empty() && analysis->nothing_judged) found.problems.push_back(*analysis->nothing_judged);
+  auto written = written_so_far(writer_, {rows_.facts, {}, false});
+  if (!written) return written.error();
+  found.marks = find_marks(*written, analysis->outcome);
+  return Contents{rows_.facts, std::move(found)};
 }
 
 void JobFile::write_row(std::uint32_t row) {
@@ -165,12 +192,19 @@ Written write_merged(const std::filesystem::path& trace, const std::filesystem::
     facts.version = DDPSCOPE_VERSION;
     facts.runs_on = here && attempt < 0 && live::may_run_on(job, *here);
     writer.emplace(std::move(*file), Writer::Shape{facts.duration_ns, facts.calls, rows->facts.ranks.size()});
-    if (take) show(*writer, {rows->facts, {}, false}, {}, take);
+    if (!take) return;
+    if (auto preview = written_so_far(*writer, {rows->facts, {}, false})) take(std::move(*preview));
   };
-  auto write = [&](const detectors::Facts& facts, const analysis::Analysis& analysis) {
-    failure = JobFile(facts, analysis, *writer, *rows, progress, take).write();
+  std::optional<JobFile> job_file;
+  auto write_rows = [&](const analysis::Matched& facts) {
+    job_file.emplace(facts, *writer, *rows, progress, take);
+    return std::async(std::launch::async, [&] { job_file->write_rows(); });
   };
-  auto analysis = analysis::analyze(trace, {}, progress, here, attempt, write, begin);
+  auto judged = [&](const analysis::Analysis& analysis) { job_file->set_judged(analysis); };
+  auto finish = [&](const detectors::Facts& facts, const analysis::Analysis&) {
+    failure = job_file->finish(facts);
+  };
+  auto analysis = analysis::analyze(trace, {}, progress, here, attempt, {begin, write_rows, judged, finish});
   if (!analysis) return analysis.error();
   if (failure) return not_written(*failure);
   return Made{output, std::move(analysis->errors), std::move(analysis->warnings), false};

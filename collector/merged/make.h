@@ -28,9 +28,9 @@ struct Written : Result<Made> {
   bool output_failed = false;
 };
 
-// Takes what there is of a file that is being made: first all rows, then findings, too, and ever more ranks
-// with their events; collectives come last, with the file itself. Called by the thread that makes it, which
-// it keeps from going on for an eighth of its time at most.
+// Takes what there is of a file that is being made: first all rows, then ever more ranks with their events,
+// findings when they are found; collectives come last, with the file itself. Called by one thread after
+// another, which it keeps from writing for an eighth of the time at most.
 using TakePreview = std::function<void(Reader)>;
 
 // Analyses TRACE and writes its merged file to `output`, by way of a temporary file beside it: there is a
@@ -40,9 +40,9 @@ Written write_merged(const std::filesystem::path& trace, const std::filesystem::
                      reading::Progress& progress, const trace::Identity* here = nullptr,
                      std::int32_t attempt = -1, const TakePreview& take = {});
 
-// The merged file of what `trace` names: itself if it is one; else from the cache, if the trace's files are
-// still those that it was made of; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot be
-// written or its disk is full, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still runs the
+// The merged file of what `trace` names: itself if it is one; else from the cache, if this build made it of
+// the trace's files as they still are; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot
+// be written or its disk is full, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still runs the
 // files change: every call merges them again.
 Result<Made> merged_file_of(const std::filesystem::path& trace, reading::Progress& progress,
                             const trace::Identity* here = nullptr, std::int32_t attempt = -1,

@@ -118,6 +118,13 @@ void Spool::append(const Spool& other) {
   if (!error_) error_ = error;
 }
 
+void Spool::write_at(std::uint64_t offset, unsigned char byte) {
+  if (offset >= written_)
+    buffer_[static_cast<std::size_t>(offset - written_)] = byte;
+  else if (!error_)
+    error_ = write_at_once(fd_, offset, {&byte, 1});
+}
+
 void Spool::spill() {
   if (fd_ < 0 && !error_) {
     fd_ = output::open_nameless(folder_);

@@ -45,7 +45,7 @@ class Output {
   std::vector<unsigned char> buffer_;  // what lies before offset_ and is not written yet
 };
 
-// Bytes that are appended now and read once later: in memory while they are few, then in a file without a
+// Bytes that are appended now and read later: in memory while they are few, then in a file without a
 // name.
 class Spool {
  public:
@@ -56,6 +56,7 @@ class Spool {
 
   void append(std::span<const unsigned char> bytes);
   void append(const Spool& other);
+  void write_at(std::uint64_t offset, unsigned char byte);  // over one that was appended
   std::uint64_t bytes() const { return written_ + buffer_.size(); }
   int error() const { return error_; }  // errno, 0: none so far
   // Calls take(bytes) for all of it, in order.

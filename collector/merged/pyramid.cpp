@@ -55,7 +55,6 @@ void NodeBuilder::add(const Event& event) {
   node_.busy_ns += took;
   busy_[kind] += took;
   ++node_.count;
-  node_.max_severity = std::max(node_.max_severity, event.severity);
   node_.kinds = static_cast<std::uint16_t>(node_.kinds | 1u << kind);
 }
 
@@ -66,7 +65,6 @@ void NodeBuilder::add(const Node& child) {
   std::uint64_t count = std::uint64_t{node_.count} + child.count;
   node_.count =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(count, std::numeric_limits<std::uint32_t>::max()));
-  node_.max_severity = std::max(node_.max_severity, child.max_severity);
   node_.kinds |= child.kinds;
 }
 

@@ -148,18 +148,23 @@ CollectiveRef find_collective(Reader::State& state, const ProcessTables& tables,
 }
 
 // What a graph's launch ran. Its record does not say of which communicators that is.
-CollectiveRef find_launched(Reader::State& state, std::uint32_t rank_row, std::int64_t t_ns,
-                            EventPlace place) {
+std::vector<CollectiveRef> find_launched(Reader::State& state, std::uint32_t rank_row, std::int64_t t_ns,
+                                         EventPlace place) {
+  std::vector<CollectiveRef> launched;
   for (std::uint32_t communicator = 0; communicator < state.communicators.size(); ++communicator) {
     const auto& members = state.communicators[communicator].members;
     for (std::uint32_t member = 0; member < members.size(); ++member) {
       if (members[member].rank_row != rank_row) continue;
       auto found = find_collectives(state, communicator, member, t_ns,
                                     [&](const Arrival& arrival) { return arrival.event == place; });
-      if (found.count > 0) return found;
+      if (found.count > 0) launched.push_back(found);
     }
   }
-  return {};
+  return launched;
+}
+
+void add(const CollectiveRef& found, std::vector<CollectiveRef>& all) {
+  if (found.communicator != kNone) all.push_back(found);
 }
 
 std::uint64_t index_of_begin(const Reader& reader, std::uint32_t track, std::int64_t t_ns) {
@@ -195,12 +200,13 @@ void fill_call(Reader::State& state, const ProcessDetails& process, const CallSl
   add_facts(record, *process.tables, detail);
   const trace::CallInfo* info = trace::find_call(record.call);
   if (info && info->operation == trace::Operation::kGraphLaunch)
-    detail.collective =
+    detail.collectives =
         find_launched(state, state.tracks[place.track].rank_row, detail.event.begin_ns, place);
   if (info && info->payload == PayloadKind::kCollective)
-    detail.collective = find_collective(
-        state, *process.tables, trace::payload_of<payload::Collective>(record).communicator,
-        detail.event.begin_ns, [&](const Arrival& arrival) { return arrival.event == place; });
+    add(find_collective(state, *process.tables, trace::payload_of<payload::Collective>(record).communicator,
+                        detail.event.begin_ns,
+                        [&](const Arrival& arrival) { return arrival.event == place; }),
+        detail.collectives);
 }
 
 void fill_device(const Reader& reader, Reader::State& state, const ProcessDetails& process,
@@ -220,9 +226,9 @@ void fill_device(const Reader& reader, Reader::State& state, const ProcessDetail
   detail.enqueued_by = find_call_at(reader, track, slot.thread, slot.called_ns);
   if (!collective) return;
   // Its call may stand in a group whose end enqueued it: the index knows when the device began.
-  detail.collective =
-      find_collective(state, *process.tables, static_cast<std::uint32_t>(work.subject), slot.called_ns,
-                      [&](const Arrival& arrival) { return arrival.begin_ns == detail.event.begin_ns; });
+  add(find_collective(state, *process.tables, static_cast<std::uint32_t>(work.subject), slot.called_ns,
+                      [&](const Arrival& arrival) { return arrival.begin_ns == detail.event.begin_ns; }),
+      detail.collectives);
 }
 
 }  // namespace

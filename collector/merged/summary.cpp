@@ -32,7 +32,6 @@ std::uint32_t column_count(std::int64_t duration_ns, std::uint64_t calls, std::s
 Summary::Summary(std::int64_t duration_ns, std::uint32_t columns, std::size_t rank_rows)
     : columns_(std::make_unique<Columns>(duration_ns, columns)),
       sums_(std::make_unique<ColumnSums>(*columns_)),
-      severity_(columns_->count()),
       cells_(rank_rows * columns_->count(), Cell{kNoLateness, 0, 0, 0, 0}),
       in_(columns_->count()),
       lateness_(rank_rows, Lateness(*columns_)) {}
@@ -40,9 +39,12 @@ Summary::Summary(std::int64_t duration_ns, std::uint32_t columns, std::size_t ra
 void Summary::add(TrackKind track, const Event& event) {
   if (columns_->count() == 0) return;
   if (counts(track)) sums_->add(activity_of(event.kind), event.begin_ns, event.end_ns);
-  if (event.severity == kNoSeverity) return;
-  std::uint8_t& severity = severity_[columns_->of(event.begin_ns)];
-  severity = std::max(severity, event.severity);
+}
+
+void Summary::raise_severity(std::uint32_t rank_row, std::int64_t begin_ns, std::uint8_t severity) {
+  if (columns_->count() == 0) return;
+  std::uint8_t& known = cell(rank_row, columns_->of(begin_ns)).max_severity;
+  known = std::max(known, severity);
 }
 
 void Summary::close_rank(std::uint32_t rank_row, bool is_rank) {
@@ -54,13 +56,12 @@ void Summary::close_rank(std::uint32_t rank_row, bool is_rank) {
     cell(rank_row, column) = {
         kNoLateness, part(of(share, Activity::kWaiting) + of(share, Activity::kCollective)),
         part(of(share, Activity::kCompute)),
-        part(of(share, Activity::kFileRead) + of(share, Activity::kFileWrite)), severity_[column]};
+        part(of(share, Activity::kFileRead) + of(share, Activity::kFileWrite)), kNoSeverity};
     if (is_rank)
       for (std::size_t i = 0; i < kActivities; ++i)
         in_[column][i] += static_cast<std::uint32_t>(share[i] * 256 / width);
   }
   sums_ = std::make_unique<ColumnSums>(*columns_);
-  std::fill(severity_.begin(), severity_.end(), kNoSeverity);
 }
 
 void Summary::add_arrival(std::uint32_t rank_row, std::int64_t arrival_ns, std::int64_t late_ns) {

@@ -26,6 +26,7 @@ class Summary {
   void close_rank(std::uint32_t rank_row, bool is_rank);
   // After it was closed.
   void add_arrival(std::uint32_t rank_row, std::int64_t arrival_ns, std::int64_t late_ns);
+  void raise_severity(std::uint32_t rank_row, std::int64_t begin_ns, std::uint8_t severity);  // of an event
 
   // Job's cells, activities, hosts, ranks: kCells, one after the other.
   void put(SectionWriter& sections, const std::vector<HostRow>& hosts);
@@ -38,7 +39,6 @@ class Summary {
 
   std::unique_ptr<Columns> columns_;
   std::unique_ptr<ColumnSums> sums_;                        // of the rank at hand
-  std::vector<std::uint8_t> severity_;                      // likewise, by column
   std::vector<Cell> cells_;                                 // rank after rank
   std::vector<std::array<std::uint32_t, kActivities>> in_;  // by column, 1/256 rank
   std::vector<Lateness> lateness_;                          // by rank row

@@ -2,6 +2,7 @@
 #include "collector/merged/track_store.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 
 #include "collector/merged/track_code.h"
@@ -17,10 +18,23 @@ std::uint32_t TrackStore::open(Track track) {
 void TrackStore::close(std::uint32_t handle) {
   std::unique_ptr<TrackWriter> writer = std::move(open_[handle]);
   if (!writer || writer->events() == 0) return;
+  std::vector<std::uint64_t> nodes_at;
+  for (const Spool& level : levels_) nodes_at.push_back(level.bytes());
   writer->finish(levels_);
+  nodes_at.resize(levels_.size());
   events_ += writer->events();
   closed_of_[handle] = static_cast<std::uint32_t>(closed_.size());
-  closed_.push_back({writer->track(), writer->chunks(), writer->blocks(), writer->names()});
+  closed_.push_back(
+      {writer->track(), writer->chunks(), writer->blocks(), writer->names(), std::move(nodes_at)});
+}
+
+void TrackStore::set_severity(EventPlace place, std::uint8_t severity) {
+  Closed& closed = closed_[order_[place.track]];
+  closed.track.max_severity = std::max(closed.track.max_severity, severity);
+  std::uint64_t node = place.index / kLeafEvents;
+  for (unsigned level = 0; level < closed.track.levels; ++level, node /= kFanOut)
+    levels_[level].write_at(closed.nodes_at[level] + node * sizeof(Node) + offsetof(Node, max_severity),
+                            severity);
 }
 
 void TrackStore::settle() {

@@ -23,6 +23,9 @@ class TrackStore {
   // By handle; kNone: it had no event.
   std::uint32_t number_of(std::uint32_t handle) const;
 
+  // Of the nodes above an event, whose track has its number. Of several the worst one comes last.
+  void set_severity(EventPlace place, std::uint8_t severity);
+
   std::uint64_t events() const { return events_; }
   std::size_t size() const { return order_.size(); }
   const Track& track(std::size_t number) const { return closed_[order_[number]].track; }
@@ -35,6 +38,7 @@ class TrackStore {
     Track track;
     std::vector<BlockEntry> chunks, blocks;
     std::vector<NameCount> names;
+    std::vector<std::uint64_t> nodes_at;  // by level: where its nodes begin, bytes in levels_
   };
   void put_pyramid(SectionWriter& sections);
 

@@ -30,7 +30,6 @@ void TrackWriter::add(Event event, Slot slot) {
                    static_cast<std::uint64_t>(event.end_ns - event.begin_ns), number});
   last_end_ns_ = event.end_ns;
   track_.last_is_open = event.open;
-  track_.max_severity = std::max(track_.max_severity, event.severity);
   pyramid_.add(event);
   slots_.insert(slots_.end(), slot.begin(), slot.end());
   if (leaf_.size() == kLeafEvents) close_leaf();

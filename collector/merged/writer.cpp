@@ -91,22 +91,24 @@ void Writer::add_collective(const Collective& collective) {
       summary_->add_arrival(members[i].rank_row, ns, ns - first_ns);
 }
 
-void Writer::fill_in(Contents& contents) {
-  contents.facts.job.events = tracks_->events();
-  for (Mark& mark : contents.found.marks) mark.event = settled(mark.event);
-  std::erase_if(contents.found.marks, [](const Mark& mark) { return mark.event == kNoEvent; });
-  std::sort(contents.found.marks.begin(), contents.found.marks.end(), [](const Mark& a, const Mark& b) {
+void Writer::mark(Contents& contents) {
+  std::vector<Mark>& marks = contents.found.marks;
+  std::stable_sort(marks.begin(), marks.end(),
+                   [](const Mark& a, const Mark& b) { return a.severity < b.severity; });
+  for (const Mark& mark : marks) {
+    tracks_->set_severity(mark.event, mark.severity);
+    const auto& evidence = contents.found.outcome.findings[mark.finding].evidence[mark.evidence];
+    summary_->raise_severity(tracks_->track(mark.event.track).rank_row, cut(evidence.t_ns), mark.severity);
+  }
+  std::sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
     return std::tie(a.event, a.finding, a.evidence) < std::tie(b.event, b.finding, b.evidence);
   });
-  for (auto& [path, places] : contents.found.accesses) {
-    for (EventPlace& place : places) place = settled(place);
-    std::erase(places, kNoEvent);
-  }
 }
 
 // All but the data, which is written as it comes.
 void Writer::put(Contents& contents, CollectiveWriter& collectives, SectionWriter& sections) {
-  fill_in(contents);
+  contents.facts.job.events = tracks_->events();
+  mark(contents);
   collectives.end();
   sections.list(SectionId::kData, kPage, output_->offset() - kPage);
   ByteWriter facts, found;

@@ -23,7 +23,8 @@
 
 namespace ddpscope::merged {
 
-// What is written last, once everything is known. Places as add() gave them.
+// What is written last, once everything is known. Marks and accesses by settled places: what is marked gets
+// the severity of its findings here.
 struct Contents {
   Facts facts;  // tracks of the rank rows, and how many events there are, are filled in
   Found found;
@@ -68,9 +69,11 @@ class Writer {
   void add_collective(const Collective& collective);
 
   bool failed() const { return output_->failed(); }  // nothing more will be written
+  void fail(int error) { output_->fail(error); }     // an errno of somebody who writes for it
   std::filesystem::path target() const { return output_->target(); }
+  std::filesystem::path folder() const { return output_->folder(); }
   // What there is by now, to be looked at while the rest is written: between two ranks, before the
-  // communicators begin, of which `communicators` names those to come. Places count as settled until the next
+  // communicators begin, of which `communicators` names those to come. Places are settled until the next
   // track is closed. Errors: `sections`, of which it is made, cannot be written.
   Result<Reader> preview(Contents contents, const std::vector<CommunicatorRow>& communicators,
                          Output sections);
@@ -81,7 +84,7 @@ class Writer {
   std::int64_t cut(std::int64_t ns) const;
   BlockEntry add_block(std::span<const unsigned char> bytes);
   BlockEntry add_block(std::string_view text);
-  void fill_in(Contents& contents);
+  void mark(Contents& contents);
   void put(Contents& contents, CollectiveWriter& collectives, SectionWriter& sections);
 
   std::unique_ptr<Output> output_;

@@ -20,4 +20,15 @@ T median(std::vector<T>& values) {
   return value_at(values, values.size() / 2);
 }
 
+// What a half, 95 and 99 in a hundred of at least one stay below, or are.
+template <class T>
+struct Percentiles {
+  T p50{}, p95{}, p99{};
+};
+template <class T>
+Percentiles<T> percentiles(std::vector<T>& values) {
+  auto at = [&](std::size_t percent) { return value_at(values, (values.size() - 1) * percent / 100); };
+  return {at(50), at(95), at(99)};
+}
+
 }  // namespace ddpscope::model

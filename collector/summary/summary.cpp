@@ -33,10 +33,9 @@ std::vector<Step> typical_steps(const RankSteps& rank) {
 }
 
 DurationRow duration_of(std::string what, std::vector<std::int64_t>& samples_ns) {
-  auto at = [&](std::size_t percent) {
-    return static_cast<double>(model::value_at(samples_ns, (samples_ns.size() - 1) * percent / 100)) * 1e-6;
-  };
-  return {std::move(what), samples_ns.size(), at(50), at(95)};
+  model::Percentiles<std::int64_t> ns = model::percentiles(samples_ns);
+  auto ms = [](std::int64_t of) { return static_cast<double>(of) * 1e-6; };
+  return {std::move(what), samples_ns.size(), ms(ns.p50), ms(ns.p95)};
 }
 
 class Making {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 
@@ -169,6 +170,8 @@ NativeFrames::~NativeFrames() = default;
 
 std::vector<std::string> NativeFrames::at(std::string_view path, std::string_view build_id,
                                           std::uint64_t offset) {
+  static std::mutex one_at_a_time;  // libdw and what it loads keep things for the whole process
+  std::lock_guard lock(one_at_a_time);
   std::pair key{std::string(path), std::string(build_id)};
   auto found = modules_->by_path_and_build.find(key);
   if (found == modules_->by_path_and_build.end())

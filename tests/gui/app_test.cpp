@@ -334,6 +334,21 @@ TEST_F(AppTest, WhatIsUnjudgedIsNamedFirst) {
   EXPECT_EQ(coverage_text({"a", "b", {}}), "a: b");
 }
 
+TEST(PanelTextTest, APlaceIsThatOfReportsAndToldOnce) {
+  findings::Finding finding;
+  finding.ranks = {1};
+  for (std::int32_t rank : {0, 1}) {
+    findings::Evidence evidence;
+    evidence.rank = rank;
+    evidence.stack = {fmt::format("/home/me/{}.cpp:{} f", rank ? "at_fault" : "other", 7 + rank)};
+    finding.evidence.push_back(evidence);
+  }
+  finding.title = "rank 1 does something else";
+  EXPECT_EQ(place_beside_title(finding), "at_fault.cpp:8");
+  finding.title += " at at_fault.cpp:8 f";
+  EXPECT_EQ(place_beside_title(finding), "");
+}
+
 TEST_F(AppTest, TheNoteOfASkippedBarrierNamesTheCallInstead) {
   App& app = open(
       "for r in 0..2 {\n"

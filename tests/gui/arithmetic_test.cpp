@@ -132,7 +132,15 @@ TEST(PanesTest, AtALargeScaleTheDrawerGivesWayToTheLanes) {
     EXPECT_LE(panes.drawer.bottom, panes.status.top) << scale;
     EXPECT_EQ(panes.drawer.height() > 0, scale < 4) << scale;
   }
-  EXPECT_EQ(panes_of(1920, 1080, 1, {}, {100}).drawer.height(), PaneSizes{}.drawer_height);
+  EXPECT_EQ(panes_of(1920, 1080, 1, {}, {100}).drawer.height(), 272);
+}
+
+TEST(PanesTest, InALowWindowLanesHaveMoreOfTheRoomUntilTheDrawerIsDragged) {
+  Panes low = panes_of(1280, 720, 1, {}, {100});
+  EXPECT_EQ(low.drawer.height(), 245);
+  EXPECT_GT(low.lanes.height(), low.drawer.height());
+  EXPECT_EQ(panes_of(1280, 720, 1, {344, 272, true}, {100}).drawer.height(), 272);
+  EXPECT_EQ(panes_of(1600, 900, 1, {}, {100}).drawer.height(), 272);
 }
 
 TEST(TextTest, OneIsNoPlural) {

@@ -34,6 +34,24 @@ std::string uneven(int ranks) {
       ranks - 1, ranks, ranks - 2);
 }
 
+// Three ranks read what the fourth deletes: all four are named, so none is accused.
+TEST(CardsTest, OfTwoThatNothingOrdersBothAreInSight) {
+  findings::Finding finding;
+  finding.ranks = {0, 1, 2, 3};
+  for (const char* call : {"open", "open", "open", "remove"}) {
+    findings::Evidence evidence;
+    evidence.rank = static_cast<std::int32_t>(finding.evidence.size());
+    evidence.call = call;
+    finding.evidence.push_back(evidence);
+  }
+  using Shown = std::vector<std::size_t>;
+  EXPECT_EQ(cards_in_sight(finding, 3, kNothing, 4), (Shown{0, 1, 2}));
+  finding.order.emplace_back();
+  EXPECT_EQ(cards_in_sight(finding, 2, kNothing, 4), (Shown{0, 3}));
+  EXPECT_EQ(cards_in_sight(finding, 3, kNothing, 4), (Shown{0, 1, 3}));
+  EXPECT_EQ(cards_in_sight(finding, 3, 2, 4), (Shown{0, 2, 3}));
+}
+
 TEST(CardsTest, TheOddOnesCardIsInSightHoweverManyOthersThereAre) {
   for (int ranks : {3, 8, 16, 48}) {
     tests::TemporaryFolder folder;
@@ -152,6 +170,7 @@ TEST(InShortTest, RanksInARowAreARange) {
             "ranks 0–3 and 5 wait; rank 4 never came");
   EXPECT_EQ(in_short("ranks 0, 2, 3, 4, 5, 6 and 7 begin step 7"), "ranks 0, 2–7 begin step 7");
   EXPECT_EQ(in_short("ranks 0, 1 and 2 write"), "ranks 0, 1 and 2 write");
+  EXPECT_EQ(in_short("of ranks 0-53 and 55-127 at a.py:3-4"), "of ranks 0–53 and 55–127 at a.py:3-4");
   EXPECT_EQ(in_short("ranks 0, 1, 2 and 3, 4 times"), "ranks 0–3, 4 times");
   EXPECT_EQ(in_short("ranks 0 and 8; ranks 1 and 9"), "ranks 0 and 8; ranks 1 and 9");
   EXPECT_EQ(in_short("of its ranks left no trace"), "of its ranks left no trace");

@@ -1,4 +1,4 @@
-// The viewer while its trace is being merged: rows and findings are there first, then what ranks did.
+// The viewer while its trace is being merged: rows are there first, then what ranks did, then findings.
 #include <algorithm>
 #include <future>
 
@@ -10,13 +10,15 @@ namespace {
 
 class PreviewTest : public AppTest {
  protected:
-  // Shows the first preview with findings, or the first of all; the whole trace is kept.
-  App& open_preview(const std::string& text, bool judged = true) {
+  // Shows the first preview with findings, or the first without that has events or none; the whole trace is
+  // kept.
+  App& open_preview(const std::string& text, bool judged = true, bool events = false) {
     std::vector<merged::Reader> previews;
     whole_ = tests::open_text(text, folder_, &previews);
     if (!whole_ || previews.empty()) throw std::runtime_error("no preview");
-    auto first = std::find_if(previews.begin(), previews.end(),
-                              [&](const merged::Reader& preview) { return preview.is_judged() == judged; });
+    auto first = std::find_if(previews.begin(), previews.end(), [&](const merged::Reader& preview) {
+      return preview.is_judged() == judged && (judged || events != preview.tracks().empty());
+    });
     if (first == previews.end()) throw std::runtime_error("no such preview");
     app_ = std::make_unique<App>(std::move(*first), options());
     frame();
@@ -69,10 +71,23 @@ TEST_F(PreviewTest, TheWorstFindingIsChosenWhenItIsThere) {
   }
 }
 
-TEST_F(PreviewTest, NamesRanksAndFindingsBeforeAnyEvent) {
+// What ranks did can be looked at before anything is found.
+TEST_F(PreviewTest, ShowsEventsBeforeFindings) {
+  App& app = open_preview(tests::draw_skipped_barrier(7).text, false, true);
+  EXPECT_FALSE(app.reader().is_judged());
+  EXPECT_FALSE(app.reader().communicators().empty());
+  for (Key key : {Key::kN, Key::k1, Key::kF, Key::kR, Key::kE, Key::kEscape, Key::kHome}) press(key);
+  click(in_plot(0.5f, 0.5f));
+  settle();
+  App& next = show_whole();
+  EXPECT_EQ(next.state().finding, 0u);
+}
+
+TEST_F(PreviewTest, NamesFindingsBeforeCollectives) {
   auto job = tests::draw_skipped_barrier(1);
   App& app = open_preview(job.text);
-  EXPECT_TRUE(app.reader().tracks().empty());
+  EXPECT_FALSE(app.reader().tracks().empty());
+  for (const merged::CommunicatorRow& row : app.reader().communicators()) EXPECT_EQ(row.collectives, 0u);
   EXPECT_EQ(app.reader().ranks().size(), static_cast<std::size_t>(job.ranks));
   ASSERT_FALSE(app.reader().outcome().findings.empty());
   EXPECT_EQ(app.state().finding, 0u);

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "collector/merged/make.h"
+#include "tests/tools/held_findings.h"
 #include "tests/tools/text_trace.h"
 
 namespace ddpscope::tests {
@@ -30,10 +31,16 @@ std::optional<merged::Reader> open_text(const std::string& text, const Temporary
     return std::nullopt;
   }
   reading::Silent silent;
+  HeldFindings held;
+  reading::Progress& progress = previews ? static_cast<reading::Progress&>(held) : silent;
   merged::TakePreview take;
-  if (previews) take = [previews](merged::Reader preview) { previews->push_back(std::move(preview)); };
-  auto made =
-      merged::write_merged(folder.path() / "trace", folder.path() / "merged.ddpm", silent, nullptr, -1, take);
+  if (previews)
+    take = [&](merged::Reader preview) {
+      held.see(preview);
+      previews->push_back(std::move(preview));
+    };
+  auto made = merged::write_merged(folder.path() / "trace", folder.path() / "merged.ddpm", progress, nullptr,
+                                   -1, take);
   if (!made) {
     ADD_FAILURE() << made.error().what;
     return std::nullopt;

@@ -151,9 +151,46 @@ TEST_F(StoryTest, OfAGraphsLaunchTheCollectiveThatDiffersIsNamed) {
     auto launch = app_->reader().detail(story.discs.at(1).place);
     ASSERT_TRUE(launch);
     EXPECT_EQ(launch->call, "cudaGraphLaunch");
-    EXPECT_EQ(launch->collective.count, 2u);
+    ASSERT_EQ(launch->collectives.size(), 1u);
+    EXPECT_EQ(launch->collectives[0].count, 2u);
     EXPECT_EQ(label_of(*launch, launch->call), "#6–#7 cudaGraphLaunch");
   }
+}
+
+// A launch reduces among all ranks, then twice within pairs.
+TEST_F(StoryTest, OfAGraphsLaunchThoseOfAllCommunicatorsAreNamed) {
+  std::string text =
+      "for r in 0..3 {\n"
+      "  process r$r rank=$r world=4 until=20\n"
+      "  r$r 0.100 +0.01 ncclCommInitRank communicator=1 id=0xabc rank=$r size=4 device=$r\n"
+      "  r$r 0.120 +0.01 ncclCommInitRank communicator=2 id=${100+r//2} rank=${r%2} size=2 "
+      "device=$r\n"
+      "  r$r 0.2000 +0.0001 cudaStreamBeginCapture stream=0x5\n"
+      "  r$r 0.2010 +0.0001 ncclAllReduce communicator=1 count=1000 datatype=f32 stream=0x5 "
+      "buffer=0x200\n"
+      "  r$r 0.2011 +0 call_captured communicator=1 sequence=0 capture=1 stream=0x5\n"
+      "  for s in 0..1 every 0.001 {\n"
+      "    r$r 0.2020 +0.0001 ncclAllReduce communicator=2 count=$s datatype=f32 stream=0x5 "
+      "buffer=0x300\n"
+      "    r$r 0.2021 +0 call_captured communicator=2 sequence=$s capture=1 stream=0x5\n"
+      "  }\n"
+      "  r$r 0.2040 +0.0001 cudaStreamEndCapture stream=0x5 event=0x77 flags=1\n"
+      "  r$r 0.2050 +0.0001 cudaGraphInstantiate graph=0x77 executable=0x78\n"
+      "  for step in 0..9 every 0.010 {\n"
+      "    r$r 1.000 +0.0001 cudaGraphLaunch event=0x78 stream=0x5\n  }\n"
+      "  r$r 1.300 +0.001 cudaStreamSynchronize stream=0x5\n}\n";
+  auto reader = tests::open_text(text, folder_);
+  ASSERT_TRUE(reader);
+  std::vector<std::string> labels;
+  for (std::uint32_t track = 0; track < reader->tracks().size(); ++track)
+    for (std::uint64_t i = 0; i < reader->tracks()[track].events; ++i) {
+      auto detail = reader->detail({track, i});
+      ASSERT_TRUE(detail);
+      if (detail->call == "cudaGraphLaunch") labels.push_back(label_of(*detail, detail->call));
+    }
+  ASSERT_EQ(labels.size(), 40u);
+  EXPECT_EQ(labels[0], "#0, #0–#1 cudaGraphLaunch");
+  EXPECT_EQ(labels[3], "#3, #6–#7 cudaGraphLaunch");
 }
 
 TEST_F(StoryTest, ReductionsThatAreMissingAreAHoleUpToTheUpdate) {
@@ -243,6 +280,22 @@ TEST_F(StoryTest, OfSeveralCopiesEachRanksIsShown) {
   }
   EXPECT_EQ(files.size(), 4u);
   EXPECT_TRUE(story.focus.contains(1'102'000'000) && story.focus.length() < 1'000'000'000);
+}
+
+// Each pair of ranks writes a file of its own: the lane is of one of them.
+TEST_F(StoryTest, OfTheFileThatIsShownTheOthersHaveNoLine) {
+  open(
+      "for r in 0..3 {\n"
+      "  process r$r rank=$r world=4 until=9\n"
+      "  r$r 0.100 +0.05 ncclCommInitRank communicator=1 id=0xabc rank=$r size=4 device=$r\n"
+      "  r$r 1.00$r +0.001 open flags=wronly|creat|trunc file=1 path=\"/ckpt/part${r//2}\" "
+      "stack=\"train.py:90 save\"\n"
+      "  r$r 1.100 +0.050 write file=1 bytes=900 next=900\n"
+      "  r$r 1.200 +0.001 close file=1\n}\n");
+  settle();
+  ASSERT_EQ(app_->reader().outcome().findings.at(0).ranks.size(), 4u);
+  ASSERT_EQ(app_->story().lane, StoryLane::kFile);
+  EXPECT_EQ(app_->story().lines.size(), 2u);
 }
 
 FileLine inputs_of(const std::vector<std::uint64_t>& digests) {

@@ -114,6 +114,29 @@ def test_a_picture_takes_nothings_place(trace, tmp_path):
     assert viewer.wait(timeout=60) == 0 and part.startswith(b"\x89PNG") and pipe.is_fifo()
 
 
+def test_another_build_of_the_version_takes_no_merged_file_from_the_cache(trace, tmp_path):
+    """It may find, and tell, something else. The same build takes it, wherever it was copied to."""
+    shutil.copytree(trace, tmp_path / "trace", ignore=shutil.ignore_patterns(".*"))
+    same, other, note = tmp_path / "same", tmp_path / "other", tmp_path / "note"
+    shutil.copyfile(VIEWER, same)
+    subprocess.run(["objcopy", "-O", "binary", "--only-section=.note.gnu.build-id", VIEWER, note], check=True, timeout=60)
+    note.write_bytes(note.read_bytes()[:-1] + bytes([note.read_bytes()[-1] ^ 1]))
+    subprocess.run(["objcopy", "--update-section", f".note.gnu.build-id={note}", VIEWER, other], check=True, timeout=60)
+
+    def made_by(program):
+        program.chmod(0o755)
+        result = run(tmp_path / "trace", "--screenshot", tmp_path / "a.png", "--size", "400x400", program=program)
+        assert result.returncode == 0, result.stderr
+        (file,) = (tmp_path / "trace" / ".ddpscope-cache").iterdir()  # what was there before is gone
+        return file.name, file.stat().st_ino
+
+    first = made_by(VIEWER)
+    assert made_by(same) == first
+    second = made_by(other)
+    assert second[0] != first[0]
+    assert made_by(other) == second
+
+
 def test_what_differs_from_another_trace_is_in_the_picture(trace, tmp_path):
     alone, beside = tmp_path / "a.png", tmp_path / "b.png"
     assert run(trace, "--screenshot", alone, "--size", "1200x800").returncode == 0

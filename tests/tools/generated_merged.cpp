@@ -53,7 +53,7 @@ class Generator {
   void write_track(std::uint32_t rank, std::uint32_t number);
   std::uint32_t name_for(std::uint32_t number, std::uint64_t index, Dice& dice);
   Slot slot_for(std::uint32_t number, std::uint64_t index, std::uint32_t name, Dice& dice);
-  void note_evidence(std::uint32_t rank, std::uint32_t number, EventPlace place, Event& event);
+  void note_evidence(std::uint32_t rank, std::uint32_t number, EventPlace place, const Event& event);
   void write_collectives();
   Facts facts() const;
 
@@ -132,7 +132,8 @@ Slot Generator::slot_for(std::uint32_t number, std::uint64_t index, std::uint32_
   return slot_of(call_slot_);
 }
 
-void Generator::note_evidence(std::uint32_t rank, std::uint32_t number, EventPlace place, Event& event) {
+void Generator::note_evidence(std::uint32_t rank, std::uint32_t number, EventPlace place,
+                              const Event& event) {
   for (const Drawn& drawn : drawn_) {
     if (drawn.rank != rank || drawn.track != number || drawn.index != place.index) continue;
     findings::Finding& finding = outcome_.findings[drawn.finding];
@@ -170,12 +171,8 @@ void Generator::write_track(std::uint32_t rank, std::uint32_t number) {
         static_cast<std::int64_t>(index) * kPace + static_cast<std::int64_t>(dice.below(kPace / 4));
     event.end_ns = event.begin_ns + static_cast<std::int64_t>(dice.below(kPace * 3 / 4));
     event.name = name_for(number, index, dice);
-    for (const Drawn& drawn : drawn_)
-      if (drawn.rank == rank && drawn.track == number && drawn.index == index)
-        event.severity =
-            static_cast<std::uint8_t>(1 + static_cast<unsigned>(outcome_.findings[drawn.finding].severity));
     EventPlace place = writer_.add(handle, event, slot_for(number, index, event.name, dice));
-    if (event.severity) note_evidence(rank, number, place, event);
+    note_evidence(rank, number, place, event);
     if (first_stream && index % kCollectiveEvery == 31) met_[rank].push_back({event.begin_ns, event.end_ns});
   }
 }
@@ -264,6 +261,7 @@ GeneratedMerged Generator::run() {
 }
 
 std::optional<Error> Generator::finish() {
+  for (Mark& mark : marks_) mark.event = writer_.settled(mark.event);
   return writer_.finish({facts(), {std::move(outcome_), std::move(marks_), {}, {}}});
 }
 

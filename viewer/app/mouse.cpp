@@ -54,8 +54,9 @@ void App::drag_splitters(const Mouse& mouse) {
   if (!mouse.holds(Button::kLeft)) dragging_list_ = dragging_drawer_ = false;
   if (dragging_list_) state_.sizes.list_width = mouse.at.x / state_.scale;
   if (dragging_drawer_) state_.sizes.drawer_height = (panes_.status.top - mouse.at.y) / state_.scale;
-  if (dragging_list_ || dragging_drawer_)
-    state_.sizes = limited(state_.sizes, panes_.status.bottom, state_.scale);
+  PaneSizes sizes = limited(state_.sizes, panes_.status.bottom, state_.scale);
+  state_.sizes.list_width = sizes.list_width;
+  if (state_.sizes.drawer_height) state_.sizes.drawer_height = sizes.drawer_height;
   if (dragging_list_ || dragging_drawer_)
     ImGui::SetMouseCursor(dragging_list_ ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
 }

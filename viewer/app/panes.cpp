@@ -10,6 +10,9 @@ namespace {
 constexpr float kTop = 40, kMinimap = 52, kRuler = 24, kFlags = 26, kLegend = 24, kStatus = 24, kSplitter = 4;
 constexpr float kGutter = 176, kRightMargin = 16;
 constexpr float kLeastList = 260, kMostList = 520, kLeastDrawer = 120;
+// In a low window lanes get more of the room.
+constexpr float kLow = 800, kLowMinimap = 42;
+constexpr float kDrawer = 272, kDrawerPart = 0.34f;  // at most that part
 // At a large scale the drawer gives way, down to its head; the lanes are what the window is for.
 constexpr float kLeastLanes = 170, kDrawerHead = 66, kHardlyLanes = 60;
 constexpr float kRest = kTop + kMinimap + kRuler + kFlags + kLegend + kStatus + kSplitter;
@@ -19,13 +22,14 @@ constexpr float kRest = kTop + kMinimap + kRuler + kFlags + kLegend + kStatus + 
 PaneSizes limited(PaneSizes sizes, float height, float scale) {
   sizes.list_width = std::clamp(sizes.list_width, kLeastList, kMostList);
   float most = std::max(kDrawerHead, std::min(height / scale / 2, height / scale - kRest - kLeastLanes));
-  sizes.drawer_height = std::clamp(sizes.drawer_height, std::min(kLeastDrawer, most), most);
+  float wanted = sizes.drawer_height.value_or(std::min(kDrawer, kDrawerPart * height / scale));
+  sizes.drawer_height = std::clamp(wanted, std::min(kLeastDrawer, most), most);
   return sizes;
 }
 
 Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, const PaneNeeds& needs) {
   PaneSizes sizes = limited(wanted, height, scale);
-  if (height / scale - kRest - sizes.drawer_height < kHardlyLanes) sizes.drawer = false;
+  if (height / scale - kRest - *sizes.drawer_height < kHardlyLanes) sizes.drawer = false;
   auto px = [scale](float at_scale_one) { return std::round(at_scale_one * scale); };
   Panes panes;
   panes.top = {0, 0, width, px(kTop)};
@@ -46,9 +50,10 @@ Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, 
     y = box.bottom;
     return box;
   };
-  panes.minimap = next(kMinimap), panes.ruler = next(kRuler), panes.flags = next(kFlags);
+  panes.minimap = next(height < kLow * scale ? kLowMinimap : kMinimap), panes.ruler = next(kRuler),
+  panes.flags = next(kFlags);
   float legend = std::max(px(kLegend), needs.legend);
-  float drawer_top = sizes.drawer ? std::max(bottom - px(sizes.drawer_height), y + legend) : bottom;
+  float drawer_top = sizes.drawer ? std::max(bottom - px(*sizes.drawer_height), y + legend) : bottom;
   panes.drawer = {left, drawer_top, width, bottom};
   panes.drawer_splitter = {left, drawer_top - (sizes.drawer ? px(kSplitter) : 0), width, drawer_top};
   panes.legend = {left, std::max(panes.drawer_splitter.top - legend, y), width, panes.drawer_splitter.top};

@@ -1,6 +1,7 @@
 // Where the panes stand in a window, and how far their splitters can be moved. Pure arithmetic; px.
 #pragma once
 #include <limits>
+#include <optional>
 
 #include "viewer/draw/canvas.h"
 
@@ -9,7 +10,7 @@ namespace ddpscope::viewer {
 // What the user may change; px at scale 1.
 struct PaneSizes {
   float list_width = 344;
-  float drawer_height = 272;
+  std::optional<float> drawer_height;  // none: as suits the window
   bool drawer = true;
 };
 
@@ -29,7 +30,7 @@ struct PaneNeeds {
   float legend = 0;
 };
 Panes panes_of(float width, float height, float scale, const PaneSizes& sizes, const PaneNeeds& needs);
-// No drawer where it would leave no lanes.
+// Both sizes given. No drawer where it would leave no lanes.
 PaneSizes limited(PaneSizes sizes, float height, float scale);
 
 }  // namespace ddpscope::viewer

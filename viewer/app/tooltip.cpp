@@ -28,10 +28,10 @@ void add_event(const Palette& p, const merged::Reader& reader, const merged::Det
       {Face::kMonoSmall, p.text_mid, fmt::format("{}  {}", time_text(event.begin_ns, 100), lasted)});
   lines.push_back(
       {Face::kMonoSmall, p.text_low, fmt::format("{}, thread {}", detail.process, detail.thread)});
-  if (detail.collective.communicator < reader.communicators().size())
-    lines.push_back({Face::kSmall, p.collective,
-                     fmt::format("{} of {}", numbers_of(detail.collective),
-                                 reader.communicators()[detail.collective.communicator].name)});
+  for (const merged::CollectiveRef& each : detail.collectives)
+    lines.push_back(
+        {Face::kSmall, p.collective,
+         fmt::format("{} of {}", numbers_of(each), reader.communicators()[each.communicator].name)});
   if (!detail.file.empty()) lines.push_back({Face::kMonoSmall, p.text, detail.file});
   if (detail.bytes)
     lines.push_back(

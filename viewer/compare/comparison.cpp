@@ -99,14 +99,13 @@ class Drawing {
 };
 
 Spread spread_of(std::vector<std::int64_t>& samples) {
-  std::sort(samples.begin(), samples.end());
-  return {samples.size(), 0, samples[(samples.size() - 1) / 2], samples[(samples.size() - 1) * 99 / 100]};
+  return {samples.size(), 0, model::percentiles(samples)};
 }
 
 // What the change is worth, of all that was looked at: a call that is twice as long and rare comes later.
 double weight(const DurationChange& change) {
   auto count = static_cast<double>(std::min(change.here.looked_at, change.other.looked_at));
-  return std::abs(static_cast<double>(change.here.p50_ns - change.other.p50_ns)) * count;
+  return std::abs(static_cast<double>(change.here.ns.p50 - change.other.ns.p50)) * count;
 }
 
 using Counts = std::map<std::string_view, std::uint64_t>;
@@ -125,8 +124,8 @@ std::vector<DurationChange> changes_of(Samples here, Samples other) {
     changes.push_back({key.first, key.second, spread_of(found->second), spread_of(own)});
   }
   std::stable_sort(changes.begin(), changes.end(), [](const DurationChange& a, const DurationChange& b) {
-    bool steps = a.what == What::kStep, of_b = b.what == What::kStep;
-    return steps != of_b ? steps : weight(a) > weight(b);
+    auto part = [](What what) { return what == What::kTransfer ? What::kWait : what; };
+    return part(a.what) != part(b.what) ? part(a.what) < part(b.what) : weight(a) > weight(b);
   });
   return changes;
 }
@@ -140,8 +139,8 @@ double ratio(std::int64_t here_ns, std::int64_t other_ns) {
 }
 }  // namespace
 
-double DurationChange::factor() const { return ratio(here.p50_ns, other.p50_ns); }
-double DurationChange::tail_factor() const { return ratio(here.p99_ns, other.p99_ns); }
+double DurationChange::factor() const { return ratio(here.ns.p50, other.ns.p50); }
+double DurationChange::tail_factor() const { return ratio(here.ns.p99, other.ns.p99); }
 
 std::size_t Comparison::new_findings() const {
   return static_cast<std::size_t>(std::count(is_new.begin(), is_new.end(), true));

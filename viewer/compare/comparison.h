@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collector/merged/reader.h"
+#include "collector/model/order_statistics.h"
 
 namespace ddpscope::viewer {
 
@@ -13,7 +14,7 @@ namespace ddpscope::viewer {
 struct Spread {
   std::uint64_t looked_at = 0;
   std::uint64_t count = 0;  // all there are, as far as that is known of calls; else 0
-  std::int64_t p50_ns = 0, p99_ns = 0;
+  model::Percentiles<std::int64_t> ns;
 };
 
 struct DurationChange {
@@ -23,7 +24,7 @@ struct DurationChange {
 
   double factor() const;       // of the medians, here by there: 1 is no change
   double tail_factor() const;  // of the 99th percentiles
-  bool slower() const { return here.p50_ns > other.p50_ns; }
+  bool slower() const { return here.ns.p50 > other.ns.p50; }
 };
 
 struct GoneFinding {
@@ -35,9 +36,10 @@ struct GoneFinding {
 struct Comparison {
   std::string name;  // of the other trace
   merged::JobFacts other;
-  std::vector<bool> is_new;               // by finding of this trace: the other has none of its id
-  std::vector<GoneFinding> gone;          // in the other only, worst first
-  std::vector<DurationChange> durations;  // steps, then what both have, the largest change of all time first
+  std::vector<bool> is_new;       // by finding of this trace: the other has none of its id
+  std::vector<GoneFinding> gone;  // in the other only, worst first
+  // Of what both have: steps, collectives, calls; of each the largest change of all time first.
+  std::vector<DurationChange> durations;
 
   std::size_t new_findings() const;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kAlike = 1.25;   // factors below are drawn quietly: two runs of one job differ, too
 constexpr double kTailAlike = 2;  // of the 99th percentile, which a few outliers make
-constexpr std::size_t kColumns = 8, kMostDurations = 30;
+constexpr std::size_t kColumns = 10, kMostOfAPart = 30;
 constexpr std::size_t kMostFindings = 8;
 
 class Page {
@@ -30,10 +30,11 @@ class Page {
     jobs(comparison);
     findings(comparison);
     heading("How long things take");
-    columns({"", "calls there", "here", "p50 there", "here", "", "p99 there", "here"}, p.text_low, p.text_low,
-            Face::kSmall);
-    for (std::size_t i = 0; i < std::min(comparison.durations.size(), kMostDurations); ++i)
-      duration(comparison.durations[i]);
+    columns({"", "calls there", "here", "p50 there", "here", "", "p95 there", "here", "p99 there", "here"},
+            p.text_low, p.text_low, Face::kSmall);
+    std::array<std::size_t, 2> told{};  // collectives and steps, calls
+    for (const DurationChange& change : comparison.durations)
+      if (told[change.what == DurationChange::What::kCall]++ < kMostOfAPart) duration(change);
     if (comparison.durations.empty())
       text(Face::kBody, p.text_low, "nothing that both traces have often enough");
     return y_ - start + frame_.px(40);
@@ -108,12 +109,14 @@ class Page {
     return own;
   }
 
-  // The first column is a name, the next two say how often.
+  // The first column is a name, the next two say how often; where they do not, it has their room.
   void columns(const std::array<std::string, kColumns>& words, Colour counts, Colour colour, Face face) {
     float line = frame_.canvas.line_height(Face::kBody) + frame_.px(5);
     if (seen(line)) {
-      float column = frame_.px(82), first = right_ - column * (kColumns - 1);
-      frame_.canvas.text_in(Face::kBody, {left_, y_, first - frame_.px(8), y_ + line}, colour, words[0]);
+      float column = std::min(frame_.px(82), (right_ - left_) * 0.08f),
+            first = right_ - column * (kColumns - 1);
+      float name_right = first + (words[1].empty() && words[2].empty() ? 2 * column : 0) - frame_.px(8);
+      frame_.canvas.text_in(Face::kBody, {left_, y_, name_right, y_ + line}, colour, words[0]);
       for (std::size_t i = 1; i < words.size(); ++i) {
         float right = first + column * static_cast<float>(i);
         frame_.canvas.text_in_right(face, {right - column, y_, right, y_ + line}, i < 3 ? counts : colour,
@@ -136,9 +139,10 @@ class Page {
     bool slower = same_median ? tail > 1 : change.slower();
     Colour colour = alike ? p.text_low : slower ? p.warning : p.good;
     auto calls = [](const Spread& spread) { return spread.count ? count_text(spread.count) : ""; };
-    columns({name, calls(change.other), calls(change.here), duration_text(change.other.p50_ns),
-             duration_text(change.here.p50_ns), how, duration_text(change.other.p99_ns),
-             duration_text(change.here.p99_ns)},
+    const model::Percentiles<std::int64_t>&there = change.other.ns, &here = change.here.ns;
+    columns({name, calls(change.other), calls(change.here), duration_text(there.p50), duration_text(here.p50),
+             how, duration_text(there.p95), duration_text(here.p95), duration_text(there.p99),
+             duration_text(here.p99)},
             change.here.count == change.other.count ? p.text_low : p.text, colour, Face::kMonoSmall);
   }
 

@@ -164,11 +164,7 @@ class Drawer {
                                                             : room > frame_.px(60) ? 2
                                                                                    : 1);
     float stack_top = in.bottom - frame_line * static_cast<float>(stack_lines) + frame_.px(3);
-    float body_line = frame_.canvas.line_height(Face::kBody) + frame_.px(1);
-    auto most = static_cast<std::size_t>(std::max(0.0f, (stack_top - frame_.px(8) - y) / body_line));
-    for (const std::string& words :
-         wrapped(frame_.canvas, Face::kBody, in_short(evidence.detail), in.width(), most))
-      frame_.canvas.text(Face::kBody, {in.left, y}, p.text_mid, words), y += body_line;
+    words_in({in.left, y, in.right, stack_top - frame_.px(8)}, in_short(evidence.detail), 1);
     if (stack_lines > 0)
       frame_.canvas.line({in.left, stack_top - frame_.px(6)}, {in.right, stack_top - frame_.px(6)}, p.line);
     for (std::size_t k = 0; k < stack_lines; ++k, stack_top += frame_line)
@@ -176,6 +172,20 @@ class Drawer {
                             findings::is_library_frame(frames[k]) ? p.text_low : p.text,
                             short_frame(frames[k], in.width()));
     frame_.canvas.pop_clip();
+  }
+
+  // Smaller where they have no room. `between`: lines, px at scale 1.
+  void words_in(const Box& box, const std::string& words, float between) {
+    for (Face face : {Face::kBody, Face::kSmall}) {
+      float line = frame_.canvas.line_height(face) + frame_.px(face == Face::kBody ? between : 1);
+      auto most = static_cast<std::size_t>(std::max(0.0f, box.height() / line));
+      bool all = wrapped(frame_.canvas, face, words, box.width(), most + 1).size() <= most;
+      if (!all && face == Face::kBody) continue;
+      float y = box.top;
+      for (const std::string& part : wrapped(frame_.canvas, face, words, box.width(), most))
+        frame_.canvas.text(face, {box.left, y}, frame_.colours().text_mid, part), y += line;
+      return;
+    }
   }
 
   static std::string call_text(const Evidence& evidence) {
@@ -234,21 +244,8 @@ class Drawer {
     frame_.canvas.push_clip(box);
     frame_.canvas.text_in(Face::kStrong, {in.left, in.top - frame_.px(2), in.right, in.top + frame_.px(16)},
                           p.text, "Fix");
-    float y = in.top + frame_.px(22);
-    std::vector<std::string> lines;
-    float line = 0;
-    // Smaller where it has no room; the page that explains the finding has all of it.
-    for (Face face : {Face::kBody, Face::kSmall}) {
-      line = frame_.canvas.line_height(face) + frame_.px(face == Face::kBody ? 2 : 1);
-      auto most = static_cast<std::size_t>(std::max(1.0f, (in.bottom - frame_.px(16) - y) / line));
-      lines = wrapped(frame_.canvas, face, finding_.advice, in.width(), most + 1);
-      bool all = lines.size() <= most;
-      if (!all) lines = wrapped(frame_.canvas, face, finding_.advice, in.width(), most);
-      if (!all && face == Face::kBody) continue;
-      for (const std::string& words : lines)
-        frame_.canvas.text(face, {in.left, y}, p.text_mid, words), y += line;
-      break;
-    }
+    // The page that explains the finding has all of it.
+    words_in({in.left, in.top + frame_.px(22), in.right, in.bottom - frame_.px(16)}, finding_.advice, 2);
     Box more{in.left, in.bottom - frame_.px(14), in.right, in.bottom + frame_.px(2)};
     frame_.canvas.text_in(Face::kSmall, more, p.link, "E   explain " + finding_.slug);
     frame_.on_click(more, ActionKind::kExplain);

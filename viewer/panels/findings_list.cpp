@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "collector/merged/find_text.h"
+#include "collector/reports/code_location.h"
 #include "collector/reports/report.h"
 #include "viewer/panels/panel_frame.h"
+#include "viewer/timeline/labels.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -25,20 +27,6 @@ std::string when_text(const Finding& finding, std::int64_t duration_ns) {
   std::int64_t fine = std::max<std::int64_t>(duration_ns / 100'000, 1000);
   std::string when = time_text(finding.first_ns, fine);
   return finding.count > 1 ? fmt::format("from {}, {} times", when, finding.count) : when;
-}
-
-std::string code_frame(const Finding& finding) {
-  if (std::string told = findings::frame_in_title(finding); !told.empty()) return told;
-  for (const findings::Evidence& evidence : finding.evidence)
-    for (const std::string& frame : evidence.stack)
-      if (!findings::is_library_frame(frame)) return frame;
-  return "";
-}
-
-std::string code_place(const Finding& finding) {
-  std::string frame = code_frame(finding), place = frame.substr(0, frame.find(' '));
-  std::size_t slash = place.rfind('/');
-  return slash == std::string::npos ? place : place.substr(slash + 1);
 }
 
 constexpr std::size_t kChosenLines = 10;  // of a title: all of it
@@ -105,7 +93,7 @@ class List {
     std::string facts = fmt::format("{} · {} · {}", ranks_text(finding.ranks),
                                     when_text(finding, frame_.reader.job().duration_ns),
                                     findings::name_of(finding.confidence));
-    if (std::string place = code_place(finding); !place.empty()) facts += " · " + place;
+    if (std::string place = place_beside_title(finding); !place.empty()) facts += " · " + place;
     frame_.canvas.text_in(Face::kSmall, {left, y + frame_.px(2), right, y + frame_.px(18)}, p.text_low,
                           facts);
     frame_.on_click(own, ActionKind::kChooseFinding, index);
@@ -170,6 +158,13 @@ void draw_nothing(PanelFrame& frame, const Box& box) {
 }
 
 }  // namespace
+
+std::string place_beside_title(const Finding& finding) {
+  auto place = reports::location_of(finding);
+  if (!place) return "";
+  std::string text = fmt::format("{}:{}", base_name(place->file), place->line);
+  return finding.title.find(text) == std::string::npos ? text : "";
+}
 
 std::string coverage_text(const findings::Coverage& entry) {
   constexpr std::size_t kSlugs = 3;

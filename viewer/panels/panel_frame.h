@@ -87,6 +87,8 @@ inline const char* unjudged_text(const State& state) {
 // "unjudged straggler: who of ranks 0 and 1 keeps the others waiting: ...": what is lost first; of more than
 // three how many more.
 std::string coverage_text(const findings::Coverage& entry);
+// "train.py:88", the place that reports tell; "" if the title has it, or there is none.
+std::string place_beside_title(const findings::Finding& finding);
 // The findings that the filter lets through, in the list's order.
 std::vector<std::uint32_t> listed_findings(const merged::Reader& reader, const std::string& filter);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 namespace ddpscope::viewer {
 
@@ -21,6 +22,10 @@ std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::s
   // The end of the story is what it comes to; one of the others is what that differs from.
   for (std::size_t i = count; i-- > 0 && shown.size() + (room > 1 ? 1 : 0) < room;)
     if (accuses(finding, i, ranks)) shown.insert(i);
+  // Of two that nothing orders both, where they do not do the same.
+  std::set<std::string_view> calls;
+  for (std::size_t i = 0; i < count && shown.size() < room && !finding.order.empty(); ++i)
+    if (calls.insert(finding.evidence[i].call).second) shown.insert(i);
   for (std::size_t i = 0; i < count && shown.size() < room; ++i) shown.insert(i);
   return {shown.begin(), shown.end()};
 }

@@ -13,7 +13,7 @@ namespace ddpscope::viewer {
 bool accuses(const findings::Finding& finding, std::size_t evidence, std::size_t ranks);
 
 // Ascending indices of evidence, `room` of them at most: `chosen` (any that is not there: none), what
-// accuses, and the beginning of the story.
+// accuses, both sides of what nothing orders, and the beginning of the story.
 std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::size_t room,
                                         std::size_t chosen, std::size_t ranks);
 

@@ -12,17 +12,18 @@ namespace ddpscope::viewer {
 merged::CollectiveRef collective_of(const merged::Reader& reader, merged::EventPlace place) {
   if (place == merged::kNoEvent) return {};
   auto detail = reader.detail(place);
-  if (!detail) return {};
-  merged::CollectiveRef own = detail->collective;
-  if (own.communicator == merged::kNone || own.count < 2) return own;
-  auto all = reader.collectives(own.communicator, own.sequence, own.sequence + own.count);
-  own.count = 1;
-  if (!all) return own;
-  auto odd = std::find_if(all->begin(), all->end(), [](const merged::Collective& collective) {
-    return collective.flags & (merged::kMissing | merged::kMismatched);
-  });
-  if (odd != all->end()) own.sequence = odd->sequence;
-  return own;
+  if (!detail || detail->collectives.empty()) return {};
+  for (const merged::CollectiveRef& own : detail->collectives) {
+    auto all = reader.collectives(own.communicator, own.sequence, own.sequence + own.count);
+    if (!all) continue;
+    auto odd = std::find_if(all->begin(), all->end(), [](const merged::Collective& collective) {
+      return collective.flags & (merged::kMissing | merged::kMismatched);
+    });
+    if (odd != all->end()) return {own.communicator, own.member, odd->sequence, 1};
+  }
+  merged::CollectiveRef first = detail->collectives.front();
+  first.count = 1;
+  return first;
 }
 
 std::int64_t device_begin(const merged::Reader& reader, merged::EventPlace place) {

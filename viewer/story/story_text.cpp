@@ -59,7 +59,8 @@ std::optional<Number> number_at(std::string_view text, std::size_t at) {
 
 constexpr std::string_view kRanks = "ranks ";
 
-// From the first number of "3, 4, 5 and 6" on: what is written instead; `at` moves behind the list.
+// From the first number of "3, 4, 5 and 6", or "3-6", on: what is written instead; `at` moves behind the
+// list.
 std::string short_list(std::string_view text, std::size_t& at) {
   constexpr std::string_view kComma = ", ", kAnd = " and ";
   std::string result;
@@ -68,6 +69,8 @@ std::string short_list(std::string_view text, std::size_t& at) {
     long first = number->value, last = first;
     std::size_t begin = at;
     result += between;
+    if (text.substr(number->end).starts_with('-'))  // a run, as lists of many have it
+      if (auto to = number_at(text, number->end + 1)) number = to, last = to->value;
     for (bool more = true; more;) {
       at = number->end;
       std::string_view word = text.substr(at).starts_with(kComma) ? kComma : kAnd;

@@ -34,6 +34,12 @@ std::string numbers_of(const merged::CollectiveRef& collective) {
   return fmt::format("#{}–#{}", collective.sequence, collective.sequence + collective.count - 1);
 }
 
+std::string numbers_of(const std::vector<merged::CollectiveRef>& collectives) {
+  std::string text;
+  for (const merged::CollectiveRef& each : collectives) text += (text.empty() ? "" : ", ") + numbers_of(each);
+  return text;
+}
+
 std::string plain_label(const merged::Event& event, std::string_view name) {
   switch (event.kind) {
     case Kind::kCompute:
@@ -62,11 +68,11 @@ std::string label_of(const merged::Detail& detail, std::string_view name) {
     case Kind::kCopy:
       return with_bytes("copy", detail.bytes);
     case Kind::kBarrier:
-      return numbers_of(detail.collective) + " barrier";
+      return numbers_of(detail.collectives) + " barrier";
     case Kind::kCollective:
     case Kind::kEnqueue:
-      if (detail.collective.communicator != merged::kNone)
-        return fmt::format("{} {}", numbers_of(detail.collective),
+      if (!detail.collectives.empty())
+        return fmt::format("{} {}", numbers_of(detail.collectives),
                            name.starts_with("nccl") ? name.substr(4) : name);
       return std::string(name);
     default:

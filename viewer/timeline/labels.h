@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "collector/merged/reader.h"
 #include "viewer/timeline/track_walk.h"
@@ -16,7 +17,9 @@ namespace ddpscope::viewer {
 // "read train_001.bin", "#12 barrier", "waits: cudaStreamSynchronize", "#3–#5 cudaGraphLaunch", a kernel's
 // name without what templates add.
 std::string label_of(const merged::Detail& detail, std::string_view name);
-// Of which numbers it is in its communicator: "#12"; of a graph's launch "#12–#15".
+// Of which numbers it is in its communicator: "#12"; of a graph's launch "#12–#15", of one that runs those of
+// several communicators "#12–#15, #3".
+std::string numbers_of(const std::vector<merged::CollectiveRef>& collectives);
 std::string numbers_of(const merged::CollectiveRef& collective);
 // Without details: the call's or kernel's name, shortened.
 std::string plain_label(const merged::Event& event, std::string_view name);

@@ -2,6 +2,7 @@
 #include "collector/merged/make.h"
 #include "collector/merged/process_tables.h"
 #include "collector/merged/writer.h"
+#include "tests/tools/held_findings.h"
 #include "tests/unit/collector/merged_file.h"
 #include "tests/unit/collector/recorded.h"
 
@@ -127,22 +128,26 @@ TEST_F(Preview, LeavesNoTraceInTheFile) {
   EXPECT_FALSE(fs::exists(file() += ".sections"));
 }
 
-TEST_F(Preview, OfATraceNamesItsRanksBeforeTheirEventsAreWritten) {
+TEST_F(Preview, OfATraceHasRowsThenEventsThenFindings) {
   tests::Recorded trace(tests::kTwoRanks);
-  reading::Silent progress;
+  tests::HeldFindings progress;
   std::vector<std::size_t> ranks, tracks;
   std::vector<bool> judged;
   auto made = merged_file_of(trace.folder(), progress, nullptr, -1, [&](const Reader& preview) {
     ranks.push_back(preview.ranks().size());
     tracks.push_back(preview.tracks().size());
     judged.push_back(preview.is_judged());
+    progress.see(preview);
   });
   ASSERT_TRUE(made);
-  ASSERT_GE(ranks.size(), 2u);
-  EXPECT_FALSE(judged.front()) << "before findings are looked for";
-  EXPECT_TRUE(std::all_of(judged.begin() + 1, judged.end(), [](bool each) { return each; }));
+  EXPECT_FALSE(progress.too_late()) << "events wait for findings";
+  ASSERT_GE(ranks.size(), 3u);
   EXPECT_EQ(ranks.front(), 2u);
   EXPECT_EQ(tracks.front(), 0u);
+  EXPECT_TRUE(std::is_sorted(tracks.begin(), tracks.end()));
+  EXPECT_TRUE(std::is_sorted(judged.begin(), judged.end()));
+  EXPECT_FALSE(judged[1]) << "events";
+  EXPECT_TRUE(judged.back()) << "findings before the collectives";
   std::size_t files = 0;
   for (const auto& entry : fs::directory_iterator(made->file.parent_path())) files += entry.is_regular_file();
   EXPECT_EQ(files, 1u);
