@@ -76,6 +76,8 @@ std::string what_it_does(const LateStory& story) {
     case LateCause::kCompute:
       if (!story.explained()) return "its device is late though its host is not";
       return "its device computes, " + times();
+    case LateCause::kUnknown:
+      return "whether its host or its device is slow does not show";
     case LateCause::kHost:
       break;
   }
@@ -95,6 +97,9 @@ const char* advice_for(LateCause cause) {
       return "Compare its device with the others': clocks and temperature (nvidia-smi -q -d "
              "CLOCK,PERFORMANCE), "
              "another process on it, larger batches or longer sequences, more layers.";
+    case LateCause::kUnknown:
+      return "Have its kernels timed (--gpu-timing cupti), or compare both with the others': clocks and "
+             "temperature of its device, what its host does between steps.";
     case LateCause::kHost:
       break;
   }
@@ -103,7 +108,7 @@ const char* advice_for(LateCause cause) {
 }
 
 const char* key_of(LateCause cause) {
-  constexpr const char* kKeys[] = {"input", "files", "compute", "host"};
+  constexpr const char* kKeys[] = {"input", "files", "compute", "host", "unknown"};
   return kKeys[static_cast<std::size_t>(cause)];
 }
 

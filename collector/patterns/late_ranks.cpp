@@ -164,8 +164,12 @@ std::optional<Arrivals> Finder::by_devices(std::size_t turn) const {
   auto read = device_turns_->read(turns_[turn - 1], turns_[turn]);
   if (!read) return std::nullopt;
   Arrivals found{read->longest().ordinal, read->length_ns(), {}, read->late(), turn};
-  for (const MemberComing& coming : read->last().members)
-    found.windows.push_back({coming.from_ns, coming.begin_ns});
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const MemberComing& coming = read->last().members[m];
+    found.windows.push_back({coming.from_ns, coming.begin_ns,
+                             collectives_.begin_ns_at(members_[m], read->last().ordinal),
+                             coming.begin_ns + coming.length_ns});
+  }
   return found;
 }
 
@@ -180,11 +184,11 @@ std::optional<Arrivals> Finder::by_hosts(std::size_t turn) const {
     const matching::Signature& signature = collectives_.signature_at(member, first);
     if (!needs_all_members(signature.operation) || signature != collectives_.signature_at(members_[0], first))
       return std::nullopt;
-    MemberWindow window{known_ns(member, last), collectives_.begin_ns_at(member, first)};
+    std::int64_t came_ns = collectives_.begin_ns_at(member, first);
+    MemberWindow window{known_ns(member, last), came_ns, came_ns, known_ns(member, turns_[turn].end - 1)};
     if (window.from_ns == ordering::kNever || window.from_ns > window.came_ns) return std::nullopt;
-    std::int64_t over_ns = known_ns(member, turns_[turn].end - 1);
-    if (over_ns == ordering::kNever) return std::nullopt;
-    found.turn_ns = std::max(found.turn_ns, over_ns - window.from_ns);
+    if (window.over_ns == ordering::kNever) return std::nullopt;
+    found.turn_ns = std::max(found.turn_ns, window.over_ns - window.from_ns);
     values.push_back(window.came_ns);
     own_values.push_back(window.came_ns - foreign_[m].within(window.from_ns, window.came_ns));
     found.windows.push_back(window);

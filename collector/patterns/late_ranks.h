@@ -14,9 +14,9 @@
 namespace ddpscope::patterns {
 
 // Of one member in one turn: from when it was done with the turn before until it came to the turn's last
-// collective or, by hosts, to its first.
+// collective or, by hosts, to its first; when its host issued that; until the turn was over.
 struct MemberWindow {
-  std::int64_t from_ns, came_ns;
+  std::int64_t from_ns, came_ns, issued_ns, over_ns;
 };
 
 struct LateTurn {
