@@ -207,6 +207,34 @@ std::set<std::uint32_t> training_communicators(const Facts& facts) {
   return found.empty() ? patterns::communicators_that_reduce(facts.collectives) : found;
 }
 
+std::vector<bool> members_also_in(const matching::Communicator& communicator,
+                                  const matching::Communicator& other) {
+  std::vector<bool> also;
+  for (const matching::Member& member : communicator.members)
+    also.push_back(std::any_of(other.members.begin(), other.members.end(), [&](const matching::Member& of) {
+      return of.rank == member.rank && of.process == member.process;
+    }));
+  return also;
+}
+
+// What the others of a communicator wait for is lost only as far as the job does: those that hold the same
+// part of the model elsewhere may be as late, and then wait for no member of it.
+void bound_by_replicas(const Facts& facts, LateRanks& late) {
+  const auto& communicators = facts.collectives.communicators;
+  for (const patterns::DataParallelGroup& group : facts.data_parallel) {
+    if (group.communicator == matching::kNone || group.communicator == late.communicator) continue;
+    std::vector<bool> who =
+        members_also_in(communicators[group.communicator], communicators[late.communicator]);
+    auto count = static_cast<std::size_t>(std::count(who.begin(), who.end(), true));
+    if (count == 0 || count == who.size()) continue;
+    auto waited = patterns::find_waited_for(facts.job, facts.collectives, facts.device_order,
+                                            facts.collective_times.get(), group.communicator, who);
+    if (!waited) continue;
+    late.lost_ns = std::min(late.lost_ns, waited->least_ns);
+    late.most_ns = std::min(late.most_ns, waited->most_ns);
+  }
+}
+
 void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string& why,
                UnjudgedRanks& doubts) {
   if (why.empty()) return;
@@ -224,8 +252,9 @@ void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
                                             facts.collective_times.get(), c);
+    auto& open = judged.late ? judged.late : judged.perhaps;
+    if (open && counts_by(open->most_ns, *open)) bound_by_replicas(facts, *open);
     bool counts = judged.late && counts_by(judged.late->lost_ns, *judged.late);
-    const auto& open = judged.late ? judged.late : judged.perhaps;
     if (counts)
       judged.doubt = doubt_of(facts, *judged.late);
     else if (open && counts_by(open->most_ns, *open) && !open->processors_short)

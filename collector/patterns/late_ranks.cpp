@@ -9,6 +9,7 @@
 #include "collector/patterns/device_turns.h"
 #include "collector/patterns/foreign_waits.h"
 #include "collector/patterns/known_launches.h"
+#include "collector/patterns/processors.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -83,6 +84,7 @@ class Finder {
         members_(collectives.communicators[communicator].members) {}
 
   LateRanksFound find();
+  std::optional<LostTime> waited_for(const std::vector<bool>& who);
 
  private:
   bool pairs_up() const;
@@ -101,15 +103,8 @@ class Finder {
   std::int64_t least_ns(const Arrivals& turn) const { return std::max(error_ns_, turn.turn_ns / kLeastPart); }
   LostTurn lost_in(const Arrivals& turn, const std::vector<bool>& is_late, bool devices) const;
   std::optional<LateRanks> judge(const std::vector<Arrivals>& all, bool devices, Measure measure) const;
-  struct Processors {
-    bool known;
-    double beyond;   // part of its time that a late member waited for processors beyond a typical one
-    double typical;  // that a typical one waited
-  };
   bool in_graphs() const;
   std::string what_is_untimed() const;
-  double part_without_processor(std::uint32_t member) const;
-  Processors processors_of(const std::vector<bool>& is_late) const;
 
   const model::Job& job_;
   const matching::Collectives& collectives_;
@@ -259,36 +254,6 @@ std::vector<bool> Finder::late_members(const std::vector<Arrivals>& all, Measure
   return late;
 }
 
-// Of the time in which it was watched; more than one if several threads wait at once.
-double Finder::part_without_processor(std::uint32_t member) const {
-  double part = 0;
-  for (const model::Process& process : job_.processes) {
-    if (process.rank != members_[member].rank || process.role == model::Role::kLauncher) continue;
-    const model::ProcessorWait& wait = process.processor_wait;
-    if (wait.last_ticks <= wait.first_ticks) continue;
-    double watched_ns = static_cast<double>(wait.last_ticks - wait.first_ticks) *
-                        job_.hosts[process.host].clock.ns_per_tick();
-    part += static_cast<double>(wait.waited_ns) / std::max(watched_ns, 1.0);
-  }
-  return part;
-}
-
-Finder::Processors Finder::processors_of(const std::vector<bool>& is_late) const {
-  std::vector<double> others;
-  double most = 0;
-  bool known = true;
-  for (std::uint32_t m = 0; m < members_.size(); ++m) {
-    const model::ProcessorWait& wait = job_.processes[members_[m].process].processor_wait;
-    known = known && (!is_late[m] || wait.last_ticks > wait.first_ticks);
-    if (is_late[m])
-      most = std::max(most, part_without_processor(m));
-    else
-      others.push_back(part_without_processor(m));
-  }
-  double typical = model::median(others);
-  return {known, std::clamp(most - typical, 0.0, 1.0), std::min(typical, 1.0)};
-}
-
 LostTurn Finder::lost_in(const Arrivals& turn, const std::vector<bool>& is_late, bool devices) const {
   LostTime last{}, others{};
   for (std::uint32_t m = 0; m < members_.size(); ++m) {
@@ -311,7 +276,7 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
   for (std::uint32_t m = 0; m < members_.size(); ++m)
     if (is_late[m]) late.members.push_back(m);
   if (late.members.empty() || late.members.size() * 2 > members_.size()) return std::nullopt;
-  Processors processors = processors_of(is_late);
+  Processors processors = find_processors(job_, members_, is_late);
   late.waits_known = processors.known;
   std::vector<std::int64_t> least, most, lengths;
   for (const Arrivals& turn : all) {
@@ -369,12 +334,34 @@ LateRanksFound Finder::find() {
   return found;
 }
 
+std::optional<LostTime> Finder::waited_for(const std::vector<bool>& who) {
+  if (!pairs_up() || !times_.any()) return std::nullopt;
+  turns_ = find_turns(job_, collectives_, device_order_, index_);
+  if (turns_.size() <= kLeastTurns) return std::nullopt;
+  look_for_foreign_waits();
+  std::vector<std::int64_t> least, most;
+  for (const Arrivals& turn : arrivals(true)) {
+    LostTime lost = device_turns_->read(turns_[turn.turn - 1], turns_[turn.turn])->waited_for(who);
+    least.push_back(lost.least_ns);
+    most.push_back(lost.most_ns);
+  }
+  if (least.size() <= kLeastTurns) return std::nullopt;
+  return LostTime{model::median(least), model::median(most)};
+}
+
 }  // namespace
 
 LateRanksFound find_late_ranks(const model::Job& job, const matching::Collectives& collectives,
                                const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
                                std::uint32_t communicator) {
   return Finder(job, collectives, device_order, times, communicator).find();
+}
+
+std::optional<LostTime> find_waited_for(const model::Job& job, const matching::Collectives& collectives,
+                                        const ordering::DeviceOrder& device_order,
+                                        const CollectiveTimes& times, std::uint32_t communicator,
+                                        const std::vector<bool>& who) {
+  return Finder(job, collectives, device_order, times, communicator).waited_for(who);
 }
 
 }  // namespace ddpscope::patterns

@@ -9,6 +9,7 @@
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
 #include "collector/patterns/collective_times.h"
+#include "collector/patterns/lost_time.h"
 #include "collector/patterns/turns.h"
 
 namespace ddpscope::patterns {
@@ -62,5 +63,13 @@ struct LateRanksFound {
 LateRanksFound find_late_ranks(const model::Job& job, const matching::Collectives& collectives,
                                const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
                                std::uint32_t communicator);
+
+// How much sooner a turn of the communicator would be over if these members (by member) came with the last of
+// the others, whatever makes them late: median, by device times. Nothing without these, or if one of the two
+// is empty.
+std::optional<LostTime> find_waited_for(const model::Job& job, const matching::Collectives& collectives,
+                                        const ordering::DeviceOrder& device_order,
+                                        const CollectiveTimes& times, std::uint32_t communicator,
+                                        const std::vector<bool>& who);
 
 }  // namespace ddpscope::patterns
