@@ -13,6 +13,7 @@
 #include "collector/model/device_work.h"
 #include "collector/patterns/collective_times.h"
 #include "collector/patterns/late_ranks.h"
+#include "collector/patterns/lost_of_job.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -55,11 +56,13 @@ bool counts_by(std::int64_t part_ns, const LateRanks& late) {
   return part_ns * 100 >= late.turn_ns * kLeastPercent;
 }
 
-// A bound if a tenth or more is open.
+// A tenth or more is open.
+bool is_bound(const LateRanks& late) { return late.most_ns > late.lost_ns + late.lost_ns / 10; }
+
 std::string what_is_lost(const LateRanks& late) {
   std::string lost = fmt::format("{:.3f} ms of {:.3f} ms ({:.0f} %)", milliseconds(late.lost_ns),
                                  milliseconds(late.turn_ns), percent_of(late.lost_ns, late));
-  if (late.most_ns <= late.lost_ns + late.lost_ns / 10) return lost;
+  if (!is_bound(late)) return lost;
   return fmt::format("at least {} and at most {:.3f} ms", lost, milliseconds(late.most_ns));
 }
 
@@ -193,11 +196,26 @@ std::string bounds_of(const Facts& facts, const LateRanks& late) {
       percent_of(late.most_ns, late));
 }
 
-// Of several communicators with the same late ranks: the one in which most is lost.
-void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vector<std::int32_t> ranks,
-                LateRanks late) {
-  auto [found, fresh] = known.try_emplace(std::move(ranks), LateRanks{});
-  if (fresh || found->second.lost_ns < late.lost_ns) found->second = std::move(late);
+// The same ranks in several communicators lose once: in each at least this, in none more than the most, as
+// what is late in one may not show in another.
+struct Candidate {
+  LateRanks late;                              // in which most is lost, at least
+  bool certain;                                // late by what is lost at least, not only at most
+  std::set<std::uint32_t> communicators = {};  // all of these
+};
+using Candidates = std::map<std::vector<std::int32_t>, Candidate>;  // by the late ranks
+
+void add_candidate(const Facts& facts, LateRanks late, bool certain, Candidates& known) {
+  if (!counts_by(late.most_ns, late)) return;
+  auto [found, fresh] = known.try_emplace(ranks_of(facts, late, true), Candidate{late, certain});
+  Candidate& candidate = found->second;
+  candidate.communicators.insert(late.communicator);
+  std::int64_t most_ns = std::max(late.most_ns, candidate.late.most_ns);
+  if (std::pair(certain, late.lost_ns) > std::pair(candidate.certain, candidate.late.lost_ns)) {
+    candidate.late = std::move(late);
+    candidate.certain = certain;
+  }
+  candidate.late.most_ns = most_ns;
 }
 
 // Communicators that the ranks train by; where that is not known, that reduce.
@@ -207,31 +225,27 @@ std::set<std::uint32_t> training_communicators(const Facts& facts) {
   return found.empty() ? patterns::communicators_that_reduce(facts.collectives) : found;
 }
 
-std::vector<bool> members_also_in(const matching::Communicator& communicator,
-                                  const matching::Communicator& other) {
-  std::vector<bool> also;
-  for (const matching::Member& member : communicator.members)
-    also.push_back(std::any_of(other.members.begin(), other.members.end(), [&](const matching::Member& of) {
-      return of.rank == member.rank && of.process == member.process;
-    }));
-  return also;
+// False: late in its communicator, but perhaps not for the job.
+bool is_late_for_job(const Facts& facts, LateRanks& late) {
+  bool is_late = true;
+  for (const patterns::DataParallelGroup& group : facts.data_parallel) {
+    if (!counts_by(late.most_ns, late)) return false;
+    if (group.communicator == matching::kNone || group.communicator == late.communicator) continue;
+    auto waits = patterns::find_waits_for_members(facts.job, facts.collectives, facts.device_order,
+                                                  facts.collective_times.get(), group.communicator, late);
+    if (!waits.empty()) is_late = patterns::bound_by(waits, late) && is_late;
+  }
+  return is_late;
 }
 
-// What the others of a communicator wait for is lost only as far as the job does: those that hold the same
-// part of the model elsewhere may be as late, and then wait for no member of it.
-void bound_by_replicas(const Facts& facts, LateRanks& late) {
-  const auto& communicators = facts.collectives.communicators;
-  for (const patterns::DataParallelGroup& group : facts.data_parallel) {
-    if (group.communicator == matching::kNone || group.communicator == late.communicator) continue;
-    std::vector<bool> who =
-        members_also_in(communicators[group.communicator], communicators[late.communicator]);
-    auto count = static_cast<std::size_t>(std::count(who.begin(), who.end(), true));
-    if (count == 0 || count == who.size()) continue;
-    auto waited = patterns::find_waited_for(facts.job, facts.collectives, facts.device_order,
-                                            facts.collective_times.get(), group.communicator, who);
-    if (!waited) continue;
-    late.lost_ns = std::min(late.lost_ns, waited->least_ns);
-    late.most_ns = std::min(late.most_ns, waited->most_ns);
+void add_candidates(const Facts& facts, patterns::LateRanksFound& found, Candidates& known) {
+  if (found.late) {
+    bool certain = is_late_for_job(facts, *found.late);
+    if (certain || is_bound(*found.late)) add_candidate(facts, std::move(*found.late), certain, known);
+  }
+  if (found.perhaps) {
+    is_late_for_job(facts, *found.perhaps);
+    add_candidate(facts, std::move(*found.perhaps), false, known);
   }
 }
 
@@ -242,31 +256,32 @@ void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string
     doubts.add(why, member.rank);
 }
 
+void judge_candidate(const Facts& facts, const Candidate& candidate, UnjudgedRanks& doubts,
+                     findings::Outcome& outcome) {
+  const LateRanks& late = candidate.late;
+  bool counts = candidate.certain && counts_by(late.lost_ns, late);
+  if (!counts && late.processors_short) return;
+  std::string doubt = counts ? doubt_of(facts, late) : bounds_of(facts, late);
+  if (doubt.empty()) return outcome.findings.push_back(finding_of(facts, late));
+  for (std::uint32_t communicator : candidate.communicators) add_doubt(facts, communicator, doubt, doubts);
+}
+
 }  // namespace
 
 void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
-  std::map<std::vector<std::int32_t>, LateRanks> found;
+  Candidates candidates;
   std::set<std::uint32_t> training = training_communicators(facts);
   UnjudgedRanks doubts, too_short;
   bool any_long = false;  // enough: a job has further communicators that it seldom uses
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
                                             facts.collective_times.get(), c);
-    auto& open = judged.late ? judged.late : judged.perhaps;
-    if (open && counts_by(open->most_ns, *open)) bound_by_replicas(facts, *open);
-    bool counts = judged.late && counts_by(judged.late->lost_ns, *judged.late);
-    if (counts)
-      judged.doubt = doubt_of(facts, *judged.late);
-    else if (open && counts_by(open->most_ns, *open) && !open->processors_short)
-      judged.doubt = bounds_of(facts, *open);
+    add_candidates(facts, judged, candidates);
     add_doubt(facts, c, judged.doubt, doubts);
     if (training.contains(c)) add_doubt(facts, c, judged.too_few_turns, too_short);
     any_long = any_long || (training.contains(c) && judged.too_few_turns.empty());
-    if (!counts || !judged.doubt.empty()) continue;
-    std::vector<std::int32_t> ranks = ranks_of(facts, *judged.late, true);
-    keep_worst(found, std::move(ranks), std::move(*judged.late));
   }
-  for (const auto& [ranks, late] : found) outcome.findings.push_back(finding_of(facts, late));
+  for (const auto& [ranks, candidate] : candidates) judge_candidate(facts, candidate, doubts, outcome);
   constexpr const char* kWhat = "who of {} keeps the others waiting";
   doubts.tell(kWhat, kSlug, false, outcome);
   if (!any_long) too_short.tell(kWhat, kSlug, true, outcome);

@@ -19,11 +19,9 @@ using matching::Member;
 using trace::Operation;
 using trace::Record;
 
-constexpr std::size_t kLeastTurns = 50;   // design, section 2
 constexpr std::size_t kMostTurns = 4096;  // looked at, spread over the job
 // By devices fewer, where these have so many collectives of all members; not below a few times kLeastTurns.
 constexpr std::size_t kMostComings = std::size_t{1} << 26, kFewTurns = 256;
-constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
 constexpr std::int64_t kSteady =
     3;  // in three steps of four at least one part in so many of the median is lost
 
@@ -84,7 +82,7 @@ class Finder {
         members_(collectives.communicators[communicator].members) {}
 
   LateRanksFound find();
-  std::optional<LostTime> waited_for(const std::vector<bool>& who);
+  std::vector<TurnWait> waits_for(const std::vector<bool>& who);
 
  private:
   bool pairs_up() const;
@@ -321,9 +319,7 @@ LateRanksFound Finder::find() {
       if (foreign.untimed() * 10 > turns_.size())
         return {.doubt = "what they wait for on other communicators was not timed"};
     error_ns_ = 0;  // lengths are compared
-    auto late = judge(timed, true, Measure::kLeast);
-    if (late) return {.late = std::move(late)};
-    return {.perhaps = judge(timed, true, Measure::kMost)};
+    return {.late = judge(timed, true, Measure::kLeast), .perhaps = judge(timed, true, Measure::kMost)};
   }
   std::vector<Arrivals> hosts = arrivals(false);
   if (hosts.size() <= kLeastTurns)
@@ -334,19 +330,17 @@ LateRanksFound Finder::find() {
   return found;
 }
 
-std::optional<LostTime> Finder::waited_for(const std::vector<bool>& who) {
-  if (!pairs_up() || !times_.any()) return std::nullopt;
+std::vector<TurnWait> Finder::waits_for(const std::vector<bool>& who) {
+  if (!pairs_up() || !times_.any()) return {};
   turns_ = find_turns(job_, collectives_, device_order_, index_);
-  if (turns_.size() <= kLeastTurns) return std::nullopt;
+  if (turns_.size() <= kLeastTurns) return {};
   look_for_foreign_waits();
-  std::vector<std::int64_t> least, most;
-  for (const Arrivals& turn : arrivals(true)) {
-    LostTime lost = device_turns_->read(turns_[turn.turn - 1], turns_[turn.turn])->waited_for(who);
-    least.push_back(lost.least_ns);
-    most.push_back(lost.most_ns);
+  std::vector<TurnWait> waits;
+  for (Arrivals& turn : arrivals(true)) {
+    auto read = device_turns_->read(turns_[turn.turn - 1], turns_[turn.turn]);
+    waits.push_back({std::move(turn.windows), read->waited_for(who)});
   }
-  if (least.size() <= kLeastTurns) return std::nullopt;
-  return LostTime{model::median(least), model::median(most)};
+  return waits;
 }
 
 }  // namespace
@@ -357,11 +351,10 @@ LateRanksFound find_late_ranks(const model::Job& job, const matching::Collective
   return Finder(job, collectives, device_order, times, communicator).find();
 }
 
-std::optional<LostTime> find_waited_for(const model::Job& job, const matching::Collectives& collectives,
-                                        const ordering::DeviceOrder& device_order,
-                                        const CollectiveTimes& times, std::uint32_t communicator,
-                                        const std::vector<bool>& who) {
-  return Finder(job, collectives, device_order, times, communicator).waited_for(who);
+std::vector<TurnWait> find_turn_waits(const model::Job& job, const matching::Collectives& collectives,
+                                      const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
+                                      std::uint32_t communicator, const std::vector<bool>& who) {
+  return Finder(job, collectives, device_order, times, communicator).waits_for(who);
 }
 
 }  // namespace ddpscope::patterns
