@@ -256,14 +256,39 @@ void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string
     doubts.add(why, member.rank);
 }
 
-void judge_candidate(const Facts& facts, const Candidate& candidate, UnjudgedRanks& doubts,
-                     findings::Outcome& outcome) {
-  const LateRanks& late = candidate.late;
-  bool counts = candidate.certain && counts_by(late.lost_ns, late);
-  if (!counts && late.processors_short) return;
-  std::string doubt = counts ? doubt_of(facts, late) : bounds_of(facts, late);
-  if (doubt.empty()) return outcome.findings.push_back(finding_of(facts, late));
-  for (std::uint32_t communicator : candidate.communicators) add_doubt(facts, communicator, doubt, doubts);
+// What is not explained by ranks that are told.
+std::int64_t open_ns(const Candidate& candidate, const std::vector<const LateRanks*>& told) {
+  std::int64_t explained_ns = 0;
+  const std::vector<std::uint32_t>& members = candidate.late.members;
+  for (const LateRanks* late : told)
+    if (late->communicator == candidate.late.communicator &&
+        std::includes(members.begin(), members.end(), late->members.begin(), late->members.end()))
+      explained_ns = std::max(explained_ns, late->most_ns);
+  return candidate.late.most_ns - explained_ns;
+}
+
+void judge_candidates(const Facts& facts, const Candidates& candidates, UnjudgedRanks& doubts,
+                      findings::Outcome& outcome) {
+  std::vector<const LateRanks*> told;
+  auto doubt = [&](const Candidate& candidate, const std::string& why) {
+    for (std::uint32_t communicator : candidate.communicators) add_doubt(facts, communicator, why, doubts);
+  };
+  auto counts = [](const Candidate& candidate) {
+    return candidate.certain && counts_by(candidate.late.lost_ns, candidate.late);
+  };
+  for (const auto& [ranks, candidate] : candidates) {
+    if (!counts(candidate)) continue;
+    told.push_back(&candidate.late);
+    std::string why = doubt_of(facts, candidate.late);
+    if (why.empty())
+      outcome.findings.push_back(finding_of(facts, candidate.late));
+    else
+      doubt(candidate, why);
+  }
+  for (const auto& [ranks, candidate] : candidates)
+    if (!counts(candidate) && !candidate.late.processors_short &&
+        counts_by(open_ns(candidate, told), candidate.late))
+      doubt(candidate, bounds_of(facts, candidate.late));
 }
 
 }  // namespace
@@ -281,7 +306,7 @@ void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
     if (training.contains(c)) add_doubt(facts, c, judged.too_few_turns, too_short);
     any_long = any_long || (training.contains(c) && judged.too_few_turns.empty());
   }
-  for (const auto& [ranks, candidate] : candidates) judge_candidate(facts, candidate, doubts, outcome);
+  judge_candidates(facts, candidates, doubts, outcome);
   constexpr const char* kWhat = "who of {} keeps the others waiting";
   doubts.tell(kWhat, kSlug, false, outcome);
   if (!any_long) too_short.tell(kWhat, kSlug, true, outcome);

@@ -319,7 +319,10 @@ LateRanksFound Finder::find() {
       if (foreign.untimed() * 10 > turns_.size())
         return {.doubt = "what they wait for on other communicators was not timed"};
     error_ns_ = 0;  // lengths are compared
-    return {.late = judge(timed, true, Measure::kLeast), .perhaps = judge(timed, true, Measure::kMost)};
+    LateRanksFound found{.late = judge(timed, true, Measure::kLeast)};
+    bool same = late_members(timed, Measure::kLeast) == late_members(timed, Measure::kMost);
+    if (!found.late || !same) found.perhaps = judge(timed, true, Measure::kMost);
+    return found;
   }
   std::vector<Arrivals> hosts = arrivals(false);
   if (hosts.size() <= kLeastTurns)

@@ -48,7 +48,7 @@ struct LateRanks {
 
 struct LateRanksFound {
   std::optional<LateRanks> late{};
-  std::optional<LateRanks> perhaps{};  // late by what may be lost at most
+  std::optional<LateRanks> perhaps{};  // if these are others: late by what may be lost at most
   std::string doubt{};          // why nothing can be said of the communicator; empty: nothing speaks for that
   std::string too_few_turns{};  // why there are not enough to say anything; empty: there are
 };

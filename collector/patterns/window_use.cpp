@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "collector/model/cuda_types.h"
 #include "collector/model/device_work.h"
 #include "collector/ordering/device_replay.h"
 #include "trace/hand_overs.h"
@@ -58,9 +59,11 @@ std::unordered_set<std::uint16_t> training_threads(const trace::TraceFile& file,
   return threads;
 }
 
-// Not of a run of copies: the host may have done anything between them.
-bool is_synchronous_copy(const Record& record) {
+// To the host, behind what the device has to do; one to the device takes as long itself. Not of a run of
+// copies: the host may have done anything between them.
+bool reads_back(const Record& record) {
   return ordering::is_synchronous_copy(record.call) &&
+         trace::payload_of<trace::payload::Copy>(record).kind == model::kDeviceToHost &&
          model::folded_calls(record, *trace::find_call(record.call)) == 1;
 }
 
@@ -140,7 +143,7 @@ std::vector<WindowUse> read_window_uses(const model::Job& job, const matching::C
       if (threads.contains(trace::payload_of<trace::payload::HandOver>(record).from_thread)) return;
       begin_ns = std::min(begin_ns, begin_of_wait(job, member.process, record));
     }
-    bool waits = kDeviceWaits.has(operation) || is_synchronous_copy(record);
+    bool waits = kDeviceWaits.has(operation) || reads_back(record);
     if (waits) uses.add(Use::kDeviceWaits, begin_ns, end_ns, place);
     if (waits || kDeviceCalls.has(operation)) uses.add(Use::kDeviceCalls, begin_ns, end_ns, place);
     if (kWaits.has(operation)) uses.add(Use::kInput, begin_ns, end_ns, place);
