@@ -73,11 +73,14 @@ findings::Finding finding_of(const Facts& facts, const std::vector<LateReduction
   finding.title = fmt::format(
       "{} {} gradients only when the backward pass is over, in {} of {} steps: of {:.3f} ms of transfer in "
       "{} "
-      "reductions it could hide about {:.1f} ms of a step's {:.3f} ms ({:.0f} %)",
+      "reductions it could hide about {:.1f} ms of a step's {:.3f} ms ({:.0f} %), by an estimate of when "
+      "each "
+      "is ready, and at most {:.1f} ms",
       list_ranks(finding.ranks), verb(finding.ranks, "reduces", "reduce"), worst.steps.size(), worst.judged,
       milliseconds(transfer), step.calls.size(), milliseconds(worst.hidden_ns), milliseconds(worst.step_ns),
       100.0 * static_cast<double>(worst.hidden_ns) /
-          static_cast<double>(std::max<std::int64_t>(worst.step_ns, 1)));
+          static_cast<double>(std::max<std::int64_t>(worst.step_ns, 1)),
+      milliseconds(worst.most_ns));
   finding.count = worst.steps.size();
   finding.first_ns = facts.collectives.calls.begin_ns(worst.steps.front().calls.front());
   finding.last_ns = worst.steps.back().step.end_ns;
@@ -106,7 +109,12 @@ const char* doubt_of(const LateReductions& rank) {
 void detect_exposed_communication(const Facts& facts, findings::Outcome& outcome) {
   std::map<std::uint32_t, std::vector<LateReductions>> found;  // by communicator
   UnjudgedRanks doubts;
+  bool any_known = std::any_of(
+      facts.data_parallel.begin(), facts.data_parallel.end(),
+      [](const patterns::DataParallelGroup& group) { return group.communicator != matching::kNone; });
   patterns::for_each_rank_steps(facts.job, facts.collectives, [&](patterns::RankSteps& steps) {
+    if (!any_known && steps.steps.size() >= kLeastSteps)
+      doubts.add("it is not known that what they reduce are gradients", steps.rank);
     for (const patterns::DataParallelGroup& group : facts.data_parallel) {
       if (group.communicator == matching::kNone || !group.of_rank.contains(steps.rank)) continue;
       LateReductions rank = patterns::find_late_reductions(

@@ -13,11 +13,12 @@
 namespace ddpscope::detectors {
 namespace {
 
-using patterns::kUses;
 using patterns::LateRanks;
 using patterns::MemberWindow;
+using patterns::Use;
 using patterns::WindowUse;
 
+constexpr std::size_t kCauses = 3;       // uses that are causes
 constexpr std::size_t kMostTurns = 256;  // the latest: of those the ring still has all calls
 
 struct Compared {
@@ -45,20 +46,18 @@ Compared compare(const std::vector<WindowUse>& late, const std::vector<WindowUse
   return {model::median(own), model::median(other), model::median(beyond)};
 }
 
-// Whether the late rank's host issues the collective in time, by half of what is waited there or less later
-// than the typical one's.
-bool host_is_in_time(const Facts& facts, const LateRanks& late, std::size_t first) {
-  const matching::Member& own = member_of(facts, late, late.members.front());
-  const matching::Member& other = member_of(facts, late, late.typical);
-  std::vector<std::int64_t> beyond, waited;
-  for (std::size_t turn = first; turn < late.turns.size(); ++turn) {
-    waited.push_back(late.turns[turn].waited_ns);
-    std::uint32_t ordinal = late.turns[turn].ordinal;
-    beyond.push_back(facts.collectives.begin_ns_at(own, ordinal) -
-                     facts.collectives.begin_ns_at(other, ordinal));
-  }
-  std::int64_t error_ns = facts.job.clock_error_between(own.process, other.process);
-  return (model::median(beyond) - error_ns) * 2 < model::median(waited);
+// How much longer the late rank's host was busy with its own, but for what `waits` took.
+std::int64_t own_beyond_ns(const std::vector<MemberWindow>& late, const std::vector<WindowUse>& late_uses,
+                           const std::vector<MemberWindow>& typical,
+                           const std::vector<WindowUse>& typical_uses, Use waits) {
+  auto own_ns = [&](const MemberWindow& window, const WindowUse& use) {
+    return std::max<std::int64_t>(window.issued_ns - window.from_ns, 0) -
+           use.ns[static_cast<std::size_t>(waits)];
+  };
+  std::vector<std::int64_t> beyond;
+  for (std::size_t i = 0; i < late.size(); ++i)
+    beyond.push_back(own_ns(late[i], late_uses[i]) - own_ns(typical[i], typical_uses[i]));
+  return model::median(beyond);
 }
 
 // The turn in which most was lost of those that lost no more than the typical one.
@@ -91,14 +90,14 @@ LateStory explain_lateness(const Facts& facts, const LateRanks& late) {
   std::size_t first = late.turns.size() > kMostTurns ? late.turns.size() - kMostTurns : 0;
   const matching::Member& own = member_of(facts, late, late.members.front());
   const matching::Member& other = member_of(facts, late, late.typical);
-  auto own_uses = patterns::read_window_uses(facts.job, facts.collectives, own,
-                                             windows_of(late, first, late.members.front()));
-  auto other_uses =
-      patterns::read_window_uses(facts.job, facts.collectives, other, windows_of(late, first, late.typical));
+  std::vector<MemberWindow> own_windows = windows_of(late, first, late.members.front());
+  std::vector<MemberWindow> other_windows = windows_of(late, first, late.typical);
+  auto own_uses = patterns::read_window_uses(facts.job, facts.collectives, own, own_windows);
+  auto other_uses = patterns::read_window_uses(facts.job, facts.collectives, other, other_windows);
   std::size_t example = example_of(late, first);
-  LateStory story{LateCause::kHost, 0, 0, {own.process, model::kNoCall}, example};
+  LateStory story{LateCause::kUnknown, 0, 0, {own.process, model::kNoCall}, example};
   std::int64_t most_ns = late.lost_ns / 2;
-  for (std::size_t use = 0; use < kUses; ++use) {
+  for (std::size_t use = 0; use < kCauses; ++use) {
     Compared compared = compare(own_uses, other_uses, use);
     if (compared.beyond_ns < most_ns) continue;
     most_ns = compared.beyond_ns;
@@ -109,8 +108,16 @@ LateStory explain_lateness(const Facts& facts, const LateRanks& late) {
              example,
              usual_place(facts, own.process, own_uses, use)};
   }
-  bool explained = story.cause != LateCause::kHost;
-  if (!explained && late.by_devices && host_is_in_time(facts, late, first)) story.cause = LateCause::kCompute;
+  if (story.explained()) return story;
+  auto own_ns = [&](Use waits) {
+    return own_beyond_ns(own_windows, own_uses, other_windows, other_uses, waits);
+  };
+  bool kernels_tell = patterns::kernels_are_timed(facts.job, own.process) &&
+                      patterns::kernels_are_timed(facts.job, other.process);
+  if (own_ns(Use::kDeviceCalls) * 2 >= late.lost_ns)
+    story.cause = LateCause::kHost;
+  else if (!kernels_tell && own_ns(Use::kDeviceWaits) * 4 < late.lost_ns)
+    story.cause = LateCause::kCompute;
   return story;
 }
 

@@ -8,7 +8,8 @@
 
 namespace ddpscope::detectors {
 
-enum class LateCause : std::uint8_t { kInput, kFiles, kCompute, kHost };
+// The first three are those of patterns::Use. kUnknown: its host or its device, which does not show.
+enum class LateCause : std::uint8_t { kInput, kFiles, kCompute, kHost, kUnknown };
 
 struct LateStory {
   LateCause cause;
@@ -21,8 +22,12 @@ struct LateStory {
 };
 
 // Compared are the same windows of the first late member and of the typical one, in at most 256 turns. What
-// takes more of the late one's time by half of what is lost, and most of all, is the cause. Without any such:
-// its device if its host issued the collectives as early as the other's, else its host.
+// takes more of the late one's time by half of what is lost, and most of all, is the cause. Without any such
+// its host's own time counts, from the end of the turn before until it has issued the turn's last collective
+// (by hosts: the first), but for what it waits for its device: its host is late if that takes longer by half
+// of what is lost, also where calls that may have waited for the device are taken for waits; its device if it
+// takes longer by less than a quarter, also where these are not. Hosts are not compared by when they issue:
+// one that waits for a slow device is late, and those that wait for its device, too.
 LateStory explain_lateness(const Facts& facts, const patterns::LateRanks& late);
 
 }  // namespace ddpscope::detectors

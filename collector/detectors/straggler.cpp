@@ -13,6 +13,7 @@
 #include "collector/model/device_work.h"
 #include "collector/patterns/collective_times.h"
 #include "collector/patterns/late_ranks.h"
+#include "collector/patterns/lost_of_job.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -55,11 +56,13 @@ bool counts_by(std::int64_t part_ns, const LateRanks& late) {
   return part_ns * 100 >= late.turn_ns * kLeastPercent;
 }
 
-// A bound if a tenth or more is open.
+// A tenth or more is open.
+bool is_bound(const LateRanks& late) { return late.most_ns > late.lost_ns + late.lost_ns / 10; }
+
 std::string what_is_lost(const LateRanks& late) {
   std::string lost = fmt::format("{:.3f} ms of {:.3f} ms ({:.0f} %)", milliseconds(late.lost_ns),
                                  milliseconds(late.turn_ns), percent_of(late.lost_ns, late));
-  if (late.most_ns <= late.lost_ns + late.lost_ns / 10) return lost;
+  if (!is_bound(late)) return lost;
   return fmt::format("at least {} and at most {:.3f} ms", lost, milliseconds(late.most_ns));
 }
 
@@ -76,6 +79,8 @@ std::string what_it_does(const LateStory& story) {
     case LateCause::kCompute:
       if (!story.explained()) return "its device is late though its host is not";
       return "its device computes, " + times();
+    case LateCause::kUnknown:
+      return "whether its host or its device is slow does not show";
     case LateCause::kHost:
       break;
   }
@@ -95,6 +100,9 @@ const char* advice_for(LateCause cause) {
       return "Compare its device with the others': clocks and temperature (nvidia-smi -q -d "
              "CLOCK,PERFORMANCE), "
              "another process on it, larger batches or longer sequences, more layers.";
+    case LateCause::kUnknown:
+      return "Have its kernels timed (--gpu-timing cupti), or compare both with the others': clocks and "
+             "temperature of its device, what its host does between steps.";
     case LateCause::kHost:
       break;
   }
@@ -103,7 +111,7 @@ const char* advice_for(LateCause cause) {
 }
 
 const char* key_of(LateCause cause) {
-  constexpr const char* kKeys[] = {"input", "files", "compute", "host"};
+  constexpr const char* kKeys[] = {"input", "files", "compute", "host", "unknown"};
   return kKeys[static_cast<std::size_t>(cause)];
 }
 
@@ -188,11 +196,26 @@ std::string bounds_of(const Facts& facts, const LateRanks& late) {
       percent_of(late.most_ns, late));
 }
 
-// Of several communicators with the same late ranks: the one in which most is lost.
-void keep_worst(std::map<std::vector<std::int32_t>, LateRanks>& known, std::vector<std::int32_t> ranks,
-                LateRanks late) {
-  auto [found, fresh] = known.try_emplace(std::move(ranks), LateRanks{});
-  if (fresh || found->second.lost_ns < late.lost_ns) found->second = std::move(late);
+// The same ranks in several communicators lose once: in each at least this, in none more than the most, as
+// what is late in one may not show in another.
+struct Candidate {
+  LateRanks late;                              // in which most is lost, at least
+  bool certain;                                // late by what is lost at least, not only at most
+  std::set<std::uint32_t> communicators = {};  // all of these
+};
+using Candidates = std::map<std::vector<std::int32_t>, Candidate>;  // by the late ranks
+
+void add_candidate(const Facts& facts, LateRanks late, bool certain, Candidates& known) {
+  if (!counts_by(late.most_ns, late)) return;
+  auto [found, fresh] = known.try_emplace(ranks_of(facts, late, true), Candidate{late, certain});
+  Candidate& candidate = found->second;
+  candidate.communicators.insert(late.communicator);
+  std::int64_t most_ns = std::max(late.most_ns, candidate.late.most_ns);
+  if (std::pair(certain, late.lost_ns) > std::pair(candidate.certain, candidate.late.lost_ns)) {
+    candidate.late = std::move(late);
+    candidate.certain = certain;
+  }
+  candidate.late.most_ns = most_ns;
 }
 
 // Communicators that the ranks train by; where that is not known, that reduce.
@@ -202,6 +225,30 @@ std::set<std::uint32_t> training_communicators(const Facts& facts) {
   return found.empty() ? patterns::communicators_that_reduce(facts.collectives) : found;
 }
 
+// False: late in its communicator, but perhaps not for the job.
+bool is_late_for_job(const Facts& facts, LateRanks& late) {
+  bool is_late = true;
+  for (const patterns::DataParallelGroup& group : facts.data_parallel) {
+    if (!counts_by(late.most_ns, late)) return false;
+    if (group.communicator == matching::kNone || group.communicator == late.communicator) continue;
+    auto waits = patterns::find_waits_for_members(facts.job, facts.collectives, facts.device_order,
+                                                  facts.collective_times.get(), group.communicator, late);
+    if (!waits.empty()) is_late = patterns::bound_by(waits, late) && is_late;
+  }
+  return is_late;
+}
+
+void add_candidates(const Facts& facts, patterns::LateRanksFound& found, Candidates& known) {
+  if (found.late) {
+    bool certain = is_late_for_job(facts, *found.late);
+    if (certain || is_bound(*found.late)) add_candidate(facts, std::move(*found.late), certain, known);
+  }
+  if (found.perhaps) {
+    is_late_for_job(facts, *found.perhaps);
+    add_candidate(facts, std::move(*found.perhaps), false, known);
+  }
+}
+
 void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string& why,
                UnjudgedRanks& doubts) {
   if (why.empty()) return;
@@ -209,30 +256,57 @@ void add_doubt(const Facts& facts, std::uint32_t communicator, const std::string
     doubts.add(why, member.rank);
 }
 
+// What is not explained by ranks that are told.
+std::int64_t open_ns(const Candidate& candidate, const std::vector<const LateRanks*>& told) {
+  std::int64_t explained_ns = 0;
+  const std::vector<std::uint32_t>& members = candidate.late.members;
+  for (const LateRanks* late : told)
+    if (late->communicator == candidate.late.communicator &&
+        std::includes(members.begin(), members.end(), late->members.begin(), late->members.end()))
+      explained_ns = std::max(explained_ns, late->most_ns);
+  return candidate.late.most_ns - explained_ns;
+}
+
+void judge_candidates(const Facts& facts, const Candidates& candidates, UnjudgedRanks& doubts,
+                      findings::Outcome& outcome) {
+  std::vector<const LateRanks*> told;
+  auto doubt = [&](const Candidate& candidate, const std::string& why) {
+    for (std::uint32_t communicator : candidate.communicators) add_doubt(facts, communicator, why, doubts);
+  };
+  auto counts = [](const Candidate& candidate) {
+    return candidate.certain && counts_by(candidate.late.lost_ns, candidate.late);
+  };
+  for (const auto& [ranks, candidate] : candidates) {
+    if (!counts(candidate)) continue;
+    told.push_back(&candidate.late);
+    std::string why = doubt_of(facts, candidate.late);
+    if (why.empty())
+      outcome.findings.push_back(finding_of(facts, candidate.late));
+    else
+      doubt(candidate, why);
+  }
+  for (const auto& [ranks, candidate] : candidates)
+    if (!counts(candidate) && !candidate.late.processors_short &&
+        counts_by(open_ns(candidate, told), candidate.late))
+      doubt(candidate, bounds_of(facts, candidate.late));
+}
+
 }  // namespace
 
 void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
-  std::map<std::vector<std::int32_t>, LateRanks> found;
+  Candidates candidates;
   std::set<std::uint32_t> training = training_communicators(facts);
   UnjudgedRanks doubts, too_short;
   bool any_long = false;  // enough: a job has further communicators that it seldom uses
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
                                             facts.collective_times.get(), c);
-    bool counts = judged.late && counts_by(judged.late->lost_ns, *judged.late);
-    const auto& open = judged.late ? judged.late : judged.perhaps;
-    if (counts)
-      judged.doubt = doubt_of(facts, *judged.late);
-    else if (open && counts_by(open->most_ns, *open) && !open->processors_short)
-      judged.doubt = bounds_of(facts, *open);
+    add_candidates(facts, judged, candidates);
     add_doubt(facts, c, judged.doubt, doubts);
     if (training.contains(c)) add_doubt(facts, c, judged.too_few_turns, too_short);
     any_long = any_long || (training.contains(c) && judged.too_few_turns.empty());
-    if (!counts || !judged.doubt.empty()) continue;
-    std::vector<std::int32_t> ranks = ranks_of(facts, *judged.late, true);
-    keep_worst(found, std::move(ranks), std::move(*judged.late));
   }
-  for (const auto& [ranks, late] : found) outcome.findings.push_back(finding_of(facts, late));
+  judge_candidates(facts, candidates, doubts, outcome);
   constexpr const char* kWhat = "who of {} keeps the others waiting";
   doubts.tell(kWhat, kSlug, false, outcome);
   if (!any_long) too_short.tell(kWhat, kSlug, true, outcome);

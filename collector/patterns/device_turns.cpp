@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kIdlePart =
     100;  // of a turn: what lies idle for less than one part in so many is busy
 
-enum class Work : bool { kAll, kOwn };
+using Work = DeviceTurn::Work;
 
 // The greater, the later it came.
 std::int64_t came_ns(const MemberComing& coming, Work work) {
@@ -85,24 +85,25 @@ std::vector<LostTime> DeviceTurn::late() const {
   return late;
 }
 
-LostTime DeviceTurn::lost_by(const std::vector<bool>& late) const {
-  auto lost = [&](Work work) {
-    LossOfTurn loss(length_ns_ / kIdlePart);
-    std::vector<ForeignExcess> excess(late.size());
-    for (const Row& row : rows_) {
-      const MemberComing* other = last_of(row, [&](std::size_t m) { return !late[m]; });
-      std::int64_t behind_ns = 0;
-      for (std::size_t m = 0; m < late.size(); ++m) {
-        if (!late[m]) continue;
-        std::int64_t own_ns = came_ns(row.members[m], Work::kAll) - came_ns(*other, Work::kAll);
-        if (work == Work::kOwn) own_ns -= excess[m].after(row, row.members[m], *other);
-        behind_ns = std::max(behind_ns, own_ns);
-      }
-      loss.add({other->idle_ns, behind_ns, row.level, row.may_follow, other->ready_ns});
+LostTime DeviceTurn::lost_by(const std::vector<bool>& late, Work work) const {
+  LossOfTurn loss(length_ns_ / kIdlePart);
+  std::vector<ForeignExcess> excess(late.size());
+  for (const Row& row : rows_) {
+    const MemberComing* other = last_of(row, [&](std::size_t m) { return !late[m]; });
+    std::int64_t behind_ns = 0;
+    for (std::size_t m = 0; m < late.size(); ++m) {
+      if (!late[m]) continue;
+      std::int64_t own_ns = came_ns(row.members[m], Work::kAll) - came_ns(*other, Work::kAll);
+      if (work == Work::kOwn) own_ns -= excess[m].after(row, row.members[m], *other);
+      behind_ns = std::max(behind_ns, own_ns);
     }
-    return loss.lost();
-  };
-  return lesser(lost(Work::kAll), lost(Work::kOwn));
+    loss.add({other->idle_ns, behind_ns, row.level, row.may_follow, other->ready_ns});
+  }
+  return loss.lost();
+}
+
+LostTime DeviceTurn::lost_by(const std::vector<bool>& late) const {
+  return lesser(lost_by(late, Work::kAll), lost_by(late, Work::kOwn));
 }
 
 std::int64_t DeviceTurn::waited_ns(std::uint32_t ordinal, const std::vector<bool>& late) const {

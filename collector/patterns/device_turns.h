@@ -24,6 +24,7 @@ struct MemberComing {
 
 class DeviceTurn {
  public:
+  enum class Work : bool { kAll, kOwn };  // also what it had to do with others, or not
   struct Row {
     std::uint32_t ordinal;
     std::size_t level;  // as in Coming
@@ -39,12 +40,16 @@ class DeviceTurn {
   // By how much each member is late at the end, beyond the typical one, the middle one (of an even number the
   // sooner) by what it waits in all. Its sooner comings count against the later ones.
   std::vector<LostTime> late() const;
-  // What would be won if these members (by member) came with the last of the others.
+  // What would be won if these members (by member) came with the last of the others: by what they do
+  // themselves, or whatever makes them late.
   LostTime lost_by(const std::vector<bool>& late) const;
+  LostTime waited_for(const std::vector<bool>& late) const { return lost_by(late, Work::kAll); }
   // How long the last of the others waited for the last of these.
   std::int64_t waited_ns(std::uint32_t ordinal, const std::vector<bool>& late) const;
 
  private:
+  LostTime lost_by(const std::vector<bool>& late, Work work) const;
+
   std::vector<Row> rows_;  // at least one
   std::int64_t length_ns_;
 };

@@ -9,6 +9,7 @@
 #include "collector/patterns/device_turns.h"
 #include "collector/patterns/foreign_waits.h"
 #include "collector/patterns/known_launches.h"
+#include "collector/patterns/processors.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -18,11 +19,9 @@ using matching::Member;
 using trace::Operation;
 using trace::Record;
 
-constexpr std::size_t kLeastTurns = 50;   // design, section 2
 constexpr std::size_t kMostTurns = 4096;  // looked at, spread over the job
 // By devices fewer, where these have so many collectives of all members; not below a few times kLeastTurns.
 constexpr std::size_t kMostComings = std::size_t{1} << 26, kFewTurns = 256;
-constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
 constexpr std::int64_t kSteady =
     3;  // in three steps of four at least one part in so many of the median is lost
 
@@ -83,6 +82,7 @@ class Finder {
         members_(collectives.communicators[communicator].members) {}
 
   LateRanksFound find();
+  std::vector<TurnWait> waits_for(const std::vector<bool>& who);
 
  private:
   bool pairs_up() const;
@@ -101,15 +101,8 @@ class Finder {
   std::int64_t least_ns(const Arrivals& turn) const { return std::max(error_ns_, turn.turn_ns / kLeastPart); }
   LostTurn lost_in(const Arrivals& turn, const std::vector<bool>& is_late, bool devices) const;
   std::optional<LateRanks> judge(const std::vector<Arrivals>& all, bool devices, Measure measure) const;
-  struct Processors {
-    bool known;
-    double beyond;   // part of its time that a late member waited for processors beyond a typical one
-    double typical;  // that a typical one waited
-  };
   bool in_graphs() const;
   std::string what_is_untimed() const;
-  double part_without_processor(std::uint32_t member) const;
-  Processors processors_of(const std::vector<bool>& is_late) const;
 
   const model::Job& job_;
   const matching::Collectives& collectives_;
@@ -164,8 +157,12 @@ std::optional<Arrivals> Finder::by_devices(std::size_t turn) const {
   auto read = device_turns_->read(turns_[turn - 1], turns_[turn]);
   if (!read) return std::nullopt;
   Arrivals found{read->longest().ordinal, read->length_ns(), {}, read->late(), turn};
-  for (const MemberComing& coming : read->last().members)
-    found.windows.push_back({coming.from_ns, coming.begin_ns});
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const MemberComing& coming = read->last().members[m];
+    found.windows.push_back({coming.from_ns, coming.begin_ns,
+                             collectives_.begin_ns_at(members_[m], read->last().ordinal),
+                             coming.begin_ns + coming.length_ns});
+  }
   return found;
 }
 
@@ -180,11 +177,11 @@ std::optional<Arrivals> Finder::by_hosts(std::size_t turn) const {
     const matching::Signature& signature = collectives_.signature_at(member, first);
     if (!needs_all_members(signature.operation) || signature != collectives_.signature_at(members_[0], first))
       return std::nullopt;
-    MemberWindow window{known_ns(member, last), collectives_.begin_ns_at(member, first)};
+    std::int64_t came_ns = collectives_.begin_ns_at(member, first);
+    MemberWindow window{known_ns(member, last), came_ns, came_ns, known_ns(member, turns_[turn].end - 1)};
     if (window.from_ns == ordering::kNever || window.from_ns > window.came_ns) return std::nullopt;
-    std::int64_t over_ns = known_ns(member, turns_[turn].end - 1);
-    if (over_ns == ordering::kNever) return std::nullopt;
-    found.turn_ns = std::max(found.turn_ns, over_ns - window.from_ns);
+    if (window.over_ns == ordering::kNever) return std::nullopt;
+    found.turn_ns = std::max(found.turn_ns, window.over_ns - window.from_ns);
     values.push_back(window.came_ns);
     own_values.push_back(window.came_ns - foreign_[m].within(window.from_ns, window.came_ns));
     found.windows.push_back(window);
@@ -255,36 +252,6 @@ std::vector<bool> Finder::late_members(const std::vector<Arrivals>& all, Measure
   return late;
 }
 
-// Of the time in which it was watched; more than one if several threads wait at once.
-double Finder::part_without_processor(std::uint32_t member) const {
-  double part = 0;
-  for (const model::Process& process : job_.processes) {
-    if (process.rank != members_[member].rank || process.role == model::Role::kLauncher) continue;
-    const model::ProcessorWait& wait = process.processor_wait;
-    if (wait.last_ticks <= wait.first_ticks) continue;
-    double watched_ns = static_cast<double>(wait.last_ticks - wait.first_ticks) *
-                        job_.hosts[process.host].clock.ns_per_tick();
-    part += static_cast<double>(wait.waited_ns) / std::max(watched_ns, 1.0);
-  }
-  return part;
-}
-
-Finder::Processors Finder::processors_of(const std::vector<bool>& is_late) const {
-  std::vector<double> others;
-  double most = 0;
-  bool known = true;
-  for (std::uint32_t m = 0; m < members_.size(); ++m) {
-    const model::ProcessorWait& wait = job_.processes[members_[m].process].processor_wait;
-    known = known && (!is_late[m] || wait.last_ticks > wait.first_ticks);
-    if (is_late[m])
-      most = std::max(most, part_without_processor(m));
-    else
-      others.push_back(part_without_processor(m));
-  }
-  double typical = model::median(others);
-  return {known, std::clamp(most - typical, 0.0, 1.0), std::min(typical, 1.0)};
-}
-
 LostTurn Finder::lost_in(const Arrivals& turn, const std::vector<bool>& is_late, bool devices) const {
   LostTime last{}, others{};
   for (std::uint32_t m = 0; m < members_.size(); ++m) {
@@ -307,7 +274,7 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
   for (std::uint32_t m = 0; m < members_.size(); ++m)
     if (is_late[m]) late.members.push_back(m);
   if (late.members.empty() || late.members.size() * 2 > members_.size()) return std::nullopt;
-  Processors processors = processors_of(is_late);
+  Processors processors = find_processors(job_, members_, is_late);
   late.waits_known = processors.known;
   std::vector<std::int64_t> least, most, lengths;
   for (const Arrivals& turn : all) {
@@ -352,9 +319,10 @@ LateRanksFound Finder::find() {
       if (foreign.untimed() * 10 > turns_.size())
         return {.doubt = "what they wait for on other communicators was not timed"};
     error_ns_ = 0;  // lengths are compared
-    auto late = judge(timed, true, Measure::kLeast);
-    if (late) return {.late = std::move(late)};
-    return {.perhaps = judge(timed, true, Measure::kMost)};
+    LateRanksFound found{.late = judge(timed, true, Measure::kLeast)};
+    bool same = late_members(timed, Measure::kLeast) == late_members(timed, Measure::kMost);
+    if (!found.late || !same) found.perhaps = judge(timed, true, Measure::kMost);
+    return found;
   }
   std::vector<Arrivals> hosts = arrivals(false);
   if (hosts.size() <= kLeastTurns)
@@ -365,12 +333,31 @@ LateRanksFound Finder::find() {
   return found;
 }
 
+std::vector<TurnWait> Finder::waits_for(const std::vector<bool>& who) {
+  if (!pairs_up() || !times_.any()) return {};
+  turns_ = find_turns(job_, collectives_, device_order_, index_);
+  if (turns_.size() <= kLeastTurns) return {};
+  look_for_foreign_waits();
+  std::vector<TurnWait> waits;
+  for (Arrivals& turn : arrivals(true)) {
+    auto read = device_turns_->read(turns_[turn.turn - 1], turns_[turn.turn]);
+    waits.push_back({std::move(turn.windows), read->waited_for(who)});
+  }
+  return waits;
+}
+
 }  // namespace
 
 LateRanksFound find_late_ranks(const model::Job& job, const matching::Collectives& collectives,
                                const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
                                std::uint32_t communicator) {
   return Finder(job, collectives, device_order, times, communicator).find();
+}
+
+std::vector<TurnWait> find_turn_waits(const model::Job& job, const matching::Collectives& collectives,
+                                      const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
+                                      std::uint32_t communicator, const std::vector<bool>& who) {
+  return Finder(job, collectives, device_order, times, communicator).waits_for(who);
 }
 
 }  // namespace ddpscope::patterns

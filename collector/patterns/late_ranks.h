@@ -9,14 +9,18 @@
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
 #include "collector/patterns/collective_times.h"
+#include "collector/patterns/lost_time.h"
 #include "collector/patterns/turns.h"
 
 namespace ddpscope::patterns {
 
+constexpr std::size_t kLeastTurns = 50;   // design, section 2
+constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
+
 // Of one member in one turn: from when it was done with the turn before until it came to the turn's last
-// collective or, by hosts, to its first.
+// collective or, by hosts, to its first; when its host issued that; until the turn was over.
 struct MemberWindow {
-  std::int64_t from_ns, came_ns;
+  std::int64_t from_ns, came_ns, issued_ns, over_ns;
 };
 
 struct LateTurn {
@@ -44,7 +48,7 @@ struct LateRanks {
 
 struct LateRanksFound {
   std::optional<LateRanks> late{};
-  std::optional<LateRanks> perhaps{};  // if none is: late by what may be lost at most
+  std::optional<LateRanks> perhaps{};  // if these are others: late by what may be lost at most
   std::string doubt{};          // why nothing can be said of the communicator; empty: nothing speaks for that
   std::string too_few_turns{};  // why there are not enough to say anything; empty: there are
 };
@@ -62,5 +66,17 @@ struct LateRanksFound {
 LateRanksFound find_late_ranks(const model::Job& job, const matching::Collectives& collectives,
                                const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
                                std::uint32_t communicator);
+
+// Of one turn of a communicator: how much sooner it would be over if some of its members came with the last
+// of the others, whatever makes them late.
+struct TurnWait {
+  std::vector<MemberWindow> windows;  // by member
+  LostTime lost;
+};
+
+// By device times, who: by member. Nothing without these times.
+std::vector<TurnWait> find_turn_waits(const model::Job& job, const matching::Collectives& collectives,
+                                      const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
+                                      std::uint32_t communicator, const std::vector<bool>& who);
 
 }  // namespace ddpscope::patterns

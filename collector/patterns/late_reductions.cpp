@@ -8,6 +8,7 @@
 
 #include "collector/model/order_statistics.h"
 #include "collector/patterns/behind_kernels.h"
+#include "collector/patterns/kernels_done.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -37,7 +38,7 @@ class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times,
          std::uint32_t communicator, const RankSteps& rank)
-      : collectives_(collectives), times_(times), communicator_(communicator), rank_(rank) {
+      : job_(job), collectives_(collectives), times_(times), communicator_(communicator), rank_(rank) {
     for (const matching::Member& member : collectives.communicators[communicator].members)
       if (member.process == rank.process && member.rank == rank.rank)
         among_ = find_among_kernels(job, collectives, member);
@@ -50,8 +51,10 @@ class Finder {
   bool goes_on(const std::vector<std::uint32_t>& entries, std::uint64_t before, std::uint64_t between) const;
   bool reduces_late(const Step& step, const std::vector<std::uint32_t>& entries) const;
   std::optional<std::vector<std::int64_t>> transfers(const std::vector<std::uint32_t>& entries) const;
-  std::int64_t backward_ns(const Step& step, std::uint32_t first) const;
+  LastBatch last_batch(const Step& step, std::uint32_t first) const;
+  void estimate(LateReductions& found) const;
   std::int64_t hidden_of(const LateReductionStep& step) const;
+  std::int64_t most_of(const LateReductionStep& step) const;
   bool behind_all(std::uint32_t entry) const {
     std::size_t ordinal = collectives_.ordinal_of(rank_.entries[entry].call);
     return ordinal < among_.size() && among_[ordinal].behind_all;
@@ -61,6 +64,7 @@ class Finder {
   }
   const DeviceTime* time_of(std::uint32_t entry) const { return times_.of(rank_.entries[entry].call); }
 
+  const model::Job& job_;
   const matching::Collectives& collectives_;
   const CollectiveTimes& times_;
   std::uint32_t communicator_;
@@ -118,20 +122,46 @@ std::optional<std::vector<std::int64_t>> Finder::transfers(const std::vector<std
 
 // Where hosts run ahead the inputs of all micro-batches are copied at once. So the last one's part of the
 // time is no more than its part of the kernels.
-std::int64_t Finder::backward_ns(const Step& step, std::uint32_t first) const {
-  std::int64_t begin_ns = std::max(step.begin_ns, reduced_ns_), from_ns = begin_ns;
+LastBatch Finder::last_batch(const Step& step, std::uint32_t first) const {
+  std::int64_t launched_ns = step.begin_ns;
   double launches = 0, latest = 0;  // of the last micro-batch
   for (std::uint32_t i = step.first_entry; i <= first; ++i) {
     launches += static_cast<double>(rank_.entries[i].launches_before);
     latest += static_cast<double>(rank_.entries[i].launches_before);
     if (i == first || rank_.entries[i].kind != Kind::kInput) continue;
-    from_ns = std::max(from_ns, rank_.entries[i].begin_ns);
+    launched_ns = rank_.entries[i].begin_ns;
     latest = 0;
   }
-  std::int64_t over_ns = time_of(first)->begin_ns;
-  double passed = std::min(static_cast<double>(over_ns - from_ns),
-                           static_cast<double>(over_ns - begin_ns) * latest / launches);
-  return static_cast<std::int64_t>(std::max(passed, 0.0) * (1 - kForwardPart));
+  return {std::max(step.begin_ns, reduced_ns_), time_of(first)->begin_ns, launched_ns, latest / launches};
+}
+
+// The host may have copied the input long before its kernels ran, and they may have waited for it.
+std::int64_t passed_ns(const LastBatch& batch, const std::vector<TimedKernel>& kernels) {
+  auto first =
+      std::upper_bound(kernels.begin(), kernels.end(), batch.launched_ns,
+                       [](std::int64_t ns, const TimedKernel& kernel) { return ns < kernel.launched_ns; });
+  if (first != kernels.end() && first->begin_ns < batch.over_ns)
+    return batch.over_ns - std::max(first->begin_ns, batch.begin_ns);
+  auto part = static_cast<double>(batch.over_ns - batch.begin_ns) * batch.part;
+  return std::min(batch.over_ns - std::max(batch.begin_ns, batch.launched_ns),
+                  static_cast<std::int64_t>(part));
+}
+
+void Finder::estimate(LateReductions& found) const {
+  if (found.steps.empty()) return;
+  std::vector<TimedKernel> kernels = find_timed_kernels(job_, rank_.process);
+  for (LateReductionStep& step : found.steps) {
+    auto passed = static_cast<double>(std::max<std::int64_t>(passed_ns(step.batch, kernels), 0));
+    step.backward_ns = static_cast<std::int64_t>(passed * (1 - kForwardPart));
+    step.hidden_ns = hidden_of(step);
+    step.most_ns = std::max(most_of(step), step.hidden_ns);
+  }
+}
+
+std::int64_t Finder::most_of(const LateReductionStep& step) const {
+  std::int64_t all = std::accumulate(step.transfer_ns.begin(), step.transfer_ns.end(), std::int64_t{0});
+  std::int64_t smallest = *std::min_element(step.transfer_ns.begin(), step.transfer_ns.end());
+  return std::min(all - smallest, step.batch.over_ns - step.batch.begin_ns);
 }
 
 // Buckets are reduced in the order in which they are filled or, by hand, in that of the parameters. And the
@@ -150,7 +180,7 @@ std::int64_t Finder::hidden_of(const LateReductionStep& step) const {
 
 LateReductions Finder::find() {
   LateReductions found{rank_.rank, rank_.process, {}};
-  std::vector<std::int64_t> lengths, hidden;
+  std::vector<std::int64_t> lengths;
   for (const Step& step : rank_.steps) {
     std::vector<std::uint32_t> entries = reductions_of(step);
     if (entries.empty()) continue;
@@ -164,11 +194,9 @@ LateReductions Finder::find() {
     std::int64_t end_ns = time_of(entries.back())->end_ns;
     lengths.push_back(
         std::max(step.end_ns - step.begin_ns, reduced_ns_ == kNever ? 0 : end_ns - reduced_ns_));
-    hidden.push_back(0);
     if (reduces_late(step, entries)) {
-      LateReductionStep late{step, {}, std::move(*transfer_ns), backward_ns(step, entries.front()), 0};
+      LateReductionStep late{step, {}, std::move(*transfer_ns), last_batch(step, entries.front())};
       for (std::uint32_t entry : entries) late.calls.push_back(rank_.entries[entry].call);
-      hidden.back() = late.hidden_ns = hidden_of(late);
       found.steps.push_back(std::move(late));
     }
     reduced_ns_ = end_ns;
@@ -176,7 +204,14 @@ LateReductions Finder::find() {
   found.judged = lengths.size();
   if (lengths.empty()) return found;
   found.step_ns = model::median(lengths);
+  estimate(found);
+  std::vector<std::int64_t> hidden(found.judged - found.steps.size()), most = hidden;
+  for (const LateReductionStep& step : found.steps) {
+    hidden.push_back(step.hidden_ns);
+    most.push_back(step.most_ns);
+  }
   found.hidden_ns = model::median(hidden);
+  found.most_ns = model::median(most);
   return found;
 }
 

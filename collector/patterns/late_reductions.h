@@ -11,12 +11,22 @@
 
 namespace ddpscope::patterns {
 
+// Of a step: from the end of the last step's reductions until the first reduction; from when the host copied
+// the input of the last micro-batch and launched its kernels, and which part of all kernels these are.
+struct LastBatch {
+  std::int64_t begin_ns, over_ns;
+  std::int64_t launched_ns;
+  double part;
+};
+
 struct LateReductionStep {
   Step step;
   std::vector<std::uint32_t> calls;       // the reductions, into Collectives::calls
   std::vector<std::int64_t> transfer_ns;  // of each, without waiting for members
-  std::int64_t backward_ns;               // how long the backward pass is, at most
-  std::int64_t hidden_ns;                 // what would be hidden beside it
+  LastBatch batch;
+  std::int64_t backward_ns = 0;  // how long the backward pass is, by estimate
+  std::int64_t hidden_ns = 0;    // what would be hidden beside it, likewise
+  std::int64_t most_ns = 0;      // at most
 };
 
 struct LateReductions {
@@ -31,6 +41,7 @@ struct LateReductions {
   // host's updates if that is longer: a host that runs ahead launches in no time.
   std::int64_t step_ns = 0;
   std::int64_t hidden_ns = 0;  // likewise, 0 for a step that does not reduce so
+  std::int64_t most_ns = 0;    // likewise
 };
 
 // Of one member of a communicator that carries gradients. A step reduces late if
@@ -43,10 +54,12 @@ struct LateReductions {
 //   copied: another micro-batch would follow.
 // The gradients of all buckets but one were ready before the end of the backward pass, most of them long
 // before. What would be hidden: what would be saved if each were reduced as soon as the backward pass of the
-// last micro-batch had filled it, with the same transfers one after the other, and all but the largest. The
-// pass is taken to need as long for each byte. It is the time from its input or, if that is less, this
-// micro-batch's part of the time since the end of the last step's reductions, to the first reduction, less
-// the part that a forward pass takes at least. What members wait for each other is no transfer.
+// last micro-batch had filled it, with the same transfers one after the other, and all but the largest. When
+// a bucket is filled no trace tells, so this is an estimate: the pass is taken to need as long for each byte.
+// It is the time from the begin of the first of its kernels to the first reduction, if they were timed; else
+// from its input or, if that is less, this micro-batch's part of the time since the end of the last step's
+// reductions; less the part that a forward pass takes at least. At most it is all of that time since the last
+// step's reductions, and all but the smallest transfer. What members wait for each other is no transfer.
 LateReductions find_late_reductions(const model::Job& job, const matching::Collectives& collectives,
                                     const CollectiveTimes& times, std::uint32_t communicator,
                                     const RankSteps& rank);
