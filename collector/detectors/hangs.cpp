@@ -249,6 +249,39 @@ bool connects(const CallFacts& facts, const Communicator& communicator, const Ha
          });
 }
 
+bool waits_for_signals(const CallFacts& facts, const Member& member) {
+  if (!member.one_sided) return false;
+  bool any = false;
+  model::for_each(facts.job.processes[member.process].file, {trace::Operation::kOneSided},
+                  [&](model::EventPlace, const trace::Record& record) {
+                    any |= record.call == static_cast<std::uint16_t>(trace::Call::ncclWaitSignal);
+                  });
+  return any;
+}
+
+// Which call sends the signal that it waits for is not followed: its host waits for the device, and that,
+// perhaps, for a peer which is not told of.
+bool may_await_signal(const CallFacts& facts, const Hang& hang, std::uint32_t process) {
+  constexpr trace::OperationSet kDeviceWaits{trace::Operation::kDeviceWait, trace::Operation::kStreamWait,
+                                             trace::Operation::kEventWait, trace::Operation::kCopy};
+  for (const Communicator& communicator : facts.collectives.communicators)
+    for (const Member& member : communicator.members) {
+      if (member.process != process || !waits_for_signals(facts, member)) continue;
+      Whereabouts found = find_whereabouts(facts.job, facts.collectives, member, hang.call(facts).begin_ns);
+      return found.inside && found.event &&
+             kDeviceWaits.has(trace::operation_of(facts.job.record(*found.event).call));
+    }
+  return false;
+}
+
+bool may_await_signal(const CallFacts& facts, const Hang& hang) {
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  const Members& held_up = hang.all_issued(facts) ? hang.waiting : hang.absent;
+  return !hang.gone && std::any_of(held_up.begin(), held_up.end(), [&](std::uint32_t m) {
+    return may_await_signal(facts, hang, members[m].process);
+  });
+}
+
 void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   find_cut(facts, hang);
@@ -267,8 +300,9 @@ void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
                  });
   bool nobody_waits =
       std::all_of(hang.waiting.begin(), hang.waiting.end(), [&](std::uint32_t m) { return hang.is_lost(m); });
-  hang.counts =
-      !may_have_come && !nobody_waits && !hang.followed && (hang.gone || (long_enough && !hang.at_work));
+  hang.may_await_signal = may_await_signal(facts, hang);
+  hang.counts = !may_have_come && !nobody_waits && !hang.followed && !hang.may_await_signal &&
+                (hang.gone || (long_enough && !hang.at_work));
 }
 
 }  // namespace

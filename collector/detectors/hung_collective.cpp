@@ -339,7 +339,12 @@ findings::Coverage too_short(const CallFacts& facts, const Hang& hang) {
   return {
       fmt::format("the last {} of communicator {:016x}", matching::to_text(hang.call(facts).signature),
                   communicator.id),
-      lost ? "some rank's recording lost calls: whether it made this one is not known"
+      hang.may_await_signal
+          ? fmt::format(
+                "{} may wait for a signal (ncclWaitSignal), and which call sends that is not followed",
+                list_ranks(absent.empty() ? ranks_of(communicator, hang.waiting) : absent))
+      : lost ? "some rank's recording lost calls, or launched graphs of which is not known what they hold: "
+               "whether it made this one is not known"
       : hang.followed
           ? fmt::format("{} came no more because other ranks had ended: nobody is known to be missing by its "
                         "own doing",

@@ -212,6 +212,8 @@ void Builder::add_process() {
     else
       note_state(call);
   });
+  for (const CollectiveCall& call : captured_->in_bodies())
+    result_.communicators[call.communicator].members[call.member].incomplete = true;
   for (auto& [number, sequences] : sequences_) {
     auto [communicator, index] = member_of_[{process_, number}];
     Member& member = result_.communicators[communicator].members[index];
