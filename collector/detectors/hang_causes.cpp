@@ -169,8 +169,7 @@ void Graph::move_to_stuck(std::size_t hang) {
 
 // For some members it stands behind another call that cannot, of whatever communicator.
 void Graph::put_behind_stuck(std::size_t hang) {
-  const auto& members = communicator(hang).members;
-  for (std::uint32_t m = 0; m < members.size(); ++m)
+  for (std::uint32_t m = 0; m < communicator(hang).members.size(); ++m)
     if (add_edges(hang, m, stuck_.ahead_of(hangs_[hang].issued(facts_, m)))) hangs_[hang].behind.push_back(m);
 }
 
