@@ -47,10 +47,13 @@ struct Trainer {
     CUDA(cudaStreamWaitEvent(second, ready, 0));
   }
 
-  void reduce(const Layer& layer) {
-    order(compute, communication);
+  void all_reduce(const Layer& layer) {
     NCCL(ncclAllReduce(layer.gradients, layer.gradients, layer.count() / part, ncclFloat, ncclAvg, ranks.all,
                        communication));
+  }
+  void reduce(const Layer& layer) {
+    order(compute, communication);
+    all_reduce(layer);
   }
 
   void forward_backward(bool reduces) {
@@ -84,9 +87,7 @@ struct Trainer {
     CUDA(cudaGraphAddNode(&node, graph, before, nullptr, count, &params));
     CUDA(cudaStreamBeginCaptureToGraph(communication, params.conditional.phGraph_out[0], nullptr, nullptr, 0,
                                        cudaStreamCaptureModeGlobal));
-    for (const Layer& layer : layers)
-      NCCL(ncclAllReduce(layer.gradients, layer.gradients, layer.count(), ncclFloat, ncclAvg, ranks.all,
-                         communication));
+    for (const Layer& layer : layers) all_reduce(layer);
     CUDA(cudaStreamEndCapture(communication, &body));
     CUDA(cudaStreamUpdateCaptureDependencies(compute, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
   }
