@@ -249,37 +249,22 @@ bool connects(const CallFacts& facts, const Communicator& communicator, const Ha
          });
 }
 
-bool waits_for_signals(const CallFacts& facts, const Member& member) {
-  if (!member.one_sided) return false;
-  bool any = false;
-  model::for_each(facts.job.processes[member.process].file, {trace::Operation::kOneSided},
-                  [&](model::EventPlace, const trace::Record& record) {
-                    any |= record.call == static_cast<std::uint16_t>(trace::Call::ncclWaitSignal);
-                  });
-  return any;
-}
-
-// Which call sends the signal that it waits for is not followed: its host waits for the device, and that,
-// perhaps, for a peer which is not told of.
-bool may_await_signal(const CallFacts& facts, const Hang& hang, std::uint32_t process) {
+// Of those that are missing, or where all have come wait: their host waits for the device, and that, perhaps,
+// for a peer's signal. Signals that were issued behind the call may stand behind it.
+std::optional<OwedSignals> find_owed_signals(const CallFacts& facts, const Hang& hang) {
   constexpr trace::OperationSet kDeviceWaits{trace::Operation::kDeviceWait, trace::Operation::kStreamWait,
                                              trace::Operation::kEventWait, trace::Operation::kCopy};
-  for (const Communicator& communicator : facts.collectives.communicators)
-    for (const Member& member : communicator.members) {
-      if (member.process != process || !waits_for_signals(facts, member)) continue;
-      Whereabouts found = find_whereabouts(facts.job, facts.collectives, member, hang.call(facts).begin_ns);
-      return found.inside && found.event &&
-             kDeviceWaits.has(trace::operation_of(facts.job.record(*found.event).call));
-    }
-  return false;
-}
-
-bool may_await_signal(const CallFacts& facts, const Hang& hang) {
   const auto& members = facts.collectives.communicators[hang.communicator].members;
-  const Members& held_up = hang.all_issued(facts) ? hang.waiting : hang.absent;
-  return !hang.gone && std::any_of(held_up.begin(), held_up.end(), [&](std::uint32_t m) {
-    return may_await_signal(facts, hang, members[m].process);
-  });
+  std::int64_t issued_ns = hang.call(facts).begin_ns;
+  for (std::uint32_t m : hang.all_issued(facts) ? hang.waiting : hang.absent) {
+    auto owed = find_owed_signals(facts, members[m].process, issued_ns);
+    if (!owed) continue;
+    Whereabouts found = find_whereabouts(facts.job, facts.collectives, members[m], issued_ns);
+    if (found.inside && found.event &&
+        kDeviceWaits.has(trace::operation_of(facts.job.record(*found.event).call)))
+      return owed;
+  }
+  return std::nullopt;
 }
 
 void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
@@ -300,8 +285,8 @@ void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
                  });
   bool nobody_waits =
       std::all_of(hang.waiting.begin(), hang.waiting.end(), [&](std::uint32_t m) { return hang.is_lost(m); });
-  hang.may_await_signal = may_await_signal(facts, hang);
-  hang.counts = !may_have_come && !nobody_waits && !hang.followed && !hang.may_await_signal &&
+  if (!hang.gone) hang.owed_signals = find_owed_signals(facts, hang);
+  hang.counts = !may_have_come && !nobody_waits && !hang.followed && !hang.owed_signals &&
                 (hang.gone || (long_enough && !hang.at_work));
 }
 

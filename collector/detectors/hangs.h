@@ -1,9 +1,11 @@
 // Collectives, sends and receives that some host waits for in vain, a communicator at a time.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "collector/detectors/detector.h"
+#include "collector/detectors/owed_signals.h"
 #include "collector/detectors/patience.h"
 #include "collector/ordering/stuck_work.h"
 
@@ -13,24 +15,24 @@ using Members = std::vector<std::uint32_t>;  // by index in the communicator
 
 struct Hang {
   std::uint32_t communicator;
-  std::size_t ordinal = 0;        // of the collective that stands in the way; 0 of a send or receive
-  Members waiting;                // their host waits for it
-  Members other{};                // issued another call in its place
-  Members absent{};               // issued no more calls
-  Members behind{};               // issued it where it has to wait for another hang's call
-  Members lost{};                 // to the job (member_endings.h), all of them, whatever they issued
-  Members cut{};                  // lost, after they had issued it
-  Members held_up{};              // issued no more calls because others were lost, or failed
-  bool unknown = false;           // a member's recording lost calls: it may be the missing one
-  bool given_up = true;           // by all that wait: the job itself took it for a hang
-  bool gone = false;              // an absent member had ended before its peers
-  bool at_work = false;           // who is missing was, when the job was ended from outside: it may have come
-  bool may_await_signal = false;  // who is missing, or waits, may be held up by an ncclWaitSignal
-  bool followed = false;          // who is absent is so because of others' ends, and nobody here is to blame
-  bool counts = false;            // it is a hang, not a job that was cut short
+  std::size_t ordinal = 0;  // of the collective that stands in the way; 0 of a send or receive
+  Members waiting;          // their host waits for it
+  Members other{};          // issued another call in its place
+  Members absent{};         // issued no more calls
+  Members behind{};         // issued it where it has to wait for another hang's call
+  Members lost{};           // to the job (member_endings.h), all of them, whatever they issued
+  Members cut{};            // lost, after they had issued it
+  Members held_up{};        // issued no more calls because others were lost, or failed
+  bool unknown = false;     // a member's recording lost calls: it may be the missing one
+  bool given_up = true;     // by all that wait: the job itself took it for a hang
+  bool gone = false;        // an absent member had ended before its peers
+  bool at_work = false;     // who is missing was, when the job was ended from outside: it may have come
+  bool followed = false;    // who is absent is so because of others' ends, and nobody here is to blame
+  bool counts = false;      // it is a hang, not a job that was cut short
   bool first_of_its_kind = false;  // no such operation of this communicator was seen to complete before
   std::int64_t longest_wait = 0;
-  std::int64_t needed_wait = 0;  // to count
+  std::int64_t needed_wait = 0;               // to count
+  std::optional<OwedSignals> owed_signals{};  // for which one that is missing, or waits, may wait
   // Of a send or receive: the call of the one that waits, and the one that it pairs with, if that was issued.
   std::uint32_t message = matching::kNone, answer = matching::kNone;
 

@@ -37,6 +37,12 @@ def test_calls(tmp_path, scenario, calls):
         assert re.search(rf" {call} .*result=0", text), f"no {call} in\n{text}"
 
 
+def test_a_wait_tells_how_many_signals_it_wants_of_whom(tmp_path):
+    """Each rank waits for one of each rank, by one call: of whom is not told then."""
+    waits = re.findall(r" ncclWaitSignal .*?count=(\d+) .*?peer=(-?\d+)", recorded(tmp_path, "signals"))
+    assert waits == [(str(RANKS), "-1")] * RANKS
+
+
 def test_a_grown_communicator_is_one(tmp_path):
     recorded(tmp_path, "grows")
     info = told("info", tmp_path / "trace")
