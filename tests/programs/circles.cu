@@ -68,7 +68,8 @@ struct Circle {
 
   void talk(bool bad) {
     bool right_first = ranks.rank % 2 == 0 || bad;
-    if (kind == "pairs" || kind == "queued") return talk_in_pairs(right_first);
+    if (kind == "pairs") return talk_in_pairs(right_first);
+    if (kind == "queued") return queue_for_pairs(right_first);
     if (kind == "threads" || kind == "apart") return talk_in_threads(bad && ranks.rank % 2);
     if (kind == "streams") return talk_in_streams(bad && ranks.rank % 2);
     exchange(right_first);
@@ -80,12 +81,19 @@ struct Circle {
     if (right_first) halo(with_right);
     halo(with_left);
     if (!right_first) halo(with_right);
-    if (kind == "queued") ring.wait();
   }
   void halo(const Channel& channel) const {
-    cudaStream_t stream = kind == "queued" ? ring.stream : channel.stream;
-    NCCL(ncclAllReduce(channel.out, channel.in, kCount, ncclFloat, ncclSum, channel.communicator, stream));
-    if (kind == "pairs") channel.wait();
+    NCCL(ncclAllReduce(channel.out, channel.in, kCount, ncclFloat, ncclSum, channel.communicator,
+                       channel.stream));
+    channel.wait();
+  }
+
+  void queue_for_pairs(bool right_first) const {
+    bool even_first = right_first == (ranks.rank % 2 == 0);
+    for (const Channel* channel : {even_first ? &even : &odd, even_first ? &odd : &even})
+      NCCL(ncclAllReduce(channel->out, channel->in, kCount, ncclFloat, ncclSum, channel->communicator,
+                         ring.stream));
+    ring.wait();  // for both
   }
 
   void exchange(bool send_first) const {

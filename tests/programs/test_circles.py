@@ -57,7 +57,7 @@ def expect_round(title, ranks):
 
 @everywhere
 @pytest.mark.parametrize("kind, call", [("pairs", "if (right_first) halo(with_right)"),
-                                        ("queued", 'if (kind == "queued") ring.wait()'),
+                                        ("queued", "ring.wait();  // for both"),
                                         ("messages", "ncclSend(ring.out"), ("enqueued", "ncclSend(ring.out")])
 def test_all_begin_with_the_neighbour_on_their_right(tmp_path, kind, call, ranks, seed):
     finding, stuck = circle(kind, ranks, seed, tmp_path)
