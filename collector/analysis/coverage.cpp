@@ -186,6 +186,41 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
        slugs, true});
 }
 
+void add_signals(const matching::Collectives& collectives, std::vector<Coverage>& coverage) {
+  auto any = [](const matching::Communicator& communicator) {
+    return std::any_of(communicator.members.begin(), communicator.members.end(),
+                       [](const matching::Member& member) { return member.one_sided; });
+  };
+  if (std::any_of(collectives.communicators.begin(), collectives.communicators.end(), any))
+    coverage.push_back(
+        {"signals between ranks",
+         "which ncclSignal or ncclPutSignal ends which ncclWaitSignal is not followed: who waits "
+         "for one in vain is not told",
+         {"hung-collective"}});
+}
+
+// Recording lost nothing of them, but of what their graphs ran it is not known what, or how often.
+void add_unknown_graphs(const Job& job, const matching::Collectives& collectives,
+                        std::vector<Coverage>& coverage) {
+  std::set<std::int32_t> ranks;
+  for (const matching::Communicator& communicator : collectives.communicators)
+    for (const matching::Member& member : communicator.members) {
+      const trace::TraceFile& file = job.processes[member.process].file;
+      bool lost = file.health(Health::kept_records_lost) || file.health(Health::chunk_open_failed) ||
+                  !file.damage().empty() || file.left_out_calls();
+      if (member.incomplete && !lost) ranks.insert(member.rank);
+    }
+  if (ranks.empty()) return;
+  std::vector<std::string> slugs = collective_slugs();
+  for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
+  coverage.push_back(
+      {fmt::format("collectives in graphs of {} rank{}", ranks.size(), ranks.size() == 1 ? "" : "s"),
+       "bodies of conditional nodes, and graphs that were copied or put together by hand: which "
+       "collectives ran, and how often, is not known, and what their communicators' ranks call is "
+       "not compared",
+       std::move(slugs)});
+}
+
 // Which tier it was `info` tells of each rank; here only that what was asked for gave none.
 void add_untimed_devices(const Job& job, std::vector<Coverage>& coverage) {
   std::map<std::string, std::size_t> ranks;  // by what stood against it
@@ -269,6 +304,8 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, bool
   add_untimed_devices(job, coverage);
   add_unhooked_collectives(job, collectives, coverage);
   add_hidden_collectives(job, collectives, hangs_by_tcp, coverage);
+  add_signals(collectives, coverage);
+  add_unknown_graphs(job, collectives, coverage);
   add_unbuilt(coverage);
 }
 

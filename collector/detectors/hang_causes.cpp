@@ -46,7 +46,8 @@ class Graph {
   std::optional<std::size_t> first_ahead(std::size_t hang, std::size_t ordinal, std::size_t ahead) const;
   bool move(std::size_t hang, std::size_t ordinal);
   bool add_edges(std::size_t hang, std::uint32_t member, const std::vector<std::uint32_t>& ahead);
-  void put_behind_messages(std::size_t hang);
+  void move_to_stuck(std::size_t hang);
+  void put_behind_stuck(std::size_t hang);
   void add_waits();
   bool may_wait_for_a_thread(std::size_t hang, std::uint32_t member) const;
   void close_by_threads();
@@ -156,17 +157,20 @@ bool Graph::add_edges(std::size_t hang, std::uint32_t member, const std::vector<
   return any;
 }
 
-// All members issued the collective: it hangs if for some of them it stands behind a send or receive that
-// does.
-void Graph::put_behind_messages(std::size_t hang) {
+// All members issued the collective: what hangs is the first of its communicator that cannot complete.
+void Graph::move_to_stuck(std::size_t hang) {
   const auto& members = communicator(hang).members;
   std::size_t calls = kNoHang;
   for (const Member& member : members) calls = std::min(calls, member.calls.size());
   std::size_t k = hangs_[hang].ordinal;
   while (k < calls && stuck_.can_complete(members.front().calls[k])) ++k;
-  if (k == calls || !move(hang, k)) return;
-  for (std::uint32_t m = 0; m < members.size(); ++m)
-    if (add_edges(hang, m, stuck_.ahead_of(members[m].calls[k]))) hangs_[hang].behind.push_back(m);
+  if (k < calls) move(hang, k);
+}
+
+// For some members it stands behind another call that cannot, of whatever communicator.
+void Graph::put_behind_stuck(std::size_t hang) {
+  for (std::uint32_t m = 0; m < communicator(hang).members.size(); ++m)
+    if (add_edges(hang, m, stuck_.ahead_of(hangs_[hang].issued(facts_, m)))) hangs_[hang].behind.push_back(m);
 }
 
 // Threads of missing members that wait elsewhere.
@@ -359,12 +363,13 @@ HangCauses Graph::find() {
     for (std::size_t g = 0; g < hangs_.size(); ++g)
       if (g != h && !hangs_[g].is_message() && (hangs_[h].counts || hangs_[g].counts) && all_issued(h))
         put_behind(h, g);
-  for (std::size_t h = 0; h < hangs_.size(); ++h) {
+  for (std::size_t h = 0; h < hangs_.size(); ++h)
+    if (all_issued(h)) move_to_stuck(h);
+  for (std::size_t h = 0; h < hangs_.size(); ++h)
     if (hangs_[h].answer != kNone)
       add_edges(h, hangs_[h].behind.front(), stuck_.ahead_of(hangs_[h].answer));
-    else if (!stuck_.messages().empty() && all_issued(h))
-      put_behind_messages(h);
-  }
+    else if (all_issued(h))
+      put_behind_stuck(h);
   add_waits();
   close_by_threads();
   excuse();

@@ -249,6 +249,24 @@ bool connects(const CallFacts& facts, const Communicator& communicator, const Ha
          });
 }
 
+// Of those that are missing, or where all have come wait: their host waits for the device, and that, perhaps,
+// for a peer's signal. Signals that were issued behind the call may stand behind it.
+std::optional<OwedSignals> find_owed_signals(const CallFacts& facts, const Hang& hang) {
+  constexpr trace::OperationSet kDeviceWaits{trace::Operation::kDeviceWait, trace::Operation::kStreamWait,
+                                             trace::Operation::kEventWait, trace::Operation::kCopy};
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  std::int64_t issued_ns = hang.call(facts).begin_ns;
+  for (std::uint32_t m : hang.all_issued(facts) ? hang.waiting : hang.absent) {
+    auto owed = find_owed_signals(facts, members[m].process, issued_ns);
+    if (!owed) continue;
+    Whereabouts found = find_whereabouts(facts.job, facts.collectives, members[m], issued_ns);
+    if (found.inside && found.event &&
+        kDeviceWaits.has(trace::operation_of(facts.job.record(*found.event).call)))
+      return owed;
+  }
+  return std::nullopt;
+}
+
 void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   find_cut(facts, hang);
@@ -267,8 +285,9 @@ void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
                  });
   bool nobody_waits =
       std::all_of(hang.waiting.begin(), hang.waiting.end(), [&](std::uint32_t m) { return hang.is_lost(m); });
-  hang.counts =
-      !may_have_come && !nobody_waits && !hang.followed && (hang.gone || (long_enough && !hang.at_work));
+  if (!hang.gone) hang.owed_signals = find_owed_signals(facts, hang);
+  hang.counts = !may_have_come && !nobody_waits && !hang.followed && !hang.owed_signals &&
+                (hang.gone || (long_enough && !hang.at_work));
 }
 
 }  // namespace

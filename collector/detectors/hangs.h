@@ -1,9 +1,11 @@
 // Collectives, sends and receives that some host waits for in vain, a communicator at a time.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "collector/detectors/detector.h"
+#include "collector/detectors/owed_signals.h"
 #include "collector/detectors/patience.h"
 #include "collector/ordering/stuck_work.h"
 
@@ -29,7 +31,8 @@ struct Hang {
   bool counts = false;      // it is a hang, not a job that was cut short
   bool first_of_its_kind = false;  // no such operation of this communicator was seen to complete before
   std::int64_t longest_wait = 0;
-  std::int64_t needed_wait = 0;  // to count
+  std::int64_t needed_wait = 0;               // to count
+  std::optional<OwedSignals> owed_signals{};  // for which one that is missing, or waits, may wait
   // Of a send or receive: the call of the one that waits, and the one that it pairs with, if that was issued.
   std::uint32_t message = matching::kNone, answer = matching::kNone;
 

@@ -332,6 +332,18 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   return finding;
 }
 
+std::string tell_owed(const OwedSignals& owed) {
+  if (owed.waiting == owed.peer)
+    return fmt::format(
+        "rank {} may wait for signals (ncclWaitSignal), and how many of which rank is not known",
+        owed.waiting);
+  return fmt::format(
+      "rank {} waits for {} signals of rank {} in all (ncclWaitSignal), which had issued {} by then: whether "
+      "it "
+      "would have issued more is not known",
+      owed.waiting, owed.awaited, owed.peer, owed.sent);
+}
+
 findings::Coverage too_short(const CallFacts& facts, const Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   std::vector<std::int32_t> absent = ranks_of(communicator, hang.absent);
@@ -339,7 +351,9 @@ findings::Coverage too_short(const CallFacts& facts, const Hang& hang) {
   return {
       fmt::format("the last {} of communicator {:016x}", matching::to_text(hang.call(facts).signature),
                   communicator.id),
-      lost ? "some rank's recording lost calls: whether it made this one is not known"
+      hang.owed_signals ? tell_owed(*hang.owed_signals)
+      : lost ? "some rank's recording lost calls, or launched graphs of which is not known what they hold: "
+               "whether it made this one is not known"
       : hang.followed
           ? fmt::format("{} came no more because other ranks had ended: nobody is known to be missing by its "
                         "own doing",

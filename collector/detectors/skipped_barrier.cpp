@@ -50,9 +50,11 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t barrie
   finding.confidence = divergence.decided ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = sides.odd;
   std::string odd = list_ranks(sides.odd), others = list_ranks(sides.others);
+  const char* others_run = verb(sides.others, "runs", "run");
+  std::string or_else = divergence.decided ? "" : fmt::format(", or {} {} one too many", others, others_run);
   if (missing)
-    finding.title = fmt::format("{} {} not run the barrier that {} {}{}", odd, verb(sides.odd, "does", "do"),
-                                others, verb(sides.others, "runs", "run"), at(place));
+    finding.title = fmt::format("{} {} not run the barrier that {} {}{}{}", odd,
+                                verb(sides.odd, "does", "do"), others, others_run, at(place), or_else);
   else
     finding.title = fmt::format("{} {} a barrier once more than {}{}", odd, verb(sides.odd, "runs", "run"),
                                 others, at(place));

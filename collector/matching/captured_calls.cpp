@@ -13,6 +13,12 @@ bool ends_capture(const Record& record) {
   return call == trace::Call::cudaStreamEndCapture || call == trace::Call::cudaStreamEndCapture_ptsz;
 }
 
+bool captures_to_graph(const Record& record) {
+  auto call = static_cast<trace::Call>(record.call);
+  return call == trace::Call::cudaStreamBeginCaptureToGraph ||
+         call == trace::Call::cudaStreamBeginCaptureToGraph_ptsz;
+}
+
 }  // namespace
 
 CapturedCalls::CapturedCalls(const trace::TraceFile& file) {
@@ -38,14 +44,30 @@ void CapturedCalls::take(const Record& record) {
     auto made = trace::payload_of<payload::GraphMade>(record);
     auto graph = graphs_.find(made.graph);
     if (made.result != 0) return;
+    bodies_.erase(made.graph);
     if (graph != graphs_.end())
       executables_[made.executable] = graph->second;
     else
       executables_.erase(made.executable);
   } else if (ends_capture(record)) {
-    auto end = trace::payload_of<payload::DeviceOrder>(record);
-    if (end.result == 0) graphs_[end.event] = calls_[end.flags];
+    end_capture(record);
+  } else if (captures_to_graph(record)) {
+    capture_to_graph_.insert(trace::payload_of<payload::DeviceOrder>(record).stream);
   }
+}
+
+void CapturedCalls::end_capture(const Record& record) {
+  auto end = trace::payload_of<payload::DeviceOrder>(record);
+  bool to_graph = capture_to_graph_.erase(end.stream) > 0;
+  if (end.result != 0) return;
+  graphs_[end.event] = calls_[end.flags];
+  if (to_graph) bodies_[end.event] = calls_[end.flags];
+}
+
+std::vector<CollectiveCall> CapturedCalls::in_bodies() const {
+  Calls all;
+  for (const auto& [graph, calls] : bodies_) all.insert(all.end(), calls.begin(), calls.end());
+  return all;
 }
 
 std::optional<std::vector<CollectiveCall>> CapturedCalls::launched(const Record& record) {

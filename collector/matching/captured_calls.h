@@ -30,12 +30,19 @@ class CapturedCalls {
   // captured itself.
   std::optional<std::vector<CollectiveCall>> launched(const trace::Record& record);
 
+  // So far, those that were captured into graphs which the program had already, and has not made ready:
+  // bodies of conditional nodes. How often they run is decided on the device.
+  std::vector<CollectiveCall> in_bodies() const;
+
  private:
   using Calls = std::vector<CollectiveCall>;
 
+  void end_capture(const trace::Record& record);
+
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> capture_of_;  // communicator, sequence
   std::map<std::uint64_t, Calls> calls_;                                         // by capture
-  std::map<std::uint64_t, Calls> graphs_, executables_;                          // by handle
+  std::map<std::uint64_t, Calls> graphs_, executables_, bodies_;                 // by handle
+  std::set<std::uint64_t> capture_to_graph_;                                     // streams
   std::map<std::uint16_t, std::uint64_t> next_launch_;  // by thread: the capture into which it goes
 };
 

@@ -22,6 +22,7 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
+constexpr std::int32_t kShrinkAborts = 1;  // NCCL_SHRINK_ABORT
 constexpr int kInProgress = 7;  // ncclInProgress: a call on a non-blocking communicator that is still at work
 
 bool reduces(Operation operation) {
@@ -40,6 +41,12 @@ bool is_collective(Operation operation) {
 
 bool is_point_to_point(Operation operation) {
   return operation == Operation::kSend || operation == Operation::kReceive;
+}
+
+// It first ends what is outstanding on its parent.
+bool shrinks_with_abort(const Record& record) {
+  return record.call == static_cast<std::uint16_t>(trace::Call::ncclCommShrink) &&
+         trace::payload_of<payload::Communicator>(record).color & kShrinkAborts;
 }
 
 Signature signature_of(Operation operation, const payload::Collective& call) {
@@ -205,6 +212,8 @@ void Builder::add_process() {
     else
       note_state(call);
   });
+  for (const CollectiveCall& call : captured_->in_bodies())
+    result_.communicators[call.communicator].members[call.member].incomplete = true;
   for (auto& [number, sequences] : sequences_) {
     auto [communicator, index] = member_of_[{process_, number}];
     Member& member = result_.communicators[communicator].members[index];
@@ -332,10 +341,13 @@ void Builder::note_state(const Found& found) {
     threads_[found.record->thread].grouping = true;
     return;
   }
-  bool abort = found.operation == Operation::kCommunicatorAbort;
+  bool abort = found.operation == Operation::kCommunicatorAbort || shrinks_with_abort(*found.record);
   if (!abort && found.operation != Operation::kCommunicatorQuery) return;
+  bool shrinks = found.operation == Operation::kCommunicatorSplit;
   auto call = trace::payload_of<payload::CommunicatorCall>(*found.record);
-  auto place = member_of_.find({process_, call.communicator});
+  std::uint32_t communicator =
+      shrinks ? trace::payload_of<payload::Communicator>(*found.record).parent : call.communicator;
+  auto place = member_of_.find({process_, communicator});
   if (place == member_of_.end()) return;
   Member& member = result_.communicators[place->second.first].members[place->second.second];
   std::int64_t at = job_.begin_ns(process_, *found.record);

@@ -70,7 +70,8 @@ class ProcessStreams : public DeviceEvents {
       known[s] = cover[s];
       std::uint32_t call = streams_[s].calls[cover[s] - 1];
       // An abort releases those who wait: what they waited for is not complete.
-      if (collectives_.member_of(collectives_.calls.form(call)).aborted_ns <= end) continue;
+      std::int64_t aborted = collectives_.member_of(collectives_.calls.form(call)).aborted_ns;
+      if (aborted <= end && collectives_.calls.begin_ns(call) < aborted) continue;
       if (after == kNoNode) after = graph_.after({{process_, wait.record->thread}, wait.begin_ns, end});
       graph_.edge(streams_[s].out_of(cover[s]), after, EdgeKind::kCollective);
     }

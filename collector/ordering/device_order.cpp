@@ -110,8 +110,10 @@ void Marking::mark(Track& track, std::uint32_t upto, const HostCall& host_call, 
     Completion& completion = completions_[track.calls[i] - first_];
     if (call.thread == host_call.record->thread && completion.own_wait == kNone) completion.own_wait = wait;
     if (i < track.done) continue;
-    // An abort releases those who wait: what they waited for is not complete.
+    // An abort releases those who wait: what they waited for is not complete. (Behind a shrink that aborts
+    // the communicator can be used again.)
     std::int64_t aborted = collectives_.member_of(call).aborted_ns;
+    if (collectives_.calls.begin_ns(track.calls[i]) >= aborted) aborted = kNever;
     if (done && out_.waits[wait].end_ns < aborted)
       completion.wait = wait;
     else if (out_.waits[wait].begin_ns < aborted && completion.blocked == kNone)

@@ -19,10 +19,11 @@ bool is_message(const CallForm& call) {
          call.signature.operation == trace::Operation::kReceive;
 }
 
-bool awaited_in_vain(const DeviceOrder& order, const Communicator& communicator) {
+bool awaited_in_vain(const DeviceOrder& order, const Communicator& communicator,
+                     matching::Numbers Member::*calls) {
   return std::any_of(communicator.members.begin(), communicator.members.end(), [&](const Member& member) {
-    for (std::size_t k = member.point_to_point.size(); k-- > 0;) {
-      const Completion& completion = order.completions[member.point_to_point[k]];
+    for (std::size_t k = (member.*calls).size(); k-- > 0;) {
+      const Completion& completion = order.completions[(member.*calls)[k]];
       if (completion.wait != kNone) return false;
       if (completion.blocked != kNone) return true;
     }
@@ -35,12 +36,17 @@ bool awaited_in_vain(const DeviceOrder& order, const Communicator& communicator)
 StuckWork::StuckWork(const matching::Collectives& collectives, const DeviceOrder& device_order)
     : collectives_(&collectives), device_order_(&device_order) {
   const auto& communicators = collectives.communicators;
-  auto awaited = [&](const Communicator& one) { return awaited_in_vain(device_order, one); };
-  if (std::none_of(communicators.begin(), communicators.end(), awaited)) return;
+  auto awaited = [&](matching::Numbers Member::*calls) {
+    return std::count_if(communicators.begin(), communicators.end(),
+                         [&](const Communicator& one) { return awaited_in_vain(device_order, one, calls); });
+  };
+  bool messages = awaited(&Member::point_to_point) > 0;
+  if (!messages && awaited(&Member::calls) < 2) return;
   pair_messages();
   for (std::uint32_t process = 0; process + 1 < collectives.first_of_process.size(); ++process)
     add_process(process);
   run();
+  if (!messages) return;
   for (const auto& [call, group] : group_of_)
     if (is_message(collectives.calls.form(call)) && has_turn(groups_[group]) && !call_can_complete(call))
       messages_.push_back(call);

@@ -10,7 +10,7 @@
 namespace ddpscope::ordering {
 
 // Built from the calls that nobody knows to be complete. Empty if no host waits in vain for a send or
-// receive: collectives alone need no such replay.
+// receive, or for collectives of two communicators: those of one are in one order.
 class StuckWork {
  public:
   StuckWork() = default;

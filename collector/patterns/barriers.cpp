@@ -1,4 +1,4 @@
-// One-element all-reduces without those whose value is fetched.
+// One-element all-reduces without those whose value is fetched, or would have been.
 #include "collector/patterns/barriers.h"
 
 #include <algorithm>
@@ -12,12 +12,14 @@ namespace {
 using trace::Operation;
 using trace::Record;
 
+constexpr std::uint64_t kScalar = 8;  // bytes: a value that a program looks at
+
 struct Download {
   std::int64_t at_ns;
-  std::uint64_t from;
+  std::uint64_t from, bytes;
+  std::uint16_t thread;
+  bool to_host;  // else its kind is "default": only the address tells
 };
-
-// A copy to the host may say "default" for its kind; there only the address tells.
 
 std::vector<Download> find_downloads(const model::Job& job, std::uint32_t process) {
   std::vector<Download> downloads;
@@ -25,29 +27,44 @@ std::vector<Download> find_downloads(const model::Job& job, std::uint32_t proces
                   [&](model::EventPlace, const Record& record) {
                     auto copy = trace::payload_of<trace::payload::Copy>(record);
                     if (copy.kind == model::kDeviceToHost || copy.kind == model::kDefaultCopy)
-                      downloads.push_back({job.time_ns(process, record.begin), copy.source});
+                      downloads.push_back({job.time_ns(process, record.begin), copy.source, copy.bytes,
+                                           record.thread, copy.kind == model::kDeviceToHost});
                   });
   auto earlier = [](const Download& a, const Download& b) { return a.at_ns < b.at_ns; };
   std::stable_sort(downloads.begin(), downloads.end(), earlier);
   return downloads;
 }
 
-// Whether the buffer is fetched before the next collective writes to it.
 class Fetches {
  public:
   explicit Fetches(std::vector<Download> downloads) : downloads_(std::move(downloads)) {}
 
+  // Whether the buffer is fetched before the next collective writes to it.
   bool any(std::uint64_t buffer, std::int64_t from_ns, std::int64_t to_ns) const {
-    auto at_or_after = [](const Download& a, std::int64_t ns) { return a.at_ns < ns; };
-    auto it = std::lower_bound(downloads_.begin(), downloads_.end(), from_ns, at_or_after);
-    for (; it != downloads_.end() && it->at_ns < to_ns; ++it)
-      if (it->from == buffer) return true;
-    return false;
+    return find(from_ns, to_ns, [&](const Download& one) { return one.from == buffer; });
+  }
+  // Whether the thread fetches a value meanwhile, which a kernel may have made of that of the buffer.
+  bool any_by(std::uint16_t thread, std::int64_t from_ns, std::int64_t to_ns) const {
+    return find(from_ns, to_ns, [&](const Download& one) {
+      return one.to_host && one.thread == thread && one.bytes <= kScalar;
+    });
   }
 
  private:
+  template <class Fits>
+  bool find(std::int64_t from_ns, std::int64_t to_ns, Fits fits) const {
+    auto before = [](const Download& a, std::int64_t ns) { return a.at_ns < ns; };
+    auto first = std::lower_bound(downloads_.begin(), downloads_.end(), from_ns, before),
+         end = std::lower_bound(first, downloads_.end(), to_ns, before);
+    return std::any_of(first, end, fits);
+  }
+
   std::vector<Download> downloads_;
 };
+
+bool has_one_element(const matching::Signature& signature) {
+  return signature.operation == Operation::kAllReduce && signature.count == 1;
+}
 
 // One process's all-reduces of one element, the call after them on the same buffer, and what is fetched.
 class OneElementReductions {
@@ -58,23 +75,24 @@ class OneElementReductions {
         end_(collectives.first_of_process[process + 1]),
         fetches_(any() ? find_downloads(job, process) : std::vector<Download>{}) {}
 
-  // Marks those that the issuing thread waited for and whose value nobody fetches.
+  // Marks those that the issuing thread waited for and whose value nobody fetches, between them and that wait
+  // or later.
   void mark(const ordering::DeviceOrder& device_order, std::vector<bool>& barriers) const {
     std::unordered_map<std::uint64_t, std::int64_t> next_use;  // of a buffer, after the call at hand
     for (std::uint32_t call = end_; call-- > first_;) {
       std::uint64_t buffer = calls_.form(call).buffer;
       std::int64_t& next = next_use.try_emplace(buffer, ordering::kNever).first->second;
-      if (is_one(call) && device_order.completions[call].own_wait != matching::kNone)
-        barriers[call] = !fetches_.any(buffer, calls_.enqueue_ns(call), next);
+      std::uint32_t wait = is_one(call) ? device_order.completions[call].own_wait : matching::kNone;
+      if (wait != matching::kNone)
+        barriers[call] = !fetches_.any(buffer, calls_.enqueue_ns(call), next) &&
+                         !fetches_.any_by(calls_.form(call).thread, calls_.enqueue_ns(call),
+                                          device_order.waits[wait].begin_ns);
       next = calls_.begin_ns(call);
     }
   }
 
  private:
-  bool is_one(std::uint32_t call) const {
-    const matching::Signature& signature = calls_.signature(call);
-    return signature.operation == Operation::kAllReduce && signature.count == 1;
-  }
+  bool is_one(std::uint32_t call) const { return has_one_element(calls_.signature(call)); }
   bool any() const {
     for (std::uint32_t call = first_; call < end_; ++call)
       if (is_one(call)) return true;
@@ -86,6 +104,29 @@ class OneElementReductions {
   Fetches fetches_;
 };
 
+// What never came to an end was not fetched yet: others from the same place in the code tell whether it would
+// have been. Now and then another value has a barrier's buffer later: most of them count.
+void leave_out_values(const matching::Collectives& collectives, const ordering::DeviceOrder& device_order,
+                      std::vector<bool>& barriers) {
+  struct Place {
+    std::size_t complete = 0, barriers = 0;
+  };
+  std::unordered_map<std::uint32_t, Place> places;  // by site; 0 is none
+  auto each_one = [&](auto look) {
+    for (std::uint32_t call = 0; call < barriers.size(); ++call)
+      if (const matching::CallForm& form = collectives.calls.form(call);
+          form.site && has_one_element(form.signature))
+        look(call, places[form.site], device_order.completions[call].wait != matching::kNone);
+  };
+  each_one([&](std::uint32_t call, Place& place, bool complete) {
+    place.complete += complete;
+    place.barriers += complete && barriers[call];
+  });
+  each_one([&](std::uint32_t call, const Place& place, bool complete) {
+    if (!complete && 2 * place.barriers < place.complete) barriers[call] = false;
+  });
+}
+
 }  // namespace
 
 std::vector<bool> find_barriers(const model::Job& job, const matching::Collectives& collectives,
@@ -93,6 +134,7 @@ std::vector<bool> find_barriers(const model::Job& job, const matching::Collectiv
   std::vector<bool> barriers(collectives.calls.size());
   for (std::uint32_t process = 0; process < job.processes.size(); ++process)
     OneElementReductions(job, collectives, process).mark(device_order, barriers);
+  leave_out_values(collectives, device_order, barriers);
   return barriers;
 }
 

@@ -69,16 +69,18 @@ void ask_place(const OpenRecord& open, ncclComm_t handle, ncclResult_t result) {
   if (count) count(handle, &payload->size);
 }
 
+// `told`: the color of a split, the flags of a shrink. Only by colors does one call make several children.
 template <Call call, class... Params, class... Args>
-ncclResult_t split(ncclResult_t (*self)(Params...), ncclComm_t parent, int color, ncclComm_t* handle,
+ncclResult_t split(ncclResult_t (*self)(Params...), ncclComm_t parent, int told, ncclComm_t* handle,
                    Args... args) {
   auto* function = real<call>(self);
   if (!function) return kNoNccl;
   if (inside_vendor_call()) return function(args...);
   CommunicatorState* known = find_communicator(parent);
   std::uint32_t turn = known ? __atomic_fetch_add(&known->splits, 1, __ATOMIC_RELAXED) : 0;
+  int color = call == Call::ncclCommSplit ? told : 0;
   std::uint64_t id = known ? id_of_child(known->id, turn, color) : 0;
-  Communicator description = describe(id, known ? known->number : 0, -1, 0, color);
+  Communicator description = describe(id, known ? known->number : 0, -1, 0, told);
   if (known) description.device = known->device;  // whichever is current in this thread
   OpenRecord open = begin<call>(Weight::kOpens, description, Stack::kTaken);
   VendorCall vendor;
@@ -159,7 +161,7 @@ DDPSCOPE_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, 
 
 DDPSCOPE_EXPORT ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
                                             ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags) {
-  return split<Call::ncclCommShrink>(&ncclCommShrink, comm, 0, newcomm, comm, excludeRanksList,
+  return split<Call::ncclCommShrink>(&ncclCommShrink, comm, shrinkFlags, newcomm, comm, excludeRanksList,
                                      excludeRanksCount, newcomm, config, shrinkFlags);
 }
 

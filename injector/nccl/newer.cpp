@@ -85,13 +85,18 @@ DDPSCOPE_EXPORT ncclResult_t ncclSignal(int peer, int sigIdx, int ctx, unsigned 
                                       peer, sigIdx, ctx, flags, comm, stream);
 }
 
-// One record; the peer is the first one that is waited for.
+// One record: how many signals are waited for, and of whom; of several peers none is named.
 DDPSCOPE_EXPORT ncclResult_t ncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs, ncclComm_t comm,
                                             cudaStream_t stream) {
   int peer = nDesc > 0 && signalDescs ? signalDescs[0].peer : -1;
+  std::size_t signals = 0;
+  for (int i = 0; signalDescs && i < nDesc; ++i) {
+    signals += signalDescs[i].opCnt > 0 ? static_cast<std::size_t>(signalDescs[i].opCnt) : 0;
+    if (signalDescs[i].peer != peer) peer = -1;
+  }
   return collective<Call::ncclWaitSignal>(&ncclWaitSignal,
-                                          {comm, 0, ncclInt8, stream, nullptr, kNoReduction, peer}, nDesc,
-                                          signalDescs, comm, stream);
+                                          {comm, signals, ncclInt8, stream, nullptr, kNoReduction, peer},
+                                          nDesc, signalDescs, comm, stream);
 }
 
 DDPSCOPE_EXPORT ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags) {

@@ -53,7 +53,7 @@ class TimedGroup {
   void end_all(ncclResult_t result);
 
   bool outermost_;
-  EventPair* pairs_[GroupedCollectives::kRuns] = {};
+  EventPair* pairs_[GroupedCollectives::kRuns];  // of the runs there are, set by begin()
 };
 
 }  // namespace ddpscope::injector

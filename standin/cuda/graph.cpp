@@ -33,6 +33,16 @@ HandleTable<cudaGraph_t, Graph>& graphs() {
   return *table;
 }
 
+struct Conditions {
+  std::mutex mutex;
+  std::map<cudaGraphConditionalHandle, std::weak_ptr<Condition>> all;
+};
+
+Conditions& conditions_of_all() {
+  static auto* conditions = new Conditions;
+  return *conditions;
+}
+
 void forget(const GraphNode& node) {
   std::lock_guard lock(live_nodes().mutex);
   live_nodes().all.erase(&node);
@@ -137,6 +147,31 @@ GraphRef find_graph(cudaGraph_t handle) {
 
 GraphRef take_graph(cudaGraph_t handle) {
   return or_invalid_value([](cudaGraph_t wanted) { return graphs().take(wanted); }, handle);
+}
+
+Conditional::~Conditional() {
+  for (const cudaGraph_t handle : handles) try {
+      take_graph(handle);
+    } catch (const Failure&) {  // the program has destroyed it, which is not its to do
+    }
+}
+
+cudaGraphConditionalHandle add_condition(Graph& graph, unsigned initial, bool assigned) {
+  auto condition = std::make_shared<Condition>(initial, initial, assigned);
+  const auto handle = reinterpret_cast<cudaGraphConditionalHandle>(&condition->value);
+  graph.conditions.push_back(condition);
+  std::lock_guard lock(conditions_of_all().mutex);
+  std::erase_if(conditions_of_all().all, [](const auto& known) { return known.second.expired(); });
+  conditions_of_all().all[handle] = condition;
+  return handle;
+}
+
+std::shared_ptr<Condition> find_condition(cudaGraphConditionalHandle handle) {
+  std::lock_guard lock(conditions_of_all().mutex);
+  const auto found = conditions_of_all().all.find(handle);
+  auto condition = found == conditions_of_all().all.end() ? nullptr : found->second.lock();
+  require(condition != nullptr, cudaErrorInvalidValue);
+  return condition;
 }
 
 GraphNode& find_node(cudaGraphNode_t handle) {

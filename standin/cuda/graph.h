@@ -3,6 +3,7 @@
 
 #include <driver_types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +20,24 @@ class Graph;
 class UserObject;
 using GraphRef = std::shared_ptr<Graph>;
 
+/// What decides over a conditional node. Its handle is the address of the value, where a kernel's CPU
+/// function sets it.
+struct Condition {
+  std::atomic<unsigned> value;
+  const unsigned initial;
+  const bool assigned;  ///< at each launch
+};
+
+/// Which body runs, and how often, is decided each time the node does.
+struct Conditional {
+  cudaGraphConditionalNodeType type;
+  std::shared_ptr<Condition> condition;
+  std::vector<GraphRef> bodies;
+  std::vector<cudaGraph_t> handles;  ///< of the bodies
+
+  ~Conditional();
+};
+
 /// What a node does each time its graph runs.
 struct NodeWork {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
@@ -27,6 +46,7 @@ struct NodeWork {
   std::shared_ptr<Event> event = {};      ///< event record and wait
   GraphRef child = {};                    ///< child graph: a copy that nobody changes
   std::shared_ptr<void> memory = {};      ///< allocation: what ends with the last graph that has it
+  std::shared_ptr<const Conditional> conditional = {};
 };
 
 struct GraphNode {
@@ -62,7 +82,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
   GraphRef copy() const;
   GraphNode* copy_of(const GraphNode& original) const;  ///< null if this is no copy of that node's graph
 
-  std::vector<std::shared_ptr<UserObject>> keeps;  ///< one for each reference
+  std::vector<std::shared_ptr<UserObject>> keeps;      ///< one for each reference
+  std::vector<std::shared_ptr<Condition>> conditions;  ///< whose handles were made for it
 
  private:
   const std::uint64_t id_;
@@ -76,6 +97,9 @@ GraphRef take_graph(cudaGraph_t handle);
 inline cudaGraphNode_t handle_of(const GraphNode& node) {
   return reinterpret_cast<cudaGraphNode_t>(const_cast<GraphNode*>(&node));
 }
+/// Of that graph or any other one. Fails with cudaErrorInvalidValue.
+std::shared_ptr<Condition> find_condition(cudaGraphConditionalHandle handle);
+cudaGraphConditionalHandle add_condition(Graph& graph, unsigned initial, bool assigned);
 GraphNode& find_node(cudaGraphNode_t handle);
 std::vector<GraphNode*> find_nodes(const cudaGraphNode_t* handles, std::size_t count);
 

@@ -13,13 +13,64 @@
 namespace ddpscope::standin {
 namespace {
 
+/// The value of each condition at a launch.
+void assign_conditions(const GraphProgram& program) {
+  for (const GraphProgram::Step& step : program.steps) {
+    if (!step.does.conditional) continue;
+    Condition& condition = *step.does.conditional->condition;
+    if (condition.assigned) condition.value = condition.initial;
+    for (const auto& body : step.bodies) assign_conditions(*body);
+  }
+}
+
+Work work_of(const GraphProgram& program, const GraphProgram::Step& step, const StreamRef& stream);
+
+/// A body runs within the step of its node, and what it does with events is settled then.
+void run_body(const GraphProgram& body, const StreamRef& stream) {
+  for (const GraphProgram::Step& step : body.steps)
+    if (const Work work = work_of(body, step, stream)) work();
+}
+
+void run_conditional(const GraphProgram::Step& step, const StreamRef& stream) {
+  const std::atomic<unsigned>& value = step.does.conditional->condition->value;
+  const auto run = [&](std::size_t body) {
+    if (body < step.bodies.size()) run_body(*step.bodies[body], stream);
+  };
+  switch (step.does.conditional->type) {
+    case cudaGraphCondTypeIf:
+      return run(value ? 0 : 1);
+    case cudaGraphCondTypeWhile:
+      while (value) run(0);
+      return;
+    case cudaGraphCondTypeSwitch:
+      return run(value);
+  }
+}
+
+Work work_of(const GraphProgram& program, const GraphProgram::Step& step, const StreamRef& stream) {
+  const NodeWork& does = step.does;
+  if (does.conditional) return [&step, stream] { run_conditional(step, stream); };
+  if (does.type == cudaGraphNodeTypeEventRecord) return does.event->record_in_graph();
+  if (does.type == cudaGraphNodeTypeWaitEvent) {
+    const Record record = does.event->latest();
+    return record.captured ? Work{} : [mark = record.mark] { mark.wait(); };
+  }
+  if (!does.activity) return does.work;
+  Activity activity = *does.activity;
+  activity.stream = stream->id();
+  activity.graph = program.graph;
+  activity.node = step.node;
+  auto run = observed_run(activity);
+  return run ? observed_work(std::move(run), does.work) : does.work;
+}
+
 /// One launch. What it does with events is settled when it is launched: a later launch records them anew.
 class GraphRun {
  public:
   GraphRun(std::shared_ptr<const GraphProgram> program, const std::vector<StreamRef>& streams)
       : program_(std::move(program)), done_(program_->steps.size()) {
     for (const GraphProgram::Step& step : program_->steps)
-      work_.push_back(work_of(step, *streams[step.lane]));
+      work_.push_back(work_of(*program_, step, streams[step.lane]));
   }
 
   void run_lane(std::size_t lane) {
@@ -39,22 +90,6 @@ class GraphRun {
   }
 
  private:
-  Work work_of(const GraphProgram::Step& step, const Stream& stream) const {
-    const NodeWork& does = step.does;
-    if (does.type == cudaGraphNodeTypeEventRecord) return does.event->record_in_graph();
-    if (does.type == cudaGraphNodeTypeWaitEvent) {
-      const Record record = does.event->latest();
-      return record.captured ? Work{} : [mark = record.mark] { mark.wait(); };
-    }
-    if (!does.activity) return does.work;
-    Activity activity = *does.activity;
-    activity.stream = stream.id();
-    activity.graph = program_->graph;
-    activity.node = step.node;
-    auto run = observed_run(activity);
-    return run ? observed_work(std::move(run), does.work) : does.work;
-  }
-
   void wait_for(const std::vector<std::uint32_t>& needs) {
     if (needs.empty()) return;
     std::unique_lock lock(mutex_);
@@ -92,7 +127,9 @@ void GraphExec::launch(const StreamRef& stream) {
   std::vector<StreamRef> lanes{stream};
   lanes.insert(lanes.end(), beside_.begin(), beside_.end());
   auto run = std::make_shared<GraphRun>(program_, lanes);
-  const auto start = [self = shared_from_this(), run, count = program_->lanes.size(), beside = beside_] {
+  const auto start = [self = shared_from_this(), run, program = program_, beside = beside_] {
+    const std::size_t count = program->lanes.size();
+    assign_conditions(*program);
     for (std::size_t lane = 1; lane < count; ++lane)
       beside[lane - 1]->push([run, lane] { run->run_lane(lane); }, {});
     run->run_lane(0);

@@ -20,6 +20,7 @@ struct GraphProgram {
     std::uint64_t node;                ///< id
     std::vector<std::uint32_t> needs;  ///< steps of other lanes, and of the own one but for the one before
     std::uint32_t lane;
+    std::vector<std::shared_ptr<const GraphProgram>> bodies;  ///< of a conditional node
   };
 
   std::uint64_t graph;  ///< id

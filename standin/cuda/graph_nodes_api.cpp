@@ -50,6 +50,20 @@ NodeWork alloc_work(size_t bytes, const cudaMemPoolProps& pool, void** pointer) 
   return allocation_work(bytes, device_at(pool.location.id), pointer);
 }
 
+NodeWork conditional_work(cudaConditionalNodeParams& p) {
+  const bool sized = p.type == cudaGraphCondTypeSwitch ? p.size >= 1
+                     : p.type == cudaGraphCondTypeIf   ? p.size == 1 || p.size == 2
+                                                       : p.size == 1;
+  require(sized, cudaErrorInvalidValue);
+  auto node = std::make_shared<Conditional>(p.type, find_condition(p.handle));
+  for (unsigned i = 0; i < p.size; ++i) {
+    node->bodies.push_back(std::make_shared<Graph>());
+    node->handles.push_back(add_graph(node->bodies.back()));
+  }
+  p.phGraph_out = node->handles.data();
+  return {.type = cudaGraphNodeTypeConditional, .conditional = node};
+}
+
 // Fails with cudaErrorNotSupported for nodes that are none of ours.
 NodeWork work_of(cudaGraphNodeParams& p) {
   switch (p.type) {
@@ -75,6 +89,8 @@ NodeWork work_of(cudaGraphNodeParams& p) {
       return alloc_work(p.alloc.bytesize, p.alloc.poolProps, &p.alloc.dptr);
     case cudaGraphNodeTypeMemFree:
       return {.type = p.type};
+    case cudaGraphNodeTypeConditional:
+      return conditional_work(p.conditional);
     default:
       throw Failure{cudaErrorNotSupported};
   }
@@ -91,6 +107,16 @@ RUNTIME_API(cudaGraphAddNode,
   return add({node, graph, dependencies, count}, [&] {
     require(params != nullptr, cudaErrorInvalidValue);
     return work_of(*params);
+  });
+}
+
+RUNTIME_API(cudaGraphConditionalHandleCreate,
+            (cudaGraphConditionalHandle * handle, cudaGraph_t graph, unsigned int value, unsigned int flags),
+            (handle, graph, value, flags)) {
+  return enter([&] {
+    require(handle != nullptr, cudaErrorInvalidValue);
+    *handle = add_condition(*find_graph(graph), value, flags & cudaGraphCondAssignDefault);
+    return cudaSuccess;
   });
 }
 

@@ -37,9 +37,28 @@ def test_calls(tmp_path, scenario, calls):
         assert re.search(rf" {call} .*result=0", text), f"no {call} in\n{text}"
 
 
+def test_a_wait_tells_how_many_signals_it_wants_of_whom(tmp_path):
+    """Each rank waits for one of each rank, by one call: of whom is not told then."""
+    waits = re.findall(r" ncclWaitSignal .*?count=(\d+) .*?peer=(-?\d+)", recorded(tmp_path, "signals"))
+    assert waits == [(str(RANKS), "-1")] * RANKS
+
+
 def test_a_grown_communicator_is_one(tmp_path):
     recorded(tmp_path, "grows")
     info = told("info", tmp_path / "trace")
     grown = re.findall(rf"communicator \d rank (\d) of {RANKS} \(id ([0-9a-f]+)\)", info)
     assert [rank for rank, _ in grown] == ["0", "1", "2"], info
     assert len({number for _, number in grown}) == 1, info
+
+
+def test_a_shrink_tells_whether_it_aborts(tmp_path):
+    """The last rank is killed, and the others go on without it: they are not said to hang."""
+    ranks = 4
+    loop = f"for rank in $(seq 0 {ranks - 1}); do RANK=$rank WORLD_SIZE={ranks} JOB_DIR=$1 $0 shrink-around-a-dead-rank & done; wait"
+    program = ddpscope.BUILD / "bin/nccl_endings"
+    done = ddpscope.record(["sh", "-c", loop, program, tmp_path], tmp_path / "trace", tmp_path, cpu=True)
+    assert done.code == 0, done.stdout + done.stderr
+    shrinks = re.findall(r" ncclCommShrink .*", told("dump", tmp_path / "trace"))
+    assert len(shrinks) == ranks - 1 and all(" color=1 " in one and " size=3 " in one for one in shrinks), shrinks
+    for finding in ddpscope.report(tmp_path / "trace")["findings"]:
+        assert (finding["slug"], finding["ranks"]) == ("hung-collective", [ranks - 1]), finding

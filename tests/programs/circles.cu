@@ -3,6 +3,7 @@
 //
 // usage: circles IDFILE KIND ROUNDS BAD [LATE]      RANK and WORLD_SIZE, which is even, in the environment
 //   pairs:     a communicator for each two neighbours; the host waits after each all-reduce
+//   queued:    likewise, but all in one stream, and the host waits when both are enqueued
 //   messages:  sends and receives; the host waits after each
 //   enqueued:  likewise, but the host waits when all are enqueued
 //   groups:    likewise, the send and the receive of a rank in one group: in any order they go on
@@ -68,6 +69,7 @@ struct Circle {
   void talk(bool bad) {
     bool right_first = ranks.rank % 2 == 0 || bad;
     if (kind == "pairs") return talk_in_pairs(right_first);
+    if (kind == "queued") return queue_for_pairs(right_first);
     if (kind == "threads" || kind == "apart") return talk_in_threads(bad && ranks.rank % 2);
     if (kind == "streams") return talk_in_streams(bad && ranks.rank % 2);
     exchange(right_first);
@@ -84,6 +86,14 @@ struct Circle {
     NCCL(ncclAllReduce(channel.out, channel.in, kCount, ncclFloat, ncclSum, channel.communicator,
                        channel.stream));
     channel.wait();
+  }
+
+  void queue_for_pairs(bool right_first) const {
+    bool even_first = right_first == (ranks.rank % 2 == 0);
+    for (const Channel* channel : {even_first ? &even : &odd, even_first ? &odd : &even})
+      NCCL(ncclAllReduce(channel->out, channel->in, kCount, ncclFloat, ncclSum, channel->communicator,
+                         ring.stream));
+    ring.wait();  // for both
   }
 
   void exchange(bool send_first) const {

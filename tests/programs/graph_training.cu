@@ -1,8 +1,10 @@
 // A perceptron of three layers, data-parallel, whose step is a CUDA graph, captured once and launched again
 // and again.
 //
-// usage: graph_training IDFILE STEPS inside|outside|accumulate [healthy|copies|fewer RANK STEP|half RANK]
-//   inside: forward, backward, the reductions (on a stream of their own) and the update are one graph
+// usage: graph_training IDFILE STEPS inside|outside|accumulate|conditional [healthy|copies|fewer RANK STEP|
+//        half RANK|skip RANK]
+//   conditional: likewise, but the reductions are the body of a conditional node; skip: on one rank it does
+//   not run inside: forward, backward, the reductions (on a stream of their own) and the update are one graph
 //   outside: forward and backward are a graph; reductions and the update are not
 //   accumulate: four micro-batches a step, each a graph; the last has the reductions and the update
 //   copies: every rank writes the same checkpoint; fewer: one rank ends its loop before that step;
@@ -25,7 +27,9 @@ struct Trainer {
   std::vector<Layer> layers;
   Batch batch;
   float* loss = device_floats(1);
-  int part = 1;  // of each gradient that is reduced: one part in so many
+  int part = 1;              // of each gradient that is reduced: one part in so many
+  bool conditional = false;  // whether the reductions are a body of their own
+  unsigned condition = 1;
 
   explicit Trainer(const char* id_file) : ranks(id_file), batch(256, 1 + ranks.rank) {
     CUDA(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
@@ -43,10 +47,13 @@ struct Trainer {
     CUDA(cudaStreamWaitEvent(second, ready, 0));
   }
 
-  void reduce(const Layer& layer) {
-    order(compute, communication);
+  void all_reduce(const Layer& layer) {
     NCCL(ncclAllReduce(layer.gradients, layer.gradients, layer.count() / part, ncclFloat, ncclAvg, ranks.all,
                        communication));
+  }
+  void reduce(const Layer& layer) {
+    order(compute, communication);
+    all_reduce(layer);
   }
 
   void forward_backward(bool reduces) {
@@ -58,9 +65,31 @@ struct Trainer {
     const float* dy = top.dy;
     for (size_t i = layers.size(); i-- > 0;) {
       dy = layers[i].backward(i ? layers[i - 1].y : batch.data, dy, compute);
-      if (reduces) reduce(layers[i]);
+      if (reduces && !conditional) reduce(layers[i]);
     }
+    if (reduces && conditional) return reduce_in_body();
     if (reduces) order(communication, compute);
+  }
+
+  void reduce_in_body() {
+    cudaStreamCaptureStatus status;
+    cudaGraph_t graph, body;
+    const cudaGraphNode_t* before;
+    size_t count;
+    CUDA(cudaStreamGetCaptureInfo(compute, &status, nullptr, &graph, &before, nullptr, &count));
+    cudaGraphNodeParams params = {};
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.type = cudaGraphCondTypeIf;
+    params.conditional.size = 1;
+    CUDA(cudaGraphConditionalHandleCreate(&params.conditional.handle, graph, condition,
+                                          cudaGraphCondAssignDefault));
+    cudaGraphNode_t node;
+    CUDA(cudaGraphAddNode(&node, graph, before, nullptr, count, &params));
+    CUDA(cudaStreamBeginCaptureToGraph(communication, params.conditional.phGraph_out[0], nullptr, nullptr, 0,
+                                       cudaStreamCaptureModeGlobal));
+    for (const Layer& layer : layers) all_reduce(layer);
+    CUDA(cudaStreamEndCapture(communication, &body));
+    CUDA(cudaStreamUpdateCaptureDependencies(compute, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
   }
 
   void update() {
@@ -102,8 +131,10 @@ int main(int argc, char** argv) {
   Trainer trainer(argv[1]);
   const int steps = atoi(argv[2]);
   if (what == "half" && trainer.ranks.rank == atoi(argv[5])) trainer.part = 2;
+  trainer.conditional = where == "conditional";
+  if (what == "skip" && trainer.ranks.rank == atoi(argv[5])) trainer.condition = 0;
   trainer.batch.next(trainer.compute);
-  const bool inside = where == "inside", accumulates = where == "accumulate";
+  const bool inside = where == "inside" || trainer.conditional, accumulates = where == "accumulate";
   const cudaGraphExec_t last = trainer.capture(inside || accumulates, inside || accumulates);
   const cudaGraphExec_t before = accumulates ? trainer.capture(false, false) : nullptr;
   for (int step = 1; step <= steps; step++) {

@@ -57,6 +57,7 @@ def expect_round(title, ranks):
 
 @everywhere
 @pytest.mark.parametrize("kind, call", [("pairs", "if (right_first) halo(with_right)"),
+                                        ("queued", "ring.wait();  // for both"),
                                         ("messages", "ncclSend(ring.out"), ("enqueued", "ncclSend(ring.out")])
 def test_all_begin_with_the_neighbour_on_their_right(tmp_path, kind, call, ranks, seed):
     finding, stuck = circle(kind, ranks, seed, tmp_path)
@@ -80,7 +81,7 @@ def test_threads_take_turns_in_opposite_order(tmp_path, ranks, seed):
 
 
 @everywhere
-@pytest.mark.parametrize("kind, bad", [("pairs", False), ("messages", False), ("enqueued", False), ("groups", True),
+@pytest.mark.parametrize("kind, bad", [("pairs", False), ("queued", False), ("messages", False), ("enqueued", False), ("groups", True),
                                        ("threads", False), ("apart", True), ("streams", True)])
 def test_what_goes_on(tmp_path, kind, bad, ranks, seed):
     """All orders in which the ranks come by each other, though one of them comes late to the last round."""

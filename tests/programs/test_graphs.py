@@ -61,3 +61,17 @@ def test_a_rank_that_captures_another_count(tmp_path, seed):
     assert re.search(rf"graph_training\.cu:{captured} .*, in the graph launched at graph_training\.cu:{launched} ", finding["title"])
     for text in ("NCCL(ncclAllReduce(", "cudaGraphLaunch(exec"):
         expect_place(finding, odd, "graph_training.cu", text)
+
+
+@everywhere
+@pytest.mark.parametrize("what", ["healthy", "skip"])
+def test_reductions_in_a_conditional_body(tmp_path, what, ranks, seed):
+    """How often it runs is decided on the device: nobody is accused of that, and the report says so."""
+    odd = ddpscope.draw(seed, f"graph_training body/{ranks}").randrange(ranks)
+    command = launch.trainer("graph_training", ranks, STEPS, "conditional", what, odd, patience=launch.SHORT)
+    done, trace = recorded(command, tmp_path)
+    assert done.code == (0 if what == "healthy" else 1), done.stdout + done.stderr
+    report = ddpscope.report(trace)
+    assert report["findings"] == []
+    (row,) = [row for row in report["coverage"] if "bodies of conditional nodes" in row["why"]]
+    assert row["what"] == f"collectives in graphs of {ranks} ranks" and {"hung-collective", *GRADIENTS} <= set(row["unjudged"])

@@ -28,6 +28,24 @@ struct GraphTest : CudaTest {
     return exec;
   }
 
+  // Its bodies. The value is that one at each launch.
+  cudaGraph_t* conditional(cudaGraphConditionalNodeType type, unsigned value, unsigned bodies) {
+    EXPECT_EQ(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault),
+              cudaSuccess);
+    cudaGraphNodeParams params{};
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional = {.handle = handle, .type = type, .size = bodies, .phGraph_out = nullptr};
+    cudaGraphNode_t node = nullptr;
+    EXPECT_EQ(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params), cudaSuccess);
+    return params.conditional.phGraph_out;
+  }
+
+  static void add_to(cudaGraph_t body, cudaHostFn_t function, void* data) {
+    const cudaHostNodeParams params{function, data};
+    cudaGraphNode_t node = nullptr;
+    EXPECT_EQ(cudaGraphAddHostNode(&node, body, nullptr, 0, &params), cudaSuccess);
+  }
+
   void run(cudaGraphExec_t exec) {
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
@@ -41,8 +59,53 @@ struct GraphTest : CudaTest {
   Log::Line a{&log, 'a'}, b{&log, 'b'}, c{&log, 'c'};
   cudaStream_t stream;
   cudaGraph_t graph;
+  cudaGraphConditionalHandle handle = 0;
   int* memory;
 };
+
+TEST_F(GraphTest, ABodyRunsAsItsConditionSays) {
+  const auto say = [](void* data) {
+    const auto* line = static_cast<Log::Line*>(data);
+    line->log->add(line->letter);
+  };
+  for (const unsigned value : {0U, 1U, 2U}) {
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphCreate(&graph, 0));
+    cudaGraph_t* const either = conditional(cudaGraphCondTypeIf, value, 2);
+    add_to(either[0], say, &a);
+    add_to(either[1], say, &b);
+    run(instantiated());
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphCreate(&graph, 0));
+    add_to(conditional(cudaGraphCondTypeSwitch, value, 2)[1], say, &c);
+    run(instantiated());
+  }
+  EXPECT_EQ(log.text(), "baca");
+}
+
+// What a kernel sets is written at the handle; a host function does it here.
+TEST_F(GraphTest, ABodyRunsUntilItsConditionIsZero) {
+  add_to(
+      conditional(cudaGraphCondTypeWhile, 3, 1)[0],
+      [](void* data) {
+        const auto* test = static_cast<GraphTest*>(data);
+        test->a.log->add('a');
+        --*reinterpret_cast<std::atomic<unsigned>*>(test->handle);
+      },
+      this);
+  const cudaGraphExec_t exec = instantiated();
+  run(exec);
+  run(exec);  // the value is 3 again
+  EXPECT_EQ(log.text(), "aaaaaa");
+}
+
+TEST_F(GraphTest, AConditionalNodeNeedsAHandleOfOurs) {
+  cudaGraphNodeParams params{};
+  params.type = cudaGraphNodeTypeConditional;
+  params.conditional = {.handle = 7, .type = cudaGraphCondTypeIf, .size = 1, .phGraph_out = nullptr};
+  cudaGraphNode_t node = nullptr;
+  EXPECT_EQ(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params), cudaErrorInvalidValue);
+}
 
 TEST_F(GraphTest, NodesRunInTheirOrder) {
   const cudaGraphNode_t last = host(a);
