@@ -72,10 +72,8 @@ findings::Finding finding_of(const Facts& facts, const std::vector<LateReduction
   for (std::int64_t ns : step.transfer_ns) transfer += ns;
   finding.title = fmt::format(
       "{} {} gradients only when the backward pass is over, in {} of {} steps: of {:.3f} ms of transfer in "
-      "{} "
-      "reductions it could hide about {:.1f} ms of a step's {:.3f} ms ({:.0f} %), by an estimate of when "
-      "each "
-      "is ready, and at most {:.1f} ms",
+      "{} reductions it could hide about {:.1f} ms of a step's {:.3f} ms ({:.0f} %), by an estimate of when "
+      "each is ready, and at most {:.1f} ms",
       list_ranks(finding.ranks), verb(finding.ranks, "reduces", "reduce"), worst.steps.size(), worst.judged,
       milliseconds(transfer), step.calls.size(), milliseconds(worst.hidden_ns), milliseconds(worst.step_ns),
       100.0 * static_cast<double>(worst.hidden_ns) /
