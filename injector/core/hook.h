@@ -44,19 +44,28 @@ inline OpenRecord begin_regular(Weight weight, const PayloadOf<call>& payload) {
 }
 
 // As begin(), or this thread's last record opened anew if that is the same call with the same key: a run of
-// calls is one record. The caller counts it up; the payload given here is only the first one's, with count 0.
-template <Call call>
-inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf<call>& payload,
-                               Stack stack = Stack::kNone) {
+// calls is one record. The caller counts it up; `payload_in`, given the file, makes the first one's, with
+// count 0.
+template <Call call, class PayloadIn>
+inline OpenRecord begin_folded_in(Weight weight, std::uint64_t key, PayloadIn payload_in,
+                                  Stack stack = Stack::kNone) {
   trace::FileWriter* file = recorder(weight);
   OwnWork work(file);
   if (!work) return {};
   key |= 1;  // 0 is the key of records that do not fold
   if (OpenRecord again = this_thread.writer.reopen(*file, call, key)) return again;
+  const PayloadOf<call> payload = payload_in(*file);
   std::uint32_t stack_id = stack_for<call>(*file, stack, key);
   OpenRecord open = this_thread.writer.open<call>(*file, payload, now(*file), stack_id);
   this_thread.writer.set_fold_key(key);
   return open;
+}
+
+template <Call call>
+inline OpenRecord begin_folded(Weight weight, std::uint64_t key, const PayloadOf<call>& payload,
+                               Stack stack = Stack::kNone) {
+  return begin_folded_in<call>(
+      weight, key, [&](trace::FileWriter&) -> const PayloadOf<call>& { return payload; }, stack);
 }
 
 inline std::uint64_t as_number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }

@@ -180,7 +180,9 @@ bool is_first(trace::FileWriter& file, trace::Call call, std::uint64_t kind) {
   std::uint64_t hash = 0xF125;
   for (std::uint64_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
   trace::FileWriter::Known* place = file.find_known(hash ^ hash >> 32);
-  return place && place->id.exchange(1, std::memory_order_relaxed) == 0;
+  // Read first, as it is seldom the first: an exchange would take the cache line from all other threads.
+  return place && place->id.load(std::memory_order_relaxed) == 0 &&
+         place->id.exchange(1, std::memory_order_relaxed) == 0;
 }
 
 }  // namespace ddpscope::injector

@@ -19,24 +19,14 @@ inline LaunchArguments described(const cudaLaunchConfig_t* config, const void* f
 
 template <Call call>
 OpenRecord begin_launch(const LaunchArguments& a) {
-  trace::FileWriter* file = recorder(Weight::kOpens);
-  if (!file) return {};
-  PayloadOf<call> payload{as_number(a.function),
-                          stream_number<call>(a.stream),
-                          0,
-                          0,
-                          a.grid.x * a.grid.y * a.grid.z,
-                          a.block.x * a.block.y * a.block.z,
-                          current_device(),
-                          0,
-                          0};
-  std::uint64_t key =
-      fold_key({payload.function, payload.stream, payload.blocks, payload.threads, payload.device});
-  {
-    OwnWork work(file);
-    if (work) payload.name = kernel_name_id(*file, a.function);
-  }
-  return begin_folded<call>(Weight::kOpens, key, payload, Stack::kFirst);
+  std::uint64_t function = as_number(a.function), stream = stream_number<call>(a.stream);
+  std::uint32_t blocks = a.grid.x * a.grid.y * a.grid.z, threads = a.block.x * a.block.y * a.block.z;
+  std::uint8_t device = current_device();
+  auto payload_in = [&](trace::FileWriter& file) -> PayloadOf<call> {
+    return {function, stream, kernel_name_id(file, a.function), 0, blocks, threads, device, 0, 0};
+  };
+  std::uint64_t key = fold_key({function, stream, blocks, threads, device});
+  return begin_folded_in<call>(Weight::kOpens, key, payload_in, Stack::kFirst);
 }
 
 template <Call call, class... Params, class... Args>
