@@ -35,9 +35,9 @@ struct AwaitedValue {
 };
 
 // The collectives of the open group, as far as they are timed (device_times/event_pairs.h): runs on one
-// stream of one communicator. As many as a host has devices: a process that has them all groups one for each.
+// stream of one communicator.
 struct GroupedCollectives {
-  static constexpr unsigned kRuns = 16;
+  static constexpr unsigned kRuns = 4;
   struct Run {
     void* stream;
     std::uint64_t called;  // ticks

@@ -53,7 +53,7 @@ class TimedGroup {
   void end_all(ncclResult_t result);
 
   bool outermost_;
-  EventPair* pairs_[GroupedCollectives::kRuns];  // of the runs there are, set by begin()
+  EventPair* pairs_[GroupedCollectives::kRuns] = {};
 };
 
 }  // namespace ddpscope::injector

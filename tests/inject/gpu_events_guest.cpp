@@ -172,10 +172,10 @@ void default_stream_elsewhere() {
   check(cudaDeviceSynchronize());
 }
 
-// Eight devices of one process: each ncclGroupEnd enqueues two collectives on each, from the thread of the
+// Four devices of one process: each ncclGroupEnd enqueues two collectives on each, from the thread of the
 // last one.
 void devices() {
-  constexpr int kDevices = 8;
+  constexpr int kDevices = 4;
   ncclComm_t communicators[kDevices];
   check(ncclCommInitAll(communicators, kDevices, nullptr));
   std::vector<Device> all;
