@@ -167,7 +167,8 @@ CallRange CallTracks::collectives_of(model::EventPlace place, const Record& reco
   while (range.end < end_call_ && making_.facts.collectives.calls.is_at(range.end, place)) ++range.end;
   next_call_ = range.end;
   const trace::CallInfo* info = trace::find_call(record.call);
-  if (has_device_work_ && range.first < range.end && info->payload == trace::PayloadKind::kCollective) {
+  if (info && has_device_work_ && range.first < range.end &&
+      info->payload == trace::PayloadKind::kCollective) {
     auto data = trace::payload_of<payload::Collective>(record);
     calls_[std::uint64_t{data.sequence} << 32 | data.communicator] = range.first;
   }
@@ -197,6 +198,7 @@ void CallTracks::take_call(model::EventPlace place, const Record& record, CallKi
 
 void CallTracks::note_file(const Record& record, std::int64_t begin_ns, EventPlace place) {
   const trace::CallInfo* info = trace::find_call(record.call);
+  if (!info) return;  // whoever cuts the file off meanwhile leaves nothing of it
   std::string_view path;
   if (info->payload == trace::PayloadKind::kFileOpen) {
     auto data = trace::payload_of<payload::FileOpen>(record);
