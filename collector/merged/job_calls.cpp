@@ -41,8 +41,6 @@ class CallTracks {
         job_(making.facts.job),
         process_(process),
         file_(job_.processes[process].file),
-        texts_(file_),
-        printer_(texts_),
         tracks_(tracks),
         tables_(tables),
         next_call_(making.facts.collectives.first_of_process[process]),
@@ -62,12 +60,11 @@ class CallTracks {
  private:
   void look_around(std::string& device);
   void take(model::EventPlace place, const Record& record);
-  void take_call(model::EventPlace place, const Record& record, CallKind kind);
+  void take_call(model::EventPlace place, const Record& record, const trace::CallInfo& info, CallKind kind);
   void write_range(const ProgramRange& range);
-  CallRange collectives_of(model::EventPlace place, const Record& record);
-  void note_file(const Record& record, std::int64_t begin_ns, EventPlace place);
-  CallSlot slot_for(const Record& record);
-  std::string_view symbol_of(const Record& record);
+  CallRange collectives_of(model::EventPlace place, const Record& record, const trace::CallInfo& info);
+  void note_file(const Record& record, const trace::CallInfo& info, std::int64_t begin_ns, EventPlace place);
+  CallSlot slot_for(const Record& record, const trace::CallInfo& info);
   std::string label_of(std::uint16_t thread) const;
   TrackKind track_kind(Line line) const;
   Event event_of(const Record& record) const;
@@ -76,17 +73,14 @@ class CallTracks {
   const Job& job_;
   std::uint32_t process_;
   const trace::TraceFile& file_;
-  reports::FileTexts texts_;
-  reports::RecordPrinter printer_;
   LaneTracks& tracks_;
   ProcessTables& tables_;
   std::uint32_t next_call_, end_call_;
   bool has_device_work_;
   CallsBySubject calls_;
   std::map<std::uint16_t, std::string> thread_names_;
-  std::map<std::uint16_t, std::string> symbols_;                   // of calls that are not known here
-  std::map<std::pair<std::uint16_t, Kind>, std::uint32_t> names_;  // by call
-  std::map<std::uint32_t, std::string> paths_;                     // of openings
+  std::map<std::pair<trace::Call, Kind>, std::uint32_t> names_;  // by call
+  std::map<std::uint32_t, std::string> paths_;                   // of openings
   RangePairs ranges_;
 };
 
@@ -118,13 +112,6 @@ TrackKind CallTracks::track_kind(Line line) const {
   return worker ? TrackKind::kWorker : TrackKind::kHost;
 }
 
-std::string_view CallTracks::symbol_of(const Record& record) {
-  if (const trace::CallInfo* info = trace::find_call(record.call)) return info->symbol;
-  auto [known, fresh] = symbols_.try_emplace(record.call);
-  if (fresh) known->second = printer_.call(record);
-  return known->second;
-}
-
 Event CallTracks::event_of(const Record& record) const {
   Event event;
   event.begin_ns = job_.begin_ns(process_, record);
@@ -134,14 +121,12 @@ Event CallTracks::event_of(const Record& record) const {
 }
 
 // Ticks become times of the job; strings and stacks that it refers to are kept.
-CallSlot CallTracks::slot_for(const Record& record) {
-  CallSlot slot{record.call, record.thread, record.stack, {}};
+CallSlot CallTracks::slot_for(const Record& record, const trace::CallInfo& info) {
+  CallSlot slot{static_cast<std::uint16_t>(info.call), record.thread, record.stack, {}};
   std::memcpy(slot.payload, record.payload, sizeof(slot.payload));
   if (record.stack && !tables_.has_stack(record.stack))
     tables_.set_stack(record.stack, making_.frames.of(file_, record.stack));
-  const trace::CallInfo* info = trace::find_call(record.call);
-  if (!info) return slot;
-  for (const trace::FieldInfo& field : trace::info_of(info->payload).fields) {
+  for (const trace::FieldInfo& field : trace::info_of(info.payload).fields) {
     std::uint64_t value = trace::field_value(field, record.payload);
     if (field.format == trace::FieldFormat::ticks) {
       std::int64_t ns = job_.time_ns(process_, value);
@@ -154,62 +139,63 @@ CallSlot CallTracks::slot_for(const Record& record) {
   return slot;
 }
 
+// What call it is is read once: whoever cuts the file off meanwhile leaves zeros of it.
 void CallTracks::take(model::EventPlace place, const Record& record) {
-  CallKind kind = kind_of(trace::operation_of(record.call));
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (!info) return;
+  CallKind kind = kind_of(info->operation);
   if (kind.line == Line::kRange) return ranges_.take(record);
-  if (kind.line != Line::kNone) take_call(place, record, kind);
+  if (kind.line != Line::kNone) take_call(place, record, *info, kind);
 }
 
 // The call among the job's collectives, which were numbered in this order; of a graph's launch all that it
 // runs.
-CallRange CallTracks::collectives_of(model::EventPlace place, const Record& record) {
+CallRange CallTracks::collectives_of(model::EventPlace place, const Record& record,
+                                     const trace::CallInfo& info) {
   CallRange range{next_call_, next_call_};
   while (range.end < end_call_ && making_.facts.collectives.calls.is_at(range.end, place)) ++range.end;
   next_call_ = range.end;
-  const trace::CallInfo* info = trace::find_call(record.call);
-  if (info && has_device_work_ && range.first < range.end &&
-      info->payload == trace::PayloadKind::kCollective) {
+  if (has_device_work_ && range.first < range.end && info.payload == trace::PayloadKind::kCollective) {
     auto data = trace::payload_of<payload::Collective>(record);
     calls_[std::uint64_t{data.sequence} << 32 | data.communicator] = range.first;
   }
   return range;
 }
 
-void CallTracks::take_call(model::EventPlace place, const Record& record, CallKind kind) {
+void CallTracks::take_call(model::EventPlace place, const Record& record, const trace::CallInfo& info,
+                           CallKind kind) {
   CallRange calls;
-  if (kind.kind == Kind::kCollective || trace::operation_of(record.call) == Operation::kGraphLaunch)
-    calls = collectives_of(place, record);
+  if (kind.kind == Kind::kCollective || info.operation == Operation::kGraphLaunch)
+    calls = collectives_of(place, record, info);
   bool is_one = kind.kind == Kind::kCollective && calls.first < calls.end;
   if (is_one && making_.facts.barriers[calls.first]) kind.kind = Kind::kBarrier;
   Event event = event_of(record);
   if (kind.kind == Kind::kCopy && kind.line == Line::kCalls && is_held_up(record, event))
     kind.kind = Kind::kWait;
-  auto [name, fresh] = names_.try_emplace({record.call, kind.kind}, 0);
-  std::string_view symbol = symbol_of(record);
-  if (fresh) name->second = making_.writer.name(symbol, kind.kind);
+  auto [name, fresh] = names_.try_emplace({info.call, kind.kind}, 0);
+  if (fresh) name->second = making_.writer.name(info.symbol, kind.kind);
   event.name = name->second;
-  CallSlot slot = slot_for(record);
+  CallSlot slot = slot_for(record, info);
   auto stands = tracks_.add(track_kind(kind.line), record.thread, event, slot_of(slot),
                             [&] { return label_of(record.thread); });
   if (!stands) return;
   for (std::uint32_t call = calls.first; call < calls.end; ++call) making_.places.set(call, *stands);
-  if (kind.line == Line::kFiles) note_file(record, event.begin_ns, *stands);
+  if (kind.line == Line::kFiles) note_file(record, info, event.begin_ns, *stands);
 }
 
-void CallTracks::note_file(const Record& record, std::int64_t begin_ns, EventPlace place) {
-  const trace::CallInfo* info = trace::find_call(record.call);
-  if (!info) return;  // whoever cuts the file off meanwhile leaves nothing of it
+void CallTracks::note_file(const Record& record, const trace::CallInfo& info, std::int64_t begin_ns,
+                           EventPlace place) {
   std::string_view path;
-  if (info->payload == trace::PayloadKind::kFileOpen) {
+  if (info.payload == trace::PayloadKind::kFileOpen) {
     auto data = trace::payload_of<payload::FileOpen>(record);
     path = file_.string(data.path);
     if (data.file) {
       tables_.set_opening(data.file, path);
       paths_[data.file] = path;
     }
-  } else if (info->payload == trace::PayloadKind::kFileName) {
+  } else if (info.payload == trace::PayloadKind::kFileName) {
     path = file_.string(trace::payload_of<payload::FileName>(record).path);
-  } else if (info->payload == trace::PayloadKind::kFileIo) {
+  } else if (info.payload == trace::PayloadKind::kFileIo) {
     auto opened = paths_.find(trace::payload_of<payload::FileIo>(record).file);
     if (opened != paths_.end()) path = opened->second;
   }
@@ -218,11 +204,13 @@ void CallTracks::note_file(const Record& record, std::int64_t begin_ns, EventPla
 
 void CallTracks::write_range(const ProgramRange& range) {
   Record record = range.record;
+  const trace::CallInfo* info = trace::find_call(record.call);
+  if (!info) return;
   record.end = range.end_ticks;
   Event event = event_of(record);
   event.name =
       making_.writer.name(file_.string(trace::payload_of<payload::Range>(record).name), Kind::kRange);
-  CallSlot slot = slot_for(record);
+  CallSlot slot = slot_for(record, *info);
   tracks_.add(TrackKind::kRanges, record.thread, event, slot_of(slot),
               [&] { return label_of(record.thread); });
 }
