@@ -199,17 +199,11 @@ void add_signals(const matching::Collectives& collectives, std::vector<Coverage>
          {"hung-collective"}});
 }
 
-// Recording lost nothing of them, but of what their graphs ran it is not known what, or how often.
-void add_unknown_graphs(const Job& job, const matching::Collectives& collectives,
-                        std::vector<Coverage>& coverage) {
+void add_unknown_graphs(const matching::Collectives& collectives, std::vector<Coverage>& coverage) {
   std::set<std::int32_t> ranks;
   for (const matching::Communicator& communicator : collectives.communicators)
-    for (const matching::Member& member : communicator.members) {
-      const trace::TraceFile& file = job.processes[member.process].file;
-      bool lost = file.health(Health::kept_records_lost) || file.health(Health::chunk_open_failed) ||
-                  !file.damage().empty() || file.left_out_calls();
-      if (member.incomplete && !lost) ranks.insert(member.rank);
-    }
+    for (const matching::Member& member : communicator.members)
+      if (member.unknown_graphs) ranks.insert(member.rank);
   if (ranks.empty()) return;
   std::vector<std::string> slugs = collective_slugs();
   for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
@@ -305,7 +299,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, bool
   add_unhooked_collectives(job, collectives, coverage);
   add_hidden_collectives(job, collectives, hangs_by_tcp, coverage);
   add_signals(collectives, coverage);
-  add_unknown_graphs(job, collectives, coverage);
+  add_unknown_graphs(collectives, coverage);
   add_unbuilt(coverage);
 }
 

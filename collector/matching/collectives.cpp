@@ -213,7 +213,7 @@ void Builder::add_process() {
       note_state(call);
   });
   for (const CollectiveCall& call : captured_->in_bodies())
-    result_.communicators[call.communicator].members[call.member].incomplete = true;
+    result_.communicators[call.communicator].members[call.member].launches_unknown_graphs();
   for (auto& [number, sequences] : sequences_) {
     auto [communicator, index] = member_of_[{process_, number}];
     Member& member = result_.communicators[communicator].members[index];
@@ -311,7 +311,8 @@ void Builder::add_launch(const Found& found) {
   auto calls = captured_->launched(*found.record);
   if (!calls) {
     for (auto& communicator : result_.communicators)
-      for (Member& member : communicator.members) member.incomplete |= member.process == process_;
+      for (Member& member : communicator.members)
+        if (member.process == process_) member.launches_unknown_graphs();
     return;
   }
   auto launch = trace::payload_of<payload::DeviceOrder>(*found.record);

@@ -25,15 +25,17 @@ struct Member {
   std::uint32_t process;
   std::uint32_t number;  // of the communicator in the process
   model::EventPlace made;
-  // Recording lost calls of its process, or graphs were launched of which it is not known what they hold:
-  // ordinals do not pair with the others'.
+  // Recording lost calls of its process, or there are unknown graphs: ordinals do not pair with the others'.
   bool incomplete = false;
-  Numbers calls;           // of collectives, in Collectives::calls, in the order of issue
-  Numbers point_to_point;  // likewise of Send and Receive
-  bool one_sided = false;  // has calls that are in neither list, and numbered with them
+  bool unknown_graphs = false;  // of which it is not known what they hold, or how often that runs
+  Numbers calls;                // of collectives, in Collectives::calls, in the order of issue
+  Numbers point_to_point;       // likewise of Send and Receive
+  bool one_sided = false;       // has calls that are in neither list, and numbered with them
   std::int64_t aborted_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t error_ns =
       std::numeric_limits<std::int64_t>::max();  // first error that the communicator reported
+
+  void launches_unknown_graphs() { incomplete = unknown_graphs = true; }
 };
 
 // A unique id that is used again makes another communicator: each process's k-th use of it belongs to the
