@@ -11,6 +11,7 @@
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/model/order_statistics.h"
+#include "collector/ordering/device_replay.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -252,16 +253,15 @@ bool connects(const CallFacts& facts, const Communicator& communicator, const Ha
 // Of those that are missing, or where all have come wait: their host waits for the device, and that, perhaps,
 // for a peer's signal. Signals that were issued behind the call may stand behind it.
 std::optional<OwedSignals> find_owed_signals(const CallFacts& facts, const Hang& hang) {
-  constexpr trace::OperationSet kDeviceWaits{trace::Operation::kDeviceWait, trace::Operation::kStreamWait,
-                                             trace::Operation::kEventWait, trace::Operation::kCopy};
+  constexpr trace::OperationSet kMayWait =
+      ordering::kDeviceWaits | trace::OperationSet{trace::Operation::kCopy};
   const auto& members = facts.collectives.communicators[hang.communicator].members;
   std::int64_t issued_ns = hang.call(facts).begin_ns;
   for (std::uint32_t m : hang.all_issued(facts) ? hang.waiting : hang.absent) {
     auto owed = find_owed_signals(facts, members[m].process, issued_ns);
     if (!owed) continue;
     Whereabouts found = find_whereabouts(facts.job, facts.collectives, members[m], issued_ns);
-    if (found.inside && found.event &&
-        kDeviceWaits.has(trace::operation_of(facts.job.record(*found.event).call)))
+    if (found.inside && found.event && kMayWait.has(trace::operation_of(facts.job.record(*found.event).call)))
       return owed;
   }
   return std::nullopt;

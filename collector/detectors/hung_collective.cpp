@@ -338,9 +338,8 @@ std::string tell_owed(const OwedSignals& owed) {
         "rank {} may wait for signals (ncclWaitSignal), and how many of which rank is not known",
         owed.waiting);
   return fmt::format(
-      "rank {} waits for {} signals of rank {} in all (ncclWaitSignal), which had issued {} by then: whether "
-      "it "
-      "would have issued more is not known",
+      "rank {} waits for {} signals of rank {} in all (ncclWaitSignal), which had issued {} by then: "
+      "whether it would have issued more is not known",
       owed.waiting, owed.awaited, owed.peer, owed.sent);
 }
 

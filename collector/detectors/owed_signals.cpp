@@ -27,9 +27,9 @@ bool waits(const Record& record) {
   return record.call == static_cast<std::uint16_t>(trace::Call::ncclWaitSignal);
 }
 
-// What a graph holds is called once, and runs at each launch.
-bool captures(const CallFacts& facts, const Member& member) {
-  bool any = false;
+// Its calls are not all there or, as what a graph holds is called once and runs at each launch, too few.
+bool cannot_be_counted(const CallFacts& facts, const Member& member) {
+  bool any = member.incomplete;
   model::for_each(facts.job.processes[member.process].file, {trace::Operation::kCallCaptured},
                   [&](model::EventPlace, const Record&) { any = true; });
   return any;
@@ -53,13 +53,13 @@ std::optional<OwedSignals> find_owed(const CallFacts& facts, const Communicator&
     known = known && call.peer >= 0 && call.count > 0;  // of several peers, or recorded without a count
     awaited[call.peer] += call.count;
   });
-  if (!known) return OwedSignals{own, own, 0, 0};
+  if (awaited.empty()) return std::nullopt;
+  if (!known || cannot_be_counted(facts, member)) return OwedSignals{own, own, 0, 0};
   for (const auto& [peer, count] : awaited) {
     auto found =
         std::find_if(communicator.members.begin(), communicator.members.end(),
                      [&, rank = peer](const Member& other) { return other.rank_in_communicator == rank; });
-    if (found == communicator.members.end() || found->incomplete || member.incomplete ||
-        captures(facts, *found) || captures(facts, member))
+    if (found == communicator.members.end() || cannot_be_counted(facts, *found))
       return OwedSignals{own, own, 0, 0};
     std::uint64_t sent = signals_to(facts, *found, member.rank_in_communicator, by_ns);
     if (count > sent) return OwedSignals{own, static_cast<std::uint32_t>(found->rank), count, sent};

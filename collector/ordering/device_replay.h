@@ -36,4 +36,8 @@ void replay_device(const model::Job& job, const matching::Collectives& collectiv
 // cudaMemcpy and its synchronous kin return when the copy is done; others only enqueue it. trace::Call.
 bool is_synchronous_copy(std::uint16_t call);
 
+// Calls of the host that do nothing but wait for the device.
+constexpr trace::OperationSet kDeviceWaits{trace::Operation::kDeviceWait, trace::Operation::kStreamWait,
+                                           trace::Operation::kEventWait};
+
 }  // namespace ddpscope::ordering

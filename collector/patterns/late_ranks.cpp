@@ -89,9 +89,11 @@ class Finder {
   std::string why_few_turns() const;
   bool clocks_agree();
   void look_for_foreign_waits();
+  void look_at_devices() { device_turns_.emplace(job_, collectives_, times_, index_, foreign_); }
+  std::vector<MemberWindow> windows_of(const DeviceTurn& turn) const;
   std::optional<Arrivals> by_devices(std::size_t turn) const;
   std::optional<Arrivals> by_hosts(std::size_t turn) const;
-  std::size_t most_turns(bool devices) const;
+  std::size_t stride(bool devices) const;  // of the turns that are looked at
   std::vector<Arrivals> arrivals(bool devices);
   void take_gaps(std::vector<Arrivals>& all) const;
   std::int64_t known_ns(const Member& member, std::uint32_t ordinal) const {
@@ -156,14 +158,18 @@ void Finder::look_for_foreign_waits() {
 std::optional<Arrivals> Finder::by_devices(std::size_t turn) const {
   auto read = device_turns_->read(turns_[turn - 1], turns_[turn]);
   if (!read) return std::nullopt;
-  Arrivals found{read->longest().ordinal, read->length_ns(), {}, read->late(), turn};
+  return Arrivals{read->longest().ordinal, read->length_ns(), windows_of(*read), read->late(), turn};
+}
+
+std::vector<MemberWindow> Finder::windows_of(const DeviceTurn& turn) const {
+  std::vector<MemberWindow> windows;
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    const MemberComing& coming = read->last().members[m];
-    found.windows.push_back({coming.from_ns, coming.begin_ns,
-                             collectives_.begin_ns_at(members_[m], read->last().ordinal),
-                             coming.begin_ns + coming.length_ns});
+    const MemberComing& coming = turn.last().members[m];
+    windows.push_back({coming.from_ns, coming.begin_ns,
+                       collectives_.begin_ns_at(members_[m], turn.last().ordinal),
+                       coming.begin_ns + coming.length_ns});
   }
-  return found;
+  return windows;
 }
 
 // All hosts know that the turn before is over when they go on.
@@ -216,10 +222,13 @@ void Finder::take_gaps(std::vector<Arrivals>& all) const {
   }
 }
 
-std::size_t Finder::most_turns(bool devices) const {
-  if (!devices) return kMostTurns;
-  std::size_t comings = members_.size() * (turns_.back().end - turns_.front().first) / turns_.size();
-  return std::clamp(kMostComings / std::max<std::size_t>(comings, 1), kFewTurns, kMostTurns);
+std::size_t Finder::stride(bool devices) const {
+  std::size_t most = kMostTurns;
+  if (devices) {
+    std::size_t comings = members_.size() * (turns_.back().end - turns_.front().first) / turns_.size();
+    most = std::clamp(kMostComings / std::max<std::size_t>(comings, 1), kFewTurns, kMostTurns);
+  }
+  return std::max<std::size_t>(turns_.size() / most, 1);
 }
 
 std::vector<Arrivals> Finder::arrivals(bool devices) {
@@ -227,9 +236,9 @@ std::vector<Arrivals> Finder::arrivals(bool devices) {
   if (!devices)
     for (const Member& member : members_)
       known_from = std::max(known_from, launches_known_from(job_, member.process));
-  if (devices) device_turns_.emplace(job_, collectives_, times_, index_, foreign_);
+  if (devices) look_at_devices();
   std::vector<Arrivals> all;
-  std::size_t every = std::max<std::size_t>(turns_.size() / most_turns(devices), 1);
+  std::size_t every = stride(devices);
   for (std::size_t turn = 1; turn < turns_.size(); turn += every) {
     auto found = devices ? by_devices(turn) : by_hosts(turn);
     if (!found) continue;
@@ -288,7 +297,7 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
     if (value_of(lost.time, measure) > turn.turn_ns / kLeastPart)
       late.turns.push_back({turn.ordinal, turn.turn_ns, lost.time.least_ns, lost.waited_ns, turn.windows});
   }
-  if (late.turns.size() < kLeastTurns || late.turns.size() * 4 < all.size() * 3) return std::nullopt;
+  if (!is_late_in_most(late.turns.size(), all.size())) return std::nullopt;
   late.lost_ns = model::median(least);
   // Where it is late in every second step the median is that of either kind, as chance will have it.
   std::vector<std::int64_t>& counted = measure == Measure::kLeast ? least : most;
@@ -339,10 +348,11 @@ std::vector<TurnWait> Finder::waits_for(const std::vector<bool>& who) {
   if (turns_.size() <= kLeastTurns) return {};
   look_for_foreign_waits();
   std::vector<TurnWait> waits;
-  for (Arrivals& turn : arrivals(true)) {
-    auto read = device_turns_->read(turns_[turn.turn - 1], turns_[turn.turn]);
-    waits.push_back({std::move(turn.windows), read->waited_for(who)});
-  }
+  look_at_devices();
+  std::size_t every = stride(true);
+  for (std::size_t turn = 1; turn < turns_.size(); turn += every)
+    if (auto read = device_turns_->read(turns_[turn - 1], turns_[turn]))
+      waits.push_back({windows_of(*read), read->waited_for(who)});
   return waits;
 }
 

@@ -17,6 +17,11 @@ namespace ddpscope::patterns {
 constexpr std::size_t kLeastTurns = 50;   // design, section 2
 constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
 
+// In three turns of four, and often enough.
+constexpr bool is_late_in_most(std::size_t late, std::size_t judged) {
+  return late >= kLeastTurns && late * 4 >= judged * 3;
+}
+
 // Of one member in one turn: from when it was done with the turn before until it came to the turn's last
 // collective or, by hosts, to its first; when its host issued that; until the turn was over.
 struct MemberWindow {

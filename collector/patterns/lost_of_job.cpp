@@ -58,7 +58,7 @@ bool bound_by(const std::vector<WaitForMembers>& waits, LateRanks& late) {
   late.most_ns = std::min(late.most_ns, model::median(most));
   late.lost_ns = std::min(late.lost_ns, model::median(least));
   std::erase_if(late.turns, [](const LateTurn& turn) { return turn.lost_ns <= turn.turn_ns / kLeastPart; });
-  return late.turns.size() >= kLeastTurns && late.turns.size() * 4 >= late.judged * 3;
+  return is_late_in_most(late.turns.size(), late.judged);
 }
 
 }  // namespace ddpscope::patterns

@@ -17,6 +17,7 @@ namespace ddpscope::patterns {
 namespace {
 
 using model::EventPlace;
+using ordering::kDeviceWaits;
 using trace::Operation;
 using trace::Record;
 
@@ -29,8 +30,6 @@ constexpr trace::OperationSet kFileCalls{
     Operation::kRename, Operation::kUnlink, Operation::kOpenDirectory, Operation::kReadDirectory,
     Operation::kLock,   Operation::kMap,    Operation::kTruncate,      Operation::kListing};
 
-constexpr trace::OperationSet kDeviceWaits{Operation::kDeviceWait, Operation::kStreamWait,
-                                           Operation::kEventWait};
 constexpr trace::OperationSet kLaunches{Operation::kLaunch, Operation::kGraphLaunch};
 // Launches and collectives return late where the queue of launches is full, polls take long together.
 constexpr trace::OperationSet kDeviceCalls =
