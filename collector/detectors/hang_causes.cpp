@@ -18,8 +18,6 @@ using matching::Communicator;
 using matching::kNone;
 using matching::Member;
 
-constexpr std::size_t kNoHang = ~std::size_t{0};
-
 class Graph {
  public:
   Graph(const CallFacts& facts, const ordering::StuckWork& stuck, std::vector<Hang>& hangs)
@@ -40,13 +38,7 @@ class Graph {
     return facts_.collectives.communicators[hangs_[hang].communicator];
   }
   bool all_issued(std::size_t hang) const { return hangs_[hang].all_issued(facts_); }
-  void put_behind(std::size_t hang, std::size_t ahead);
-  std::vector<std::uint32_t> members_behind(std::size_t hang, std::size_t ordinal, std::size_t ahead,
-                                            std::size_t ordinal_ahead) const;
-  std::optional<std::size_t> first_ahead(std::size_t hang, std::size_t ordinal, std::size_t ahead) const;
-  bool move(std::size_t hang, std::size_t ordinal);
   bool add_edges(std::size_t hang, std::uint32_t member, const std::vector<std::uint32_t>& ahead);
-  void move_to_stuck(std::size_t hang);
   void put_behind_stuck(std::size_t hang);
   void add_waits();
   bool may_wait_for_a_thread(std::size_t hang, std::uint32_t member) const;
@@ -72,78 +64,8 @@ class Graph {
   HangCauses result_;
   std::map<std::int32_t, std::size_t> cause_of_rank_;  // at fault
   std::map<std::size_t, std::size_t> cause_of_root_;   // by hang
-  std::optional<std::size_t> cause_of_lost_;
+  std::optional<std::size_t> cause_of_lost_, cause_of_unseen_;
 };
-
-// Members that issued the call of `hang` so that it runs after that of `ahead`.
-std::vector<std::uint32_t> Graph::members_behind(std::size_t hang, std::size_t ordinal, std::size_t ahead,
-                                                 std::size_t ordinal_ahead) const {
-  std::vector<std::uint32_t> behind;
-  const auto& members = communicator(hang).members;
-  for (std::uint32_t m = 0; m < members.size(); ++m)
-    for (const Member& other : communicator(ahead).members) {
-      if (other.process != members[m].process || other.rank != members[m].rank) continue;
-      if (ordinal >= members[m].calls.size() || ordinal_ahead >= other.calls.size()) continue;
-      auto before =
-          ordering::find_collectives_before(facts_.job, facts_.collectives, members[m].calls[ordinal]);
-      if (std::count(before.begin(), before.end(), other.calls[ordinal_ahead])) behind.push_back(m);
-    }
-  return behind;
-}
-
-// The call of `ahead` that some members issued before the call of `hang`, and others after it or not at all.
-std::optional<std::size_t> Graph::first_ahead(std::size_t hang, std::size_t ordinal,
-                                              std::size_t ahead) const {
-  std::size_t least = kNoHang, most = 0;
-  for (const Member& member : communicator(hang).members)
-    for (const Member& other : communicator(ahead).members) {
-      if (other.process != member.process || other.rank != member.rank || ordinal >= member.calls.size())
-        continue;
-      std::int64_t at = facts_.collectives.call_at(member, ordinal).enqueue_ns;
-      auto earlier = [&](std::uint32_t call) { return facts_.collectives.calls.enqueue_ns(call) < at; };
-      std::size_t issued = other.calls.count_first(earlier);
-      least = std::min(least, issued);
-      most = std::max(most, issued);
-    }
-  if (least == kNoHang || least == most || least < hangs_[ahead].ordinal) return std::nullopt;
-  return least;
-}
-
-// False, and nothing changed: no host waits for that call.
-bool Graph::move(std::size_t hang, std::size_t ordinal) {
-  std::vector<std::uint32_t> waiting;
-  const auto& members = communicator(hang).members;
-  for (std::uint32_t m = 0; m < members.size(); ++m) {
-    if (ordinal >= members[m].calls.size()) return false;
-    const ordering::Completion& completion = facts_.device_order.completions[members[m].calls[ordinal]];
-    if (completion.wait == kNone && completion.blocked != kNone) waiting.push_back(m);
-  }
-  if (waiting.empty()) return false;
-  hangs_[hang].waiting = std::move(waiting);
-  hangs_[hang].ordinal = ordinal;
-  return true;
-}
-
-// All members issued the call of `hang`: it hangs if for some of them it runs after that of `ahead`, which
-// for others has to wait for it, or which they did not issue.
-void Graph::put_behind(std::size_t hang, std::size_t ahead) {
-  std::size_t calls = kNoHang;
-  for (const Member& member : communicator(hang).members) calls = std::min(calls, member.calls.size());
-  for (std::size_t k = hangs_[hang].ordinal; k < calls; ++k) {
-    auto l = first_ahead(hang, k, ahead);
-    if (!l) continue;
-    bool both = all_issued(ahead);
-    if (!both && *l != hangs_[ahead].ordinal) return;
-    std::vector<std::uint32_t> behind = members_behind(hang, k, ahead, *l), back;
-    if (both) back = members_behind(ahead, *l, hang, k);
-    if (behind.empty() || (both && back.empty()) || !move(hang, k) || (both && !move(ahead, *l))) return;
-    for (std::uint32_t m : behind) edges_[hang][m].insert(ahead);
-    hangs_[hang].behind = std::move(behind);
-    for (std::uint32_t m : back) edges_[ahead][m].insert(hang);
-    if (both) hangs_[ahead].behind = std::move(back);
-    return;
-  }
-}
 
 // To the hangs whose calls stand ahead of what the member issued.
 bool Graph::add_edges(std::size_t hang, std::uint32_t member, const std::vector<std::uint32_t>& ahead) {
@@ -157,20 +79,14 @@ bool Graph::add_edges(std::size_t hang, std::uint32_t member, const std::vector<
   return any;
 }
 
-// All members issued the collective: what hangs is the first of its communicator that cannot complete.
-void Graph::move_to_stuck(std::size_t hang) {
-  const auto& members = communicator(hang).members;
-  std::size_t calls = kNoHang;
-  for (const Member& member : members) calls = std::min(calls, member.calls.size());
-  std::size_t k = hangs_[hang].ordinal;
-  while (k < calls && stuck_.can_complete(members.front().calls[k])) ++k;
-  if (k < calls) move(hang, k);
-}
-
-// For some members it stands behind another call that cannot, of whatever communicator.
+// For some members it stands behind another call that cannot, of whatever communicator. If no host waits for
+// that one, it is not known since when it stands, nor what for.
 void Graph::put_behind_stuck(std::size_t hang) {
+  Hang& one = hangs_[hang];
   for (std::uint32_t m = 0; m < communicator(hang).members.size(); ++m)
-    if (add_edges(hang, m, stuck_.ahead_of(hangs_[hang].issued(facts_, m)))) hangs_[hang].behind.push_back(m);
+    if (add_edges(hang, m, stuck_.ahead_of(one.issued(facts_, m)))) one.behind.push_back(m);
+  one.behind_unawaited = one.behind.empty() && !stuck_.can_complete(one.issued(facts_, one.waiting.front()));
+  one.counts = one.counts && !one.behind_unawaited;
 }
 
 // Threads of missing members that wait elsewhere.
@@ -339,7 +255,8 @@ bool Graph::only_lost(std::size_t hang) const {
          std::all_of(culprits.begin(), culprits.end(), [&](std::uint32_t m) { return root.is_lost(m); });
 }
 
-// Roots with a rank at fault in common are one cause, and so are those of which the ranks at fault were lost.
+// Roots with a rank at fault in common are one cause, and so are those of which the ranks at fault were lost,
+// and those of which only ranks without a trace can be missing.
 std::size_t Graph::cause_for(std::size_t root) {
   if (auto known = cause_of_root_.find(root); known != cause_of_root_.end()) return known->second;
   std::size_t cause = result_.causes.size();
@@ -347,6 +264,8 @@ std::size_t Graph::cause_for(std::size_t root) {
   for (std::int32_t rank : ranks)
     if (cause_of_rank_.contains(rank)) cause = cause_of_rank_[rank];
   if (only_lost(root)) cause = cause_of_lost_.value_or(cause), cause_of_lost_ = cause;
+  if (hangs_[root].misses_only_unseen(facts_))
+    cause = cause_of_unseen_.value_or(cause), cause_of_unseen_ = cause;
   for (std::int32_t rank : ranks) cause_of_rank_.emplace(rank, cause);
   if (cause == result_.causes.size()) {
     HangCause& added = result_.causes.emplace_back();
@@ -359,12 +278,6 @@ std::size_t Graph::cause_for(std::size_t root) {
 }
 
 HangCauses Graph::find() {
-  for (std::size_t h = 0; h < hangs_.size(); ++h)
-    for (std::size_t g = 0; g < hangs_.size(); ++g)
-      if (g != h && !hangs_[g].is_message() && (hangs_[h].counts || hangs_[g].counts) && all_issued(h))
-        put_behind(h, g);
-  for (std::size_t h = 0; h < hangs_.size(); ++h)
-    if (all_issued(h)) move_to_stuck(h);
   for (std::size_t h = 0; h < hangs_.size(); ++h)
     if (hangs_[h].answer != kNone)
       add_edges(h, hangs_[h].behind.front(), stuck_.ahead_of(hangs_[h].answer));

@@ -123,8 +123,10 @@ bool held_by_unseen(const CallFacts& facts, const Communicator& communicator, st
 }
 
 // What some host waits for in vain: a wait covers all that was enqueued before, most of which has completed,
-// though nobody saw it. What stands in the way is the first call that not all members issued; else any.
-std::optional<std::size_t> find_ordinal(const CallFacts& facts, std::uint32_t index) {
+// though nobody saw it. What stands in the way is the first call that not all members issued, or that stands
+// behind such a one of another communicator; else any.
+std::optional<std::size_t> find_ordinal(const CallFacts& facts, const ordering::StuckWork& stuck,
+                                        std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
   std::optional<std::size_t> first, last;
   for (const Member& member : communicator.members)
@@ -136,15 +138,33 @@ std::optional<std::size_t> find_ordinal(const CallFacts& facts, std::uint32_t in
       }
   for (std::size_t k = first.value_or(1); k <= last.value_or(0); ++k) {
     std::vector<Party> parties = find_parties(facts, index, k);
-    if (parties.front().members.size() == communicator.members.size()) continue;
-    if (parties.size() > 1 || !held_by_unseen(facts, communicator, k)) return k;
+    const Party& party = parties.front();
+    if (parties.size() > 1) return k;
+    bool all = party.members.size() == communicator.members.size();
+    if (all ? !party.waiting.empty() &&
+                  !stuck.can_complete(communicator.members[party.waiting.front()].calls[k])
+            : !held_by_unseen(facts, communicator, k))
+      return k;
   }
   return first;
 }
 
-std::optional<Hang> find_hang(const CallFacts& facts, const LostRanks& lost, std::uint32_t index) {
+// Its turn came and nobody is known to be missing: what those wait for whose wait covers something else that
+// cannot complete is that.
+void excuse_covered(const CallFacts& facts, const ordering::StuckWork& stuck, Hang& hang) {
+  if (!hang.missing().empty()) return;
+  auto unknown = hang.all_issued(facts) ? ordering::Unknown::kMissing : ordering::Unknown::kCame;
+  std::erase_if(hang.waiting, [&](std::uint32_t m) {
+    std::uint32_t call = hang.issued(facts, m);
+    return stuck.can_complete(call) &&
+           stuck.covers_stuck(facts.device_order.completions[call].blocked, unknown);
+  });
+}
+
+std::optional<Hang> find_hang(const CallFacts& facts, const LostRanks& lost, const ordering::StuckWork& stuck,
+                              std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
-  auto ordinal = find_ordinal(facts, index);
+  auto ordinal = find_ordinal(facts, stuck, index);
   if (!ordinal) return std::nullopt;
   std::vector<Party> parties = find_parties(facts, index, *ordinal);
   auto right = std::max_element(parties.begin(), parties.end());
@@ -161,6 +181,7 @@ std::optional<Hang> find_hang(const CallFacts& facts, const LostRanks& lost, std
   hang.lost = lost_members(communicator, lost);
   if (!all_held(facts, communicator, hang.lost, hang.absent))
     std::erase_if(hang.absent, [&](std::uint32_t m) { return is_held(facts, communicator, hang.lost, m); });
+  excuse_covered(facts, stuck, hang);
   return hang;
 }
 
@@ -276,8 +297,8 @@ void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
   hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
                           [&](std::uint32_t m) { return ended_before(facts, hang, m); });
   bool may_have_come = hang.unknown && hang.absent.empty() && hang.other.empty();
-  bool long_enough =
-      hang.longest_wait >= hang.needed_wait * (connects(facts, communicator, hang) ? kPatience : 1);
+  bool may_come = connects(facts, communicator, hang) || (!hang.given_up && hang.misses_only_unseen(facts));
+  bool long_enough = hang.longest_wait >= hang.needed_wait * (may_come ? kPatience : 1);
   bool from_outside = !hang.gone && !hang.given_up && hang.other.empty() && !hang.absent.empty();
   hang.at_work = long_enough && from_outside &&
                  std::all_of(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
@@ -318,11 +339,16 @@ bool Hang::all_issued(const CallFacts& facts) const {
          facts.collectives.communicators[communicator].without_trace() == 0;
 }
 
+bool Hang::misses_only_unseen(const CallFacts& facts) const {
+  return !is_message() && missing().empty() && cut.empty() &&
+         facts.collectives.communicators[communicator].without_trace() > 0;
+}
+
 std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck) {
   std::vector<Hang> hangs;
   LostRanks lost = find_lost(facts);
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
-    auto hang = find_hang(facts, lost, c);
+    auto hang = find_hang(facts, lost, stuck, c);
     if (!hang || hang->waiting.empty()) continue;
     hangs.push_back(std::move(*hang));
   }

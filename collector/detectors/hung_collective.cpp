@@ -304,8 +304,7 @@ findings::Finding tell(const CallFacts& facts, const std::vector<Hang>& hangs, c
   Hang hang = blame(hangs[cause.chain.front()], victims);
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   CollectiveCall call = hang.call(facts);
-  bool only_unseen = hang.missing().empty() && hang.cut.empty() && communicator.without_trace() > 0;
-  bool certain = hang.gone || (hang.given_up && !only_unseen) || stuck(facts, hang);
+  bool certain = hang.gone || (hang.given_up && !hang.misses_only_unseen(facts)) || stuck(facts, hang);
   findings::Finding finding;
   finding.slug = "hung-collective";
   finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
@@ -353,6 +352,9 @@ findings::Coverage too_short(const CallFacts& facts, const Hang& hang) {
       hang.owed_signals ? tell_owed(*hang.owed_signals)
       : lost ? "some rank's recording lost calls, or launched graphs of which is not known what they hold: "
                "whether it made this one is not known"
+      : hang.behind_unawaited
+          ? "on some rank it stands behind another call that not all ranks issued, and for which no host "
+            "waits: what holds that up is not known"
       : hang.followed
           ? fmt::format("{} came no more because other ranks had ended: nobody is known to be missing by its "
                         "own doing",
@@ -374,7 +376,7 @@ findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& han
 }
 
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
-  ordering::StuckWork stuck(facts.collectives, facts.device_order);
+  ordering::StuckWork stuck(facts.job, facts.collectives, facts.device_order);
   std::vector<Hang> hangs = find_hangs(facts, stuck);
   HangCauses found = find_causes(facts, stuck, hangs);
   for (const HangCause& cause : found.causes) {

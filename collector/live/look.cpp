@@ -337,7 +337,7 @@ std::optional<Look> Looker::take() {
   look_inside_threads();
   look_.condition = condition();
   if (look_.condition != Condition::kEnded) {
-    ordering::StuckWork stuck(collectives, device_order);
+    ordering::StuckWork stuck(job_, collectives, device_order);
     std::vector<Hang> hangs = detectors::find_hangs(facts, stuck);
     detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
     for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);

@@ -139,26 +139,6 @@ void Marking::add_open_messages() {
   }
 }
 
-// Those that stand before one collective when it is enqueued.
-class Predecessors : public DeviceEvents {
- public:
-  explicit Predecessors(std::uint32_t wanted) : wanted_(wanted) {}
-
-  void enqueued(std::uint32_t call, StreamNumber stream, const Cover& before) override {
-    for (std::size_t s = 0; call == wanted_ && s < before.size() && s < tracks_.size(); ++s)
-      found.insert(found.end(), tracks_[s].begin(), tracks_[s].begin() + before[s]);
-    if (tracks_.size() <= stream) tracks_.resize(stream + 1);
-    tracks_[stream].push_back(call);
-  }
-  void waited(const HostCall&, const Cover&, bool) override {}
-
-  std::vector<std::uint32_t> found;
-
- private:
-  std::uint32_t wanted_;
-  std::vector<std::vector<std::uint32_t>> tracks_;  // by stream
-};
-
 }  // namespace
 
 DeviceOrder find_device_order(const Job& job, const Collectives& collectives) {
@@ -172,13 +152,6 @@ DeviceOrder find_device_order(const Job& job, const Collectives& collectives) {
     marking.finish();
   }
   return order;
-}
-
-std::vector<std::uint32_t> find_collectives_before(const Job& job, const Collectives& collectives,
-                                                   std::uint32_t call) {
-  Predecessors predecessors(call);
-  replay_device(job, collectives, collectives.member_of(collectives.calls.form(call)).process, predecessors);
-  return std::move(predecessors.found);
 }
 
 }  // namespace ddpscope::ordering

@@ -47,10 +47,4 @@ struct DeviceOrder {
 // By the rules of replay_device().
 DeviceOrder find_device_order(const model::Job& job, const matching::Collectives& collectives);
 
-// The collectives of its process that a collective runs after: those before it in its stream, and those that
-// events put before it.
-std::vector<std::uint32_t> find_collectives_before(const model::Job& job,
-                                                   const matching::Collectives& collectives,
-                                                   std::uint32_t call);
-
 }  // namespace ddpscope::ordering

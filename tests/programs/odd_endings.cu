@@ -9,11 +9,15 @@
 //   daemon:          rank 0 leaves a process behind that holds all that rank 0 had, and writes now and then
 //   time-limit:      a thread of each rank ends it with code 3 when its time is up, in the middle of a round
 //   save:            rank 0 writes one large file for six seconds, the others wait for it in the next round
+//   save-in-step:    as save, but between the gradients, in a communicator of their own, and a barrier for
+//   both of
+//                    which the others wait
 //   think:           rank 0 computes for six seconds, without a call; the others wait for it
 //   think-in-child:  a child of rank 0 does, for which rank 0 waits
 //   save-in-thread:  as save, by a thread for which rank 0's first one waits
-//   slow-ranks:      the ranks need from 0 to 0.7 s for a round, the fastest of one most for the next: no straggler
-//   heartbeat:       a thread of each rank asks its communicator how it is, longer than its rank trains
+//   slow-ranks:      the ranks need from 0 to 0.7 s for a round, the fastest of one most for the next: no
+//   straggler heartbeat:       a thread of each rank asks its communicator how it is, longer than its rank
+//   trains
 // Those from save to heartbeat go on until somebody ends them if ROUNDS is 0.
 #include <fcntl.h>
 #include <signal.h>
@@ -30,12 +34,14 @@ struct Job {
   std::string way;
   cudaStream_t stream;
   float* values;
+  ncclComm_t gradients = nullptr;
   std::atomic<bool> ended{false};
 
   Job(const char* id_file, const char* its_way) : ranks(id_file), way(its_way) {
     CUDA(cudaStreamCreate(&stream));
     CUDA(cudaMalloc((void**)&values, 4096 * sizeof(float)));
     CUDA(cudaMemset(values, 0, 4096 * sizeof(float)));
+    if (way == "save-in-step") NCCL(ncclCommSplit(ranks.all, 0, ranks.rank, &gradients, nullptr));
   }
   void reduce(ncclComm_t communicator, size_t count) const {
     NCCL(ncclAllReduce(values, values, count, ncclFloat, ncclSum, communicator, stream));
@@ -57,7 +63,7 @@ struct Job {
     }
   }
   void be_busy() const {
-    if (way == "save") write_for(6, "weights.bin");
+    if (way == "save" || way == "save-in-step") write_for(6, "weights.bin");
     if (way == "think") think(6);
     if (way == "save-in-thread") std::thread([&] { write_for(6, "weights.bin"); }).join();
     if (way == "think-in-child") {
@@ -73,6 +79,7 @@ struct Job {
     for (int round = 0; rounds == 0 || round < rounds; round++) {
       int slowness = round % 2 ? ranks.rank : ranks.world - 1 - ranks.rank;
       compute(way == "slow-ranks" ? 0.1 * (slowness % 8) : 0.01);
+      if (gradients) NCCL(ncclAllReduce(values, values, 4096, ncclFloat, ncclSum, gradients, stream));
       if (ranks.rank == 0 && round == 21) be_busy();
       if (round == 20 && ranks.rank == 0) std::ofstream("begun") << "\n";
       reduce(ranks.all, 4096);

@@ -29,7 +29,7 @@ def test_each_rank_has_a_time_limit(tmp_path, ranks, seed):
 
 
 @everywhere
-@pytest.mark.parametrize("way", ["save", "save-in-thread", "think-in-child", "slow-ranks"])
+@pytest.mark.parametrize("way", ["save", "save-in-step", "save-in-thread", "think-in-child", "slow-ranks"])
 def test_somebody_ends_it(tmp_path, way, ranks, seed):
     """While rank 0 has been writing its first checkpoint for some seconds, or its child computes; while the ranks' rounds take
     from 0 to 0.7 s."""

@@ -41,7 +41,7 @@ Hang hang_of(const std::string& text, std::int32_t stopped) {
   patterns::Rounds rounds(recorded, collectives, device_order);
   CodePlaces places(recorded);
   CallFacts facts{recorded, collectives, divergences, device_order, rounds, places};
-  std::vector<Hang> hangs = find_hangs(facts, ordering::StuckWork(collectives, device_order));
+  std::vector<Hang> hangs = find_hangs(facts, ordering::StuckWork(recorded, collectives, device_order));
   EXPECT_EQ(hangs.size(), 1u);
   return hangs.empty() ? Hang{} : hangs.front();
 }
