@@ -8,6 +8,7 @@
 
 #include "collector/detectors/patience.h"
 #include "collector/detectors/whereabouts.h"
+#include "collector/ordering/device_replay.h"
 #include "collector/ordering/stream_ends.h"
 
 namespace ddpscope::detectors {
@@ -43,14 +44,15 @@ bool leads_outside(const ordering::StreamEnds& streams, ordering::EndId id, std:
          (peer == streams.ends.end() || !by_others(peer->second));
 }
 
-// Inside a call that does nothing else; a shell's command is awaited by the call that starts it.
-bool inside_a_wait(const Job& job, std::uint32_t process, const Threads& threads, std::int64_t at_ns) {
-  constexpr OperationSet kWaits{Operation::kWaitChild, Operation::kThreadJoin, Operation::kSpawn};
-  bool found = false;
-  model::for_each(job.processes[process].file, kWaits, [&](model::EventPlace, const Record& record) {
-    if (!is_own(record, threads) || job.time_ns(process, record.begin) > at_ns) return;
-    found = found || record.end == 0 || job.time_ns(process, record.end) > at_ns;
-  });
+// The call of one of these threads that was under way at that moment.
+std::optional<model::EventPlace> under_way(const Job& job, std::uint32_t process, const Threads& threads,
+                                           const OperationSet& operations, std::int64_t at_ns) {
+  std::optional<model::EventPlace> found;
+  model::for_each(job.processes[process].file, operations,
+                  [&](model::EventPlace place, const Record& record) {
+                    if (!is_own(record, threads) || job.time_ns(process, record.begin) > at_ns) return;
+                    if (record.end == 0 || job.time_ns(process, record.end) > at_ns) found = place;
+                  });
   return found;
 }
 
@@ -122,9 +124,16 @@ std::string_view seen_inside(const Job& job, std::uint32_t process, std::int64_t
   return now ? std::string_view(now->inside) : std::string_view{};
 }
 
+std::optional<model::EventPlace> device_wait(const Job& job, std::uint32_t process, const Threads& threads,
+                                             std::int64_t at_ns) {
+  return under_way(job, process, threads, ordering::kDeviceWaits | OperationSet{Operation::kCopy}, at_ns);
+}
+
 bool awaits_own(const Job& job, std::uint32_t process, const Threads& threads, bool on_descriptor,
                 std::int64_t at_ns) {
-  return inside_a_wait(job, process, threads, at_ns) ||
+  // A shell's command is awaited by the call that starts it.
+  constexpr OperationSet kWaits{Operation::kWaitChild, Operation::kThreadJoin, Operation::kSpawn};
+  return under_way(job, process, threads, kWaits, at_ns) ||
          (on_descriptor && has_started_a_program(job, process, threads, at_ns));
 }
 

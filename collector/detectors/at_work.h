@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -26,6 +27,10 @@ bool computed(const model::Job& job, std::uint32_t process, std::int64_t from_ns
 // Where its main thread was seen at about that moment, as trace::payload::Sighting has it; empty if it ran
 // code of its own, or nobody looked.
 std::string_view seen_inside(const model::Job& job, std::uint32_t process, std::int64_t at_ns);
+
+// The call in which one of these threads waits for its device, which may be at work for long.
+std::optional<model::EventPlace> device_wait(const model::Job& job, std::uint32_t process,
+                                             const Threads& threads, std::int64_t at_ns = kEndOfTrace);
 
 // Waits for a thread or a child of its own, which may be at work in ways that are not recorded: inside a call
 // for that or, where it waits on a descriptor (`on_descriptor`: inside a call that does, or that is not

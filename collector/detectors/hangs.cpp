@@ -239,7 +239,23 @@ bool left(const CallFacts& facts, const Hang& hang, const Member& absent, std::i
   return !told && (others_told || ended_ns - process.last_ns >= kKilledTogether);
 }
 
-bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) {
+// A host that waits for its device computes nothing, however busy it is: CUDA may spin. Without a call that
+// cannot complete in the way the device may be at a long evaluation.
+enum class Device : std::uint8_t { kNotAwaited, kMayWork, kStuck };
+Device awaited_device(const CallFacts& facts, const ordering::StuckWork& stuck, std::uint32_t process,
+                      const Threads& threads, std::int64_t at_ns) {
+  auto call = device_wait(facts.job, process, threads, at_ns);
+  if (!call) return Device::kNotAwaited;
+  const auto& waits = facts.device_order.waits;
+  for (std::uint32_t w = 0; w < waits.size(); ++w)
+    if (waits[w].event.process == process && waits[w].event.place == *call &&
+        stuck.covers_stuck(w, ordering::Unknown::kCame))
+      return Device::kStuck;
+  return Device::kMayWork;
+}
+
+bool is_at_work(const CallFacts& facts, const ordering::StuckWork& stuck, const Hang& hang,
+                const Member& absent) {
   std::int64_t ended_ns = 0;
   for (std::uint32_t m : hang.waiting)
     ended_ns =
@@ -251,12 +267,14 @@ bool is_at_work(const CallFacts& facts, const Hang& hang, const Member& absent) 
   std::int64_t acted_ns = last_act_ns(facts.job, process, threads, OpenRun::kMayHaveJustActed, ended_ns);
   if (ended_ns - acted_ns < kLongWait) return true;
   Saving saves = saving(facts.job, process, ended_ns);
+  Device device = awaited_device(facts, stuck, process, threads, ended_ns);
   bool works =
-      saves == Saving::kMoves || computed(facts.job, process, ended_ns - hang.longest_wait, ended_ns);
+      saves == Saving::kMoves ||
+      (device == Device::kNotAwaited && computed(facts.job, process, ended_ns - hang.longest_wait, ended_ns));
   if (hang.longest_wait >= (works ? kPatienceWithWork : kPatience) * hang.needed_wait) return false;
   std::string_view inside = seen_inside(facts.job, process, ended_ns);
   bool on_descriptor = inside.empty() || awaits_a_peer(inside);
-  return works || saves == Saving::kInside ||
+  return works || saves == Saving::kInside || device == Device::kMayWork ||
          awaits_own(facts.job, process, threads, on_descriptor, ended_ns) ||
          (on_descriptor && spoke_with_an_outsider(facts.job, process, threads, ended_ns)) ||
          sleeps(facts.job, process, threads, inside, acted_ns, ended_ns);
@@ -274,21 +292,17 @@ bool connects(const CallFacts& facts, const Communicator& communicator, const Ha
 // Of those that are missing, or where all have come wait: their host waits for the device, and that, perhaps,
 // for a peer's signal. Signals that were issued behind the call may stand behind it.
 std::optional<OwedSignals> find_owed_signals(const CallFacts& facts, const Hang& hang) {
-  constexpr trace::OperationSet kMayWait =
-      ordering::kDeviceWaits | trace::OperationSet{trace::Operation::kCopy};
   const auto& members = facts.collectives.communicators[hang.communicator].members;
   std::int64_t issued_ns = hang.call(facts).begin_ns;
   for (std::uint32_t m : hang.all_issued(facts) ? hang.waiting : hang.absent) {
     auto owed = find_owed_signals(facts, members[m].process, issued_ns);
-    if (!owed) continue;
-    Whereabouts found = find_whereabouts(facts.job, facts.collectives, members[m], issued_ns);
-    if (found.inside && found.event && kMayWait.has(trace::operation_of(facts.job.record(*found.event).call)))
+    if (owed && device_wait(facts.job, members[m].process, issuing_threads(facts.collectives, members[m])))
       return owed;
   }
   return std::nullopt;
 }
 
-void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
+void judge(const CallFacts& facts, const LostRanks& lost, const ordering::StuckWork& stuck, Hang& hang) {
   const Communicator& communicator = facts.collectives.communicators[hang.communicator];
   find_cut(facts, hang);
   measure_waits(facts, hang);
@@ -302,7 +316,7 @@ void judge(const CallFacts& facts, const LostRanks& lost, Hang& hang) {
   bool from_outside = !hang.gone && !hang.given_up && hang.other.empty() && !hang.absent.empty();
   hang.at_work = long_enough && from_outside &&
                  std::all_of(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
-                   return is_at_work(facts, hang, communicator.members[m]);
+                   return is_at_work(facts, stuck, hang, communicator.members[m]);
                  });
   bool nobody_waits =
       std::all_of(hang.waiting.begin(), hang.waiting.end(), [&](std::uint32_t m) { return hang.is_lost(m); });
@@ -354,7 +368,7 @@ std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& 
   }
   for (std::uint32_t message : stuck.messages())
     if (auto hang = find_message_hang(facts, lost, stuck, message)) hangs.push_back(std::move(*hang));
-  for (Hang& hang : hangs) judge(facts, lost, hang);
+  for (Hang& hang : hangs) judge(facts, lost, stuck, hang);
   return hangs;
 }
 

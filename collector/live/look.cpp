@@ -173,7 +173,8 @@ bool Looker::is_at_work(std::uint32_t index, const Sign& before) const {
          detectors::saving(job_, index, process.last_ns) == detectors::Saving::kMoves;
 }
 
-// It waits for what others of its own do, for a server, or for a time. Of other hosts nobody knows.
+// It waits for what its device or others of its own do, for a server, or for a time. Of other hosts nobody
+// knows.
 bool Looker::comes_by_itself(std::uint32_t index) const {
   const std::set<std::uint16_t>& threads = threads_[index];
   const Inside& inside = inside_[index];
@@ -181,6 +182,7 @@ bool Looker::comes_by_itself(std::uint32_t index) const {
   const Process& process = job_.processes[index];
   return process.life == Life::kNotAsked ||
          detectors::saving(job_, index, process.last_ns) == detectors::Saving::kInside ||
+         detectors::device_wait(job_, index, threads) ||
          detectors::awaits_own(job_, index, threads, on_descriptor) ||
          (on_descriptor && detectors::spoke_with_an_outsider(job_, index, threads)) ||
          detectors::sleeps(job_, index, threads, inside.what, signs_[index].acted_ns);
