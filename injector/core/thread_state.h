@@ -34,19 +34,11 @@ struct AwaitedValue {
   std::uint64_t vendor_call;  // number of the copy among the thread's
 };
 
-// The collectives of the open group, as far as they are timed (device_times/event_pairs.h): runs on one
-// stream of one communicator.
-struct GroupedCollectives {
-  static constexpr unsigned kRuns = 4;
-  struct Run {
-    void* stream;
-    std::uint64_t called;  // ticks
-    std::uint32_t communicator, sequence, count;
-    std::uint8_t device;
-  };
-  Run runs[kRuns];
-  std::uint32_t used;
-  std::uint32_t untimed;  // collectives beyond them
+// The collectives of the open group, as far as they are timed (nccl/timed_calls.h).
+struct GroupedCollectives;
+struct OpenGroup {
+  GroupedCollectives* timed;  // none so far: null
+  std::uint32_t untimed;      // collectives for which there is no room
 };
 
 // What an NCCL that the hooks do not reach does in this thread, as it tells itself (nccl/unhooked.h).
@@ -82,7 +74,7 @@ struct ThreadState {
   std::uint64_t before_echo = 0;    // before it took anything from that object
   std::uint32_t releases = 0;       // that other threads may have taken
   trace::OpenRecord semaphores_awaited;  // by the latest call on semaphores of System V
-  GroupedCollectives grouped = {};
+  OpenGroup group = {};
   std::uint64_t asking = 0;  // the operation that the thread's call asks NCCL for, and that one and those
   std::uint64_t asked = 0;   // before it in the open group, see nccl_profiler/operations.h
   UnhookedCalls unhooked = {};

@@ -5,25 +5,55 @@
 #include "injector/nccl/functions.h"
 
 namespace ddpscope::injector {
+
+// Runs on one stream of one communicator: as many as a process needs that has all devices of a host in
+// several communicators.
+struct GroupedCollectives {
+  static constexpr unsigned kRuns = 64;
+  struct Run {
+    EnqueuedCollectives collectives;
+    std::uint64_t called;  // ticks
+    EventPair* pair;       // while the group ends
+    std::uint8_t device;
+  };
+  bool taken;  // by a thread; __atomic
+  std::uint32_t used;
+  Run runs[kRuns];
+};
+
 namespace {
 
-EnqueuedCollectives enqueued(const GroupedCollectives::Run& run) {
-  return {static_cast<cudaStream_t>(run.stream), run.communicator, run.sequence, run.count};
+// Too large for each thread's own state; few threads have a group open at a time.
+constinit GroupedCollectives groups[16] = {};
+
+GroupedCollectives* take_group() {
+  for (GroupedCollectives& group : groups) {
+    bool taken = false;
+    if (__atomic_compare_exchange_n(&group.taken, &taken, true, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return &group;
+  }
+  return nullptr;
+}
+
+void give_back(GroupedCollectives& group) {
+  group.used = 0;
+  __atomic_store_n(&group.taken, false, __ATOMIC_RELEASE);
 }
 
 // Its place among those of the open group. False: there is none.
-bool add_to_group(GroupedCollectives& grouped, const EnqueuedCollectives& one, std::uint64_t called,
-                  std::uint8_t device) {
-  for (std::uint32_t i = 0; i < grouped.used; ++i) {
-    GroupedCollectives::Run& run = grouped.runs[i];
+bool add_to_group(const EnqueuedCollectives& one, std::uint64_t called, std::uint8_t device) {
+  GroupedCollectives*& group = this_thread.group.timed;
+  if (!group && !(group = take_group())) return false;
+  for (std::uint32_t i = 0; i < group->used; ++i) {
+    EnqueuedCollectives& run = group->runs[i].collectives;
     if (run.stream != one.stream || run.communicator != one.communicator ||
         run.sequence + run.count != one.sequence)
       continue;
     ++run.count;
     return true;
   }
-  if (grouped.used == GroupedCollectives::kRuns) return false;
-  grouped.runs[grouped.used++] = {one.stream, called, one.communicator, one.sequence, 1, device};
+  if (group->used == GroupedCollectives::kRuns) return false;
+  group->runs[group->used++] = {one, called, nullptr, device};
   return true;
 }
 
@@ -46,8 +76,8 @@ void TimedCollective::begin_events(const OpenRecord& open, cudaStream_t stream) 
   called_ = open.record->begin;
   ask_device();
   if (this_thread.group_depth) {
-    if (!fields.communicator || !add_to_group(this_thread.grouped, collectives_, called_, fields.device))
-      ++this_thread.grouped.untimed;
+    if (!fields.communicator || !add_to_group(collectives_, called_, fields.device))
+      ++this_thread.group.untimed;
     return;
   }
   if (fields.communicator)
@@ -63,19 +93,24 @@ void TimedCollective::end_all(ncclResult_t result) {
 }
 
 void TimedGroup::begin() {
-  GroupedCollectives& grouped = this_thread.grouped;
+  OpenGroup& open = this_thread.group;
   trace::FileWriter* file = open_recorder();
-  if (file && grouped.untimed) file->count(trace::Health::device_work_untimed, grouped.untimed);
-  grouped.untimed = 0;
-  for (std::uint32_t i = 0; i < grouped.used; ++i)
-    pairs_[i] = begin_pair(enqueued(grouped.runs[i]), grouped.runs[i].device);
+  if (file && open.untimed) file->count(trace::Health::device_work_untimed, open.untimed);
+  open.untimed = 0;
+  for (std::uint32_t i = 0; open.timed && i < open.timed->used; ++i) {
+    GroupedCollectives::Run& run = open.timed->runs[i];
+    run.pair = begin_pair(run.collectives, run.device);
+  }
 }
 
 void TimedGroup::end_all(ncclResult_t result) {
-  GroupedCollectives& grouped = this_thread.grouped;
-  for (std::uint32_t i = 0; i < grouped.used; ++i)
-    end_pair(pairs_[i], enqueued(grouped.runs[i]), grouped.runs[i].called, result == ncclSuccess);
-  grouped.used = 0;
+  GroupedCollectives& group = *this_thread.group.timed;
+  for (std::uint32_t i = 0; i < group.used; ++i) {
+    const GroupedCollectives::Run& run = group.runs[i];
+    end_pair(run.pair, run.collectives, run.called, result == ncclSuccess);
+  }
+  this_thread.group.timed = nullptr;
+  give_back(group);
   if (result == ncclSuccess) note_return_to_device();
 }
 

@@ -41,10 +41,10 @@ class TimedCollective {
 class TimedGroup {
  public:
   explicit TimedGroup(bool outermost) : outermost_(outermost) {
-    if (outermost && (this_thread.grouped.used | this_thread.grouped.untimed)) begin();
+    if (outermost && (this_thread.group.timed || this_thread.group.untimed)) begin();
   }
   void end(ncclResult_t result) {
-    if (outermost_ && this_thread.grouped.used) end_all(result);
+    if (outermost_ && this_thread.group.timed) end_all(result);
     if (outermost_ && this_thread.asked) this_thread.asked = 0;
   }
 
@@ -53,7 +53,6 @@ class TimedGroup {
   void end_all(ncclResult_t result);
 
   bool outermost_;
-  EventPair* pairs_[GroupedCollectives::kRuns] = {};
 };
 
 }  // namespace ddpscope::injector

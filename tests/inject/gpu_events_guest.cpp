@@ -172,10 +172,10 @@ void default_stream_elsewhere() {
   check(cudaDeviceSynchronize());
 }
 
-// Four devices of one process: each ncclGroupEnd enqueues two collectives on each, from the thread of the
+// Eight devices of one process: each ncclGroupEnd enqueues two collectives on each, from the thread of the
 // last one.
 void devices() {
-  constexpr int kDevices = 4;
+  constexpr int kDevices = 8;
   ncclComm_t communicators[kDevices];
   check(ncclCommInitAll(communicators, kDevices, nullptr));
   std::vector<Device> all;

@@ -97,10 +97,10 @@ def test_a_group_of_several_devices(run):
     """A thread's first group is timed on the device alone that is current."""
     guest = run("devices")
     assert guest.done.returncode == 0, guest.done.stderr
-    first = [(sequence, 3) for sequence in range(2)]
+    first = [(sequence, 7) for sequence in range(2)]
     assert sorted((work["sequence"], work["device"]) for work in guest.collectives) == sorted(
-        first + [(sequence, device) for sequence in range(2, 6) for device in range(4)])
-    assert guest.health("device_work_untimed") == 2 * 3 and guest.timings() == [("events", "-")]
+        first + [(sequence, device) for sequence in range(2, 6) for device in range(8)])
+    assert guest.health("device_work_untimed") == 2 * 7 and guest.timings() == [("events", "-")]
 
 
 def test_the_programs_last_error_stays(run):
