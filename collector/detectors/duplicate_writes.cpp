@@ -7,6 +7,8 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "collector/files/aliases.h"
 
@@ -93,13 +95,22 @@ bool replace_each_other(const WrittenFile& a, const WrittenFile& b) {
   return a.place == b.place && a.opened_as != b.opened_as && a.opened_as != a.path && b.opened_as != b.path;
 }
 
-// Of one save and one file.
+// Of one save and one file. Where two race for it, others that truncate it too do the same: that something
+// ordered them this time is luck.
 class Collisions {
  public:
   Collisions(const WriteOrders& orders, const Files& files) : orders_(orders) {
     for (std::size_t i = 0; i < files.size(); ++i)
       for (std::size_t j = i + 1; j < std::min(files.size(), i + 1 + kNeighbours); ++j)
         compare(files[i], files[j]);
+    for (bool more = true; more;) {
+      more = false;
+      for (const auto& [a, b] : lucky_)
+        if (writers_.contains(a) != writers_.contains(b)) {
+          writers_.insert({a, b});
+          more = true;
+        }
+    }
   }
 
   void report(std::vector<Duplicate>& duplicates) const {
@@ -121,13 +132,17 @@ class Collisions {
     bool known = !a->digests.empty() && !b->digests.empty();
     bool same_content = a->digests.empty() && b->digests.empty() ? a->bytes == b->bytes : is_copy(*a, *b);
     if (replaced && known && same_content && order == WriteOrder::kUnordered) order = WriteOrder::kReplaced;
-    if ((small && !truncation_race) || (order != WriteOrder::kUnordered && !same_content)) return;
+    if ((small && !truncation_race) || (order != WriteOrder::kUnordered && !same_content)) {
+      if (a->truncate && b->truncate && !replaced) lucky_.emplace_back(a, b);
+      return;
+    }
     worst_ = std::max(worst_, order);
     writers_.insert({a, b});
   }
 
   const WriteOrders& orders_;
   std::set<const WrittenFile*> writers_;
+  std::vector<std::pair<const WrittenFile*, const WrittenFile*>> lucky_;
   WriteOrder worst_ = WriteOrder::kOrdered;
 };
 
