@@ -92,6 +92,8 @@ class PastJudge {
     std::map<std::int32_t, Speaker> silent, waiting, busy;
   };
   std::optional<Seen> seen(std::uint32_t process, std::int64_t at_ns) const;
+  std::optional<std::int64_t> raised_ns(const Conversation& conversation, const Speaker& speaker) const;
+  std::int64_t given_up_ns(const Conversation& conversation) const;
   std::int64_t last_wait_ns(const Conversation& conversation) const;
   bool is_elsewhere(const Speaker& speaker) const;
   bool lingers(const Speaker& speaker, std::int64_t needed_ns) const;
@@ -131,13 +133,35 @@ std::optional<PastJudge::Seen> PastJudge::seen(std::uint32_t process, std::int64
   return found;
 }
 
-// When any of the ranks was last seen to wait for a thread, until the end; 0 if none was since they last
-// spoke. Who raised an exception waits for its own threads after that, to end.
-std::int64_t PastJudge::last_wait_ns(const Conversation& conversation) const {
-  std::int64_t last_ns = 0;
+// Since they last spoke.
+std::optional<std::int64_t> PastJudge::raised_ns(const Conversation& conversation,
+                                                 const Speaker& speaker) const {
+  auto raised = find_moment(job_, speaker.process, conversation.last_ns).traceback;
+  return raised ? std::optional(job_.begin_ns(*raised)) : std::nullopt;
+}
+
+// When the first of them raised an exception out of a wait for a thread (Gloo's timeout), until the end. The
+// others may hear of it, or their own time be up, a while later: until then all were where they waited.
+std::int64_t PastJudge::given_up_ns(const Conversation& conversation) const {
+  std::int64_t first_ns = end_ns_;
   for (const auto& [rank, speaker] : conversation.speakers) {
-    auto raised = find_moment(job_, speaker.process, conversation.last_ns).traceback;
-    std::int64_t until_ns = raised ? std::min(end_ns_, job_.begin_ns(*raised) - 1) : end_ns_;
+    auto raised = raised_ns(conversation, speaker);
+    if (!raised) continue;
+    auto then = seen(speaker.process, *raised);
+    bool waited = then && then->inside.doing == Doing::kAwaitsThread &&
+                  *raised - then->first_ns >= detectors::kLongWait;
+    if (waited) first_ns = std::min(first_ns, *raised - 1);
+  }
+  return first_ns;
+}
+
+// When any of the ranks was last seen to wait for a thread, until the first gave up; 0 if none was since they
+// last spoke. Who raised an exception waits for its own threads after that, to end.
+std::int64_t PastJudge::last_wait_ns(const Conversation& conversation) const {
+  std::int64_t last_ns = 0, given_up = given_up_ns(conversation);
+  for (const auto& [rank, speaker] : conversation.speakers) {
+    auto raised = raised_ns(conversation, speaker);
+    std::int64_t until_ns = raised ? std::min(given_up, *raised - 1) : given_up;
     for (const Sighting& sighting : job_.processes[speaker.process].sightings) {
       if (from_place(sighting.inside).doing != Doing::kAwaitsThread) continue;
       if (job_.time_ns(speaker.process, sighting.first_ticks) > until_ns) continue;
