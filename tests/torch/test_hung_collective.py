@@ -82,16 +82,11 @@ def test_the_rank_that_did_not_come_is_named(tmp_path, seed, way, how, inside, r
     assert f"rank {rank} never came: it was " in finding["title"] and f"inside {inside}" in finding["title"], finding["title"]
     others = [other for other in range(ranks) if other != rank]
     assert finding["title"].startswith("rank" + ("s " if ranks > 2 else " ") + str(others[0])), finding["title"]
-    # Who gave up did so in the backward pass, where the collectives are made. Of who was ended before the last call that left a
-    # record is shown, which may be any of the step's, or none, if that was long ago.
-    step = range(ddpscope.line_of(SCRIPT, "enumerate(loader)"), ddpscope.line_of(SCRIPT, "optimizer.step()") + 1)
-    shown = {other: evidence for other in others if (evidence := evidence_of(finding, other))}
-    assert shown, finding
-    for other, evidence in shown.items():
-        gave_up = any("waited until it was ended" in one["detail"] for one in evidence)
-        lines = [ddpscope.line_of(SCRIPT, "loss.backward()")] if gave_up else step
-        frames = [frame for one in evidence for frame in one["stack"]]
-        assert any(f"{SCRIPT.name}:{line} " in frame for line in lines for frame in frames), (other, evidence)
+    # The collectives are made in the backward pass; the last call that left a record may be one of the forward pass.
+    steps = range(ddpscope.line_of(SCRIPT, "model(x)"), ddpscope.line_of(SCRIPT, "loss.backward()") + 1)
+    for other in others:
+        frames = [frame for step in evidence_of(finding, other) for frame in step["stack"]]
+        assert any(f"{SCRIPT.name}:{line} " in frame for line in steps for frame in frames), finding
     assert evidence_of(finding, rank), finding
 
 
