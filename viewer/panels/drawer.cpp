@@ -167,7 +167,13 @@ class Drawer {
     words_in({in.left, y, in.right, stack_top - frame_.px(8)}, in_short(evidence.detail), 1);
     if (stack_lines > 0)
       frame_.canvas.line({in.left, stack_top - frame_.px(6)}, {in.right, stack_top - frame_.px(6)}, p.line);
-    for (std::size_t k = 0; k < stack_lines; ++k, stack_top += frame_line)
+    // The program's own place is the last of them where libraries stand above it.
+    auto own = static_cast<std::size_t>(
+        std::find_if_not(frames.begin(), frames.end(),
+                         [](const std::string& frame) { return findings::is_library_frame(frame); }) -
+        frames.begin());
+    std::size_t first_frame = own < frames.size() && own >= stack_lines ? own + 1 - stack_lines : 0;
+    for (std::size_t k = first_frame; k < first_frame + stack_lines; ++k, stack_top += frame_line)
       frame_.canvas.text_in(Face::kMonoSmall, {in.left, stack_top, in.right, stack_top + frame_line},
                             findings::is_library_frame(frames[k]) ? p.text_low : p.text,
                             short_frame(frames[k], in.width()));
