@@ -107,13 +107,8 @@ findings::Evidence tell_training(const Facts& facts, const Training& training) {
   if (training.updates)
     return evidence_of(facts.job, training.first,
                        fmt::format("the first of {} updates of its model", training.rounds));
-  model::EventRef opening = files::opening_of(facts.job, training.first);
-  findings::Evidence evidence =
-      evidence_of(facts.job, training.first,
-                  fmt::format("its first sample, in {} passes through the data", training.rounds));
-  if (evidence.stack.empty()) evidence.stack = stack_of(facts.job, opening);
-  evidence.file = files::path_of(facts.job, opening);
-  return evidence;
+  return evidence_of_read(facts.job, training.first, files::opening_of(facts.job, training.first),
+                          fmt::format("its first sample, in {} passes through the data", training.rounds));
 }
 
 std::vector<findings::Evidence> tell(const Facts& facts, const Apart& apart) {

@@ -68,7 +68,7 @@ void Story::add(const RankSamples& rank) {
 void Story::add_evidence(model::EventRef read, std::string detail) {
   model::EventRef opening = files::opening_of(facts_.job, read);
   evidence_.push_back(evidence_of_read(facts_.job, read, opening, std::move(detail)));
-  if (place_.empty()) place_ = program_place(facts_.job, opening);
+  if (place_.empty()) place_ = program_place(facts_.job, files::opening_with_stack(facts_.job, opening));
 }
 
 findings::Finding Story::tell() {

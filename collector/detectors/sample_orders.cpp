@@ -15,18 +15,9 @@ using patterns::TrainingReads;
 SampleOrder order_of(const ItemStream& stream) {
   SampleOrder order;
   SampleNumbers numbers(stream.items.size());
-  for (const Item& item : stream.items) {
-    Sample sample = sample_of(item);
-    std::uint32_t number = numbers.add(sample);
-    if (number == order.samples.size()) {
-      order.samples.push_back(sample);
-      order.recorded.push_back(item.exact);
-    } else if (item.exact) {
-      order.recorded[number] = true;
-    }
-  }
+  for (const Item& item : stream.items)
+    if (Sample sample = sample_of(item); numbers.add_new(sample)) order.samples.push_back(sample);
   order.samples.shrink_to_fit();
-  order.recorded.shrink_to_fit();
   return order;
 }
 

@@ -19,7 +19,6 @@ using SampleNumbers = model::Numbering<Sample>;
 // and the next epoch is the same samples again.
 struct SampleOrder {
   std::vector<Sample> samples;
-  std::vector<bool> recorded;  // parallel: some reading of it has a record
 };
 
 // Of one rank. Four bytes a sample: of a large job nothing else of its reading is in memory at once. What

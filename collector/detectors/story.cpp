@@ -64,7 +64,7 @@ findings::Evidence evidence_of_update(const model::Job& job, std::uint32_t proce
 findings::Evidence evidence_of_read(const model::Job& job, model::EventRef read, model::EventRef opening,
                                     std::string detail) {
   findings::Evidence evidence = evidence_of(job, read, std::move(detail));
-  if (evidence.stack.empty()) evidence.stack = stack_of(job, opening);
+  if (evidence.stack.empty()) evidence.stack = stack_of(job, files::opening_with_stack(job, opening));
   evidence.file = files::path_of(job, opening);
   return evidence;
 }

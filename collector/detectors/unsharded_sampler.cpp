@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <set>
-#include <span>
 
+#include "collector/detectors/common_reading.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/equal_batches.h"
 #include "collector/detectors/sample_groups.h"
@@ -17,8 +16,6 @@
 
 namespace ddpscope::detectors {
 namespace {
-
-using files::Item;
 
 constexpr std::size_t kMaxEvidence = 16;
 
@@ -60,39 +57,6 @@ double median_step_ms(const Facts& facts) {
   });
   if (lengths.empty()) return 0;
   return static_cast<double>(model::median(lengths)) * 1e-6;
-}
-
-SampleNumbers find_recorded(const RankSamples& rank) {
-  SampleNumbers recorded;
-  for (std::size_t i = 0; i < rank.orders(); ++i) {
-    const SampleOrder& order = rank.order(i);
-    for (std::size_t place = 0; place < order.samples.size(); ++place)
-      if (order.recorded[place]) recorded.add(order.samples[place]);
-  }
-  return recorded;
-}
-
-// A sample of which all of them have a recorded read, the first in the order of the first rank.
-std::optional<Sample> find_common_sample(const std::vector<const RankSamples*>& sharing) {
-  std::vector<Sample> common;
-  auto add = [&](const SampleOrder& order) {
-    common.insert(common.end(), order.samples.begin(), order.samples.end());
-  };
-  for (const SampleOrder& worker : sharing.front()->by_workers) add(worker);
-  add(sharing.front()->by_itself);
-  for (const RankSamples* rank : sharing) {
-    SampleNumbers recorded = find_recorded(*rank);
-    std::erase_if(common, [&](Sample sample) { return recorded.find(sample) == SampleNumbers::kUnknown; });
-  }
-  return common.empty() ? std::nullopt : std::optional(common.front());
-}
-
-// The first of those reads that have a record.
-std::optional<model::EventRef> find_read(const patterns::TrainingReads& reads, Sample sample) {
-  for (const files::ItemStream* stream : reads.streams())
-    for (const Item& item : stream->items)
-      if (item.exact && sample_of(item) == sample) return model::EventRef{stream->process, item.place};
-  return std::nullopt;
 }
 
 class Story {
@@ -155,12 +119,10 @@ bool Story::add_set(const std::vector<const RankSamples*>& sharing) {
 void Story::add_evidence(const SampleGroup& group, const std::vector<const RankSamples*>& sharing,
                          std::size_t others) {
   if (evidence_.size() == kMaxEvidence) return;
-  std::optional<Sample> sample = find_common_sample(sharing);
-  if (!sample) return;
-  std::size_t told = std::min(sharing.size(), kMaxEvidence - evidence_.size());
-  for (const RankSamples* rank : std::span(sharing).first(told))
-    if (auto read = find_read(read_again(facts_.job, group, rank->rank), *sample))
-      add_evidence(*rank, *read, others);
+  std::vector<Reading> common = find_common_reading(
+      sharing.size(), [&](std::size_t i) { return read_again(facts_.job, group, sharing[i]->rank); });
+  for (std::size_t i = 0; i < common.size() && evidence_.size() < kMaxEvidence; ++i)
+    add_evidence(*sharing[i], common[i].read, others);
 }
 
 void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::size_t others) {
@@ -169,7 +131,7 @@ void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::siz
       facts_.job, read, opening,
       fmt::format("one of {} readings of samples by {}; {} other rank{} read this one too", rank.reads,
                   rank.has_workers ? "its loader workers" : "the rank", others, others == 1 ? "" : "s")));
-  if (place_.empty()) place_ = program_place(facts_.job, opening);
+  if (place_.empty()) place_ = program_place(facts_.job, files::opening_with_stack(facts_.job, opening));
 }
 
 // What goes over TCP is told by its amounts only; ranks that reduce nothing may each train a model of its

@@ -228,6 +228,19 @@ model::EventRef opening_of(const model::Job& job, model::EventRef event) {
   return opening;
 }
 
+model::EventRef opening_with_stack(const model::Job& job, model::EventRef opening) {
+  const trace::TraceFile& file = job.processes[opening.process].file;
+  auto open_at = [&](const trace::Record& record) {
+    return trace::payload_of<trace::payload::FileOpen>(record);
+  };
+  const trace::Record own = job.record(opening);
+  constexpr trace::OperationSet kOpenings{Operation::kOpen};
+  for (model::TimeOrder order(file, kOpenings); !own.stack && !order.done(); order.next())
+    if (order.record().stack && open_at(order.record()).path == open_at(own).path)
+      return {opening.process, order.place()};
+  return opening;
+}
+
 std::string_view path_of(const model::Job& job, model::EventRef opening) {
   auto open = trace::payload_of<trace::payload::FileOpen>(job.record(opening));
   return job.processes[opening.process].file.string(open.path);

@@ -47,6 +47,8 @@ bool is_data(std::string_view path);
 
 // The opening that an event (a read, or an opening itself) belongs to.
 model::EventRef opening_of(const model::Job& job, model::EventRef event);
+// The same, or the first opening of that file in its process, which is the only one that has a stack.
+model::EventRef opening_with_stack(const model::Job& job, model::EventRef opening);
 std::string_view path_of(const model::Job& job, model::EventRef opening);
 
 }  // namespace ddpscope::files

@@ -91,6 +91,48 @@ TEST(CardsTest, OfAllNoneStandsOut) {
   EXPECT_TRUE(cards_in_sight(finding, 0, 3, 2).empty());
 }
 
+TEST(CardsTest, EvidenceHasCardsWhereThereIsRoomElseAList) {
+  for (bool order : {false, true})
+    for (float width = 500; width < 2600; width += 37)
+      for (std::size_t evidence : {0u, 1u, 2u, 4u, 7u, 16u}) {
+        DrawerParts parts = share_drawer(width, evidence, order);
+        std::size_t slots = parts.cards + parts.list;
+        float cards = static_cast<float>(slots) * (parts.card + kCardGap);
+        EXPECT_LE(cards + parts.fix + (order ? parts.order + kCardGap : 0), width + 0.01f) << width;
+        EXPECT_EQ(parts.order > 0, order);
+        EXPECT_TRUE(slots == evidence || slots < evidence);
+        EXPECT_EQ(parts.list, slots > 1 && parts.cards < evidence);
+        // Another card would have no room, however narrow the rest is.
+        if (parts.cards < evidence) {
+          EXPECT_LE(parts.fix, 220);
+          EXPECT_LE(parts.order, 250);
+          EXPECT_LT(parts.card, 400) << width;
+        }
+      }
+  EXPECT_EQ(share_drawer(1221, 4, true).cards, 4u) << "in a window of 1600 px";
+  EXPECT_EQ(share_drawer(1240, 4, false).cards, 4u);
+  EXPECT_EQ(share_drawer(1240, 7, true).cards, 3u);
+  EXPECT_TRUE(share_drawer(1240, 7, true).list);
+}
+
+// A click on each of seven pieces of evidence chooses it, of which three have cards.
+TEST_F(AppTest, WhatHasNoCardIsInTheList) {
+  App& app = open(tests::golden("skipped-barrier/speaks-early-return", 8));
+  settle();
+  std::size_t evidence = app.reader().outcome().findings.at(0).evidence.size();
+  ASSERT_GT(evidence, 6u);
+  Box drawer = app.panes().drawer;
+  std::set<std::size_t> chosen;
+  for (float x = drawer.left + 30; x < drawer.right; x += 90)
+    for (float y = drawer.top + 70; y < drawer.bottom - 10; y += 8) {
+      press(Key::kEscape);
+      click({x, y});
+      if (app.state().evidence < evidence) chosen.insert(app.state().evidence);
+      press(Key::kEscape);
+    }
+  EXPECT_EQ(chosen.size(), evidence);
+}
+
 // Of many ranks no window shows all rows: that of the odd one stands below its communicator's.
 TEST_F(AppTest, TheRankAtFaultIsInSightAmongMany) {
   for (int ranks : {4, 5, 8, 16}) {

@@ -209,6 +209,31 @@ TEST_P(PixelTest, OfARankWhoseFileIsCutTheHoleIsGrey) {
   EXPECT_GT(count_near(*image, line, mixed(p.lane_odd, p.wait_ground, 0.9f), 3), line.width() * 3);
 }
 
+// Also without input batches: what ranks read stands below each other, in one colour, with a sign between.
+TEST_P(PixelTest, SamplesThatTwoRanksReadHaveEqualColours) {
+  auto image = draw(tests::golden("unsharded-sampler/speaks-gloo", 2));
+  ASSERT_TRUE(image);
+  const Palette& p = palette_of(GetParam().theme);
+  Box plot = app_->panes().plot_of(app_->panes().lanes);
+  ASSERT_EQ(app_->rows().front().kind, RowKind::kStory);
+  Box lane = app_->placing().row_box(0, plot);
+  float unit = lane.height() / lane_height(app_->story());
+  float upper = lane.top + (7 + 4) * unit, lower = upper + (28 + 16) * unit;
+  const auto& samples = app_->story().lines[0].accesses;
+  for (std::size_t k = 0; k + 1 < samples.size(); ++k) {
+    float x = app_->time_view().x_of(samples[k].begin_ns) + px(8);
+    Colour colour = pixel(*image, x, upper);
+    EXPECT_EQ(pixel(*image, x, lower), colour) << k;
+    EXPECT_FALSE(near(colour, p.lane_even)) << k;
+    EXPECT_NE(pixel(*image, app_->time_view().x_of(samples[k + 1].begin_ns) + px(8), upper), colour) << k;
+  }
+  Box between{plot.left, lane.top + (7 + 28) * unit, plot.right, lane.top + (7 + 28 + 14) * unit};
+  EXPECT_GT(count_near(*image, between, p.error), 5 * px(10) * px(4));
+  // Nothing of them lies over the ranks' names.
+  for (const auto& colour : p.chips)
+    EXPECT_EQ(count_near(*image, {plot.left - px(60), lane.top, plot.left - 1, lane.bottom}, colour, 3), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,
                          testing::Values(Look{ThemeName::kDark, 1}, Look{ThemeName::kLight, 1},
                                          Look{ThemeName::kColorblind, 1}, Look{ThemeName::kDark, 1.5f},

@@ -77,6 +77,8 @@ std::string_view drawn_as(std::string_view text, std::string& room);
 std::string printable(std::string_view text);
 // `text` or its beginning and "…", no wider than `width`.
 std::string cut_to(const Canvas& canvas, Face face, std::string_view text, float width);
+// Likewise "…" and its end.
+std::string cut_in_front(const Canvas& canvas, Face face, std::string_view text, float width);
 // Its lines, broken between words, no more than `most`: the last is cut. A word wider than a line is broken
 // in it.
 std::vector<std::string> wrapped(const Canvas& canvas, Face face, std::string_view text, float width,

@@ -61,6 +61,17 @@ std::string cut_to(const Canvas& canvas, Face face, std::string_view original, f
   return std::string(text.substr(0, bytes)) + std::string(kMore);
 }
 
+std::string cut_in_front(const Canvas& canvas, Face face, std::string_view original, float width) {
+  std::string room;
+  std::string_view text = drawn_as(original, room);
+  if (canvas.text_width(face, text) <= width) return std::string(text);
+  constexpr std::string_view kMore = "…";
+  width -= canvas.text_width(face, kMore);
+  while (!text.empty() && (!starts_character(text.front()) || canvas.text_width(face, text) > width))
+    text.remove_prefix(1);
+  return text.size() < 2 ? "" : std::string(kMore) + std::string(text);
+}
+
 std::vector<std::string> wrapped(const Canvas& canvas, Face face, std::string_view original, float width,
                                  std::size_t most) {
   std::string room;

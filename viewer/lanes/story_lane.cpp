@@ -61,8 +61,9 @@ std::vector<Chip> chips_of(LaneFrame& frame, const FileLine& line) {
   for (std::size_t i = 0; i < line.accesses.size(); ++i) {
     float left = frame.x_of(line.accesses[i].begin_ns);
     // A batch is what the rank works on until the next comes.
-    float right =
-        i + 1 < line.accesses.size() ? frame.x_of(line.accesses[i + 1].begin_ns) : left + frame.px(60);
+    float right = i + 1 < line.accesses.size()
+                      ? frame.x_of(line.accesses[i + 1].begin_ns)
+                      : std::max(left + frame.px(60), frame.x_of(line.accesses[i].end_ns));
     bool seen = right >= frame.plot.left && left <= frame.plot.right;
     chips.push_back({left, seen ? std::max(right - frame.px(2), left + 1) : right, line.accesses[i].digest,
                      line.accesses[i].content});
@@ -70,7 +71,14 @@ std::vector<Chip> chips_of(LaneFrame& frame, const FileLine& line) {
   return chips;
 }
 
-// The palette's colours, then these hatched; beyond, none: the hex tells.
+// Of a sample its name, of which the end tells most: "…0053.raw".
+std::string chip_text(const LaneFrame& frame, const Chip& chip, float width) {
+  auto named = frame.story.sample_names.find(chip.digest);
+  std::string text = named == frame.story.sample_names.end() ? digest_text(chip.digest) : named->second;
+  return cut_in_front(frame.canvas, Face::kMonoSmall, text, width);
+}
+
+// The palette's colours, then these hatched; beyond, none: the text tells.
 void draw_chips(LaneFrame& frame, const std::vector<Chip>& chips, const Box& box,
                 const std::map<std::uint32_t, std::size_t>& colours) {
   const Palette& p = frame.colours();
@@ -83,14 +91,14 @@ void draw_chips(LaneFrame& frame, const std::vector<Chip>& chips, const Box& box
     frame.canvas.fill(own, colour, own.width() > frame.px(8) ? frame.px(3) : 0);
     if (hatched && frame.canvas.hatches(own))
       frame.canvas.hatch(own, mixed(colour, p.chip_text, 0.45f), colour, frame.px(7));
-    std::string hex = digest_text(chip.digest);
-    float width = frame.canvas.text_width(Face::kMonoSmall, hex) + frame.px(6);
-    if (own.width() <= std::max(width, frame.px(30))) continue;
+    if (own.width() <= frame.px(30)) continue;
+    std::string text = chip_text(frame, chip, own.width() - frame.px(6));
+    float width = frame.canvas.text_width(Face::kMonoSmall, text) + frame.px(6);
     if (hatched)  // on lines a text needs ground of its own
       frame.canvas.fill({(own.left + own.right - width) / 2, own.top + 1, (own.left + own.right + width) / 2,
                          own.bottom - 1},
                         colour);
-    frame.canvas.text_centred(Face::kMonoSmall, own, coloured ? p.chip_text : p.text, hex);
+    frame.canvas.text_centred(Face::kMonoSmall, own, coloured ? p.chip_text : p.text, text);
   }
 }
 
@@ -160,16 +168,18 @@ void draw_file_lane(LaneFrame& frame, const Box& box) {
 
 void draw_batches_lane(LaneFrame& frame, const Box& box) {
   const Palette& p = frame.colours();
-  bool passes = !frame.story.lines.front().does.empty();
+  bool passes = !frame.story.lines.front().does.empty(), samples = !frame.story.sample_names.empty();
   Severity severity = frame.reader.outcome().findings[frame.story.finding].severity;
   std::string of = passes ? fmt::format("of rank {}", rank_of(frame, frame.story.lines.front().rank_row))
                           : "colour and hex:";
-  draw_gutter(
-      frame, box,
-      {{Face::kStrong, p.text, "input batches"},
-       {Face::kSmall, p.text_low, of},
-       {Face::kSmall, p.text_low, "digest of the bytes"},
-       {Face::kSmall, colour_of(p, severity), passes ? "= as a pass earlier" : "= equal on both ranks"}});
+  draw_gutter(frame, box,
+              {{Face::kStrong, p.text, samples ? "samples read" : "input batches"},
+               {Face::kSmall, p.text_low, samples ? "one after the other," : of},
+               {Face::kSmall, p.text_low, samples ? "not by time" : "digest of the bytes"},
+               {Face::kSmall, colour_of(p, severity),
+                passes    ? "= as a pass earlier"
+                : samples ? "= the same sample"
+                          : "= equal on both ranks"}});
   auto colours = colours_of_batches(frame.story.lines, frame.view.shown, 2 * p.chips.size());
   std::vector<Chip> above;
   float lower = squeeze_of(frame, box), y = box.top + frame.px(kTopPad) * lower;
@@ -184,7 +194,9 @@ void draw_batches_lane(LaneFrame& frame, const Box& box) {
         Face::kSmall, {frame.gutter_left, own.top, frame.plot.left - frame.px(10), own.bottom}, p.text_mid,
         passes ? frame.story.lines[i].does
                : fmt::format("rank {}", rank_of(frame, frame.story.lines[i].rank_row)));
+    frame.canvas.push_clip(own);
     draw_chips(frame, chips, own, colours);
+    frame.canvas.pop_clip();
     above = std::move(chips);
     y += frame.px(28) * lower;
   }

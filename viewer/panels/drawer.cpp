@@ -13,8 +13,7 @@ namespace {
 using findings::Evidence;
 using findings::Finding;
 
-constexpr float kCardGap = 10, kPad = 12;
-constexpr float kLeastCard = 196, kMostCard = 300;
+constexpr float kPad = 12;
 
 class Drawer {
  public:
@@ -25,28 +24,19 @@ class Drawer {
     Box cards{box_.left + frame_.px(14), box_.top + frame_.px(66), box_.right - frame_.px(16),
               box_.bottom - frame_.px(8)};
     if (cards.height() < frame_.px(40)) return head(0);
-    bool order = !finding_.order.empty();
-    std::size_t evidence = finding_.evidence.size();
-    float gap = frame_.px(kCardGap);
-    float fix = std::clamp(cards.width() * 0.22f, frame_.px(220), frame_.px(340));
-    float order_width = order ? std::clamp(cards.width() * 0.26f, frame_.px(240), frame_.px(420)) : 0;
-    float rest = cards.width() - fix - (order ? order_width + gap : 0);
-    auto fitting = static_cast<std::size_t>(std::max(1.0f, rest / (frame_.px(kLeastCard) + gap)));
-    auto shown = cards_in_sight(finding_, fitting, frame_.state.evidence, frame_.reader.ranks().size());
-    float width = shown.empty() ? 0
-                                : std::min(rest / static_cast<float>(shown.size()) - gap,
-                                           frame_.px(order ? 460 : kMostCard + 120));
+    DrawerParts parts =
+        share_drawer(cards.width() / frame_.px(1), finding_.evidence.size(), !finding_.order.empty());
+    auto shown = cards_in_sight(finding_, parts.cards, frame_.state.evidence, frame_.reader.ranks().size());
     float x = cards.left;
-    for (std::size_t i : shown) {
-      card(i, {x, cards.top, x + width, cards.bottom});
-      x += width + gap;
-    }
-    head(evidence - shown.size());
-    if (order) {
-      order_card({x, cards.top, x + order_width, cards.bottom});
-      x += order_width + gap;
-    }
-    fix_card({std::min(x, cards.right - fix), cards.top, cards.right, cards.bottom});
+    auto next = [&](float width) {
+      Box box{x, cards.top, x + frame_.px(width), cards.bottom};
+      x = box.right + frame_.px(kCardGap);
+      return box;
+    };
+    for (std::size_t i : shown) card(i, next(parts.card));
+    head(parts.list ? list_card(shown, next(parts.card)) : finding_.evidence.size() - shown.size());
+    if (parts.order > 0) order_card(next(parts.order));
+    fix_card({std::min(x, cards.right - frame_.px(parts.fix)), cards.top, cards.right, cards.bottom});
   }
 
  private:
@@ -58,8 +48,7 @@ class Drawer {
                   finding_.severity, finding_.confidence);
     std::size_t count = frame_.reader.outcome().findings.size();
     std::string which = fmt::format("finding {} of {}", frame_.state.finding + 1, count);
-    if (left_out > 0)
-      which = fmt::format("{} more {} by their keys 1–9   {}", left_out, plural(left_out, "card"), which);
+    if (left_out > 0) which = fmt::format("+{} more   {}", left_out, which);
     float right = box_.right - frame_.px(16);
     float which_width = frame_.canvas.text_width(Face::kMonoSmall, which);
     frame_.canvas.text_right(Face::kMonoSmall, {right, y + frame_.px(4)}, p.text_low, which);
@@ -131,17 +120,13 @@ class Drawer {
   void card(std::size_t i, const Box& box) {
     const Palette& p = frame_.colours();
     const Evidence& evidence = finding_.evidence[i];
-    bool faulty = accuses(finding_, i, frame_.reader.ranks().size());
     Box in = begin_card(box, i == frame_.state.evidence || frame_.hovers(box));
     frame_.on_click(box, ActionKind::kChooseEvidence, i);
     frame_.canvas.push_clip(box);
     float y = in.top - frame_.px(2);
     draw_disc(frame_.canvas, {in.left + frame_.px(8), y + frame_.px(9)}, i + 1, false);
     Box line{in.left + frame_.px(24), y, in.right, y + frame_.px(18)};
-    std::string rank = evidence.rank >= 0 ? fmt::format("rank {}", evidence.rank) : evidence.process;
-    float rank_width = frame_.canvas.text_in_right(
-        Face::kSmall, line, faulty ? colour_of(p, finding_.severity) : p.text_low, rank);
-    line.right -= rank_width + frame_.px(8);
+    line.right -= draw_rank(i, line) + frame_.px(8);
     // The disc, or the shape in the lanes, may stand where the device comes to it.
     const StoryDisc disc = i < frame_.story.discs.size() ? frame_.story.discs[i] : StoryDisc{};
     bool later = disc.device_ns != merged::kUnknown;
@@ -167,11 +152,59 @@ class Drawer {
     words_in({in.left, y, in.right, stack_top - frame_.px(8)}, in_short(evidence.detail), 1);
     if (stack_lines > 0)
       frame_.canvas.line({in.left, stack_top - frame_.px(6)}, {in.right, stack_top - frame_.px(6)}, p.line);
-    for (std::size_t k = 0; k < stack_lines; ++k, stack_top += frame_line)
+    // The program's own place is the last of them where libraries stand above it.
+    auto own = static_cast<std::size_t>(
+        std::find_if_not(frames.begin(), frames.end(),
+                         [](const std::string& frame) { return findings::is_library_frame(frame); }) -
+        frames.begin());
+    std::size_t first_frame = own < frames.size() && own >= stack_lines ? own + 1 - stack_lines : 0;
+    for (std::size_t k = first_frame; k < first_frame + stack_lines; ++k, stack_top += frame_line)
       frame_.canvas.text_in(Face::kMonoSmall, {in.left, stack_top, in.right, stack_top + frame_line},
                             findings::is_library_frame(frames[k]) ? p.text_low : p.text,
                             short_frame(frames[k], in.width()));
     frame_.canvas.pop_clip();
+  }
+
+  // A line or two for each piece of evidence that has no card; returns how many find no room.
+  std::size_t list_card(const std::vector<std::size_t>& shown, const Box& box) {
+    Box in = begin_card(box, false);
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < finding_.evidence.size(); ++i)
+      if (!std::binary_search(shown.begin(), shown.end(), i)) others.push_back(i);
+    float one = frame_.px(18), two = frame_.px(33), y = in.top - frame_.px(4);
+    bool short_lines = two * static_cast<float>(others.size()) > in.bottom - y + frame_.px(8);
+    float height = short_lines ? one : two;
+    std::size_t listed = 0;
+    frame_.canvas.push_clip(box);
+    for (; listed < others.size() && y + height <= in.bottom + frame_.px(8); ++listed, y += height)
+      list_entry(others[listed], {in.left, y, in.right, y + height}, short_lines);
+    frame_.canvas.pop_clip();
+    return others.size() - listed;
+  }
+
+  void list_entry(std::size_t i, const Box& box, bool short_lines) {
+    const Palette& p = frame_.colours();
+    const Evidence& evidence = finding_.evidence[i];
+    frame_.on_click(box, ActionKind::kChooseEvidence, i);
+    float line = frame_.px(16);
+    draw_disc(frame_.canvas, {box.left + frame_.px(8), box.top + frame_.px(8)}, i + 1, false);
+    Box first{box.left + frame_.px(22), box.top, box.right, box.top + line};
+    first.right -= draw_rank(i, first) + frame_.px(6);
+    if (!short_lines) {
+      frame_.canvas.text_in(Face::kMonoSmall, first, p.text, time_of(evidence.t_ns));
+      first = {first.left, box.top + line - 1, box.right, box.top + 2 * line};
+    }
+    frame_.canvas.text_in(Face::kMonoSmall, first, p.text_mid, call_text(evidence));
+  }
+
+  // Whose evidence it is, at the line's right; returns how wide that is.
+  float draw_rank(std::size_t i, const Box& line) {
+    const Evidence& evidence = finding_.evidence[i];
+    bool faulty = accuses(finding_, i, frame_.reader.ranks().size());
+    std::string rank = evidence.rank >= 0 ? fmt::format("rank {}", evidence.rank) : evidence.process;
+    return frame_.canvas.text_in_right(
+        Face::kSmall, line,
+        faulty ? colour_of(frame_.colours(), finding_.severity) : frame_.colours().text_low, rank);
   }
 
   // Smaller where they have no room. `between`: lines, px at scale 1.
@@ -215,21 +248,31 @@ class Drawer {
     Box in = begin_card(box, false);
     frame_.canvas.push_clip(box);
     float y = in.top - frame_.px(2), line = frame_.px(20);
-    frame_.canvas.text_in(Face::kStrong, {in.left, y, in.right, y + frame_.px(18)}, p.text,
-                          "What could order them");
-    y += frame_.px(24);
     const findings::Order& order = finding_.order.front();
+    Box head{in.left, y, in.right, y + frame_.px(18)};
+    head.left += frame_.canvas.text_in(Face::kStrong, head, p.text, "What could order them") + frame_.px(8);
+    y += frame_.px(24);
+    // What was found stands beside what was looked for; below it where all have room for that; where it is
+    // the same of all it is told once.
+    bool alike = order.looked_for.size() > 1 &&
+                 std::ranges::all_of(order.looked_for, [&](const findings::LookedFor& edge) {
+                   return edge.found == order.looked_for.front().found;
+                 });
+    if (alike) frame_.canvas.text_in_right(Face::kSmall, head, p.text, order.looked_for.front().found);
+    bool below =
+        !alike && static_cast<float>(order.looked_for.size()) * (line + frame_.px(16)) <= in.bottom - y;
     for (const findings::LookedFor& edge : order.looked_for) {
       if (y + line > in.bottom + frame_.px(4)) break;
       float x = in.left + frame_.px(4), middle = y + frame_.px(8), half = frame_.px(3.5f);
       frame_.canvas.line({x - half, middle - half}, {x + half, middle + half}, p.error, frame_.px(1.6f));
       frame_.canvas.line({x - half, middle + half}, {x + half, middle - half}, p.error, frame_.px(1.6f));
       float found = std::min(frame_.canvas.text_width(Face::kSmall, edge.found), in.width() * 0.45f);
-      frame_.canvas.text_in_right(Face::kSmall, {in.right - found - 1, y, in.right, y + frame_.px(16)},
-                                  p.text, edge.found);
-      frame_.canvas.text_in(Face::kSmall,
-                            {in.left + frame_.px(16), y, in.right - found - frame_.px(8), y + frame_.px(16)},
-                            p.text_mid, edge.edge);
+      Box looked{in.left + frame_.px(16), y, in.right, y + frame_.px(16)};
+      if (!below && !alike) looked.right -= found + frame_.px(8);
+      frame_.canvas.text_in(Face::kSmall, looked, p.text_mid, edge.edge);
+      if (below) y += frame_.px(16);
+      Box told{below ? looked.left : in.right - found - 1, y, in.right, y + frame_.px(16)};
+      if (!alike) frame_.canvas.text_in(Face::kSmall, told, p.text, edge.found);
       frame_.canvas.line({in.left, y + line - 2}, {in.right, y + line - 2}, p.line);
       y += line;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace ddpscope::viewer {
 
@@ -28,6 +29,28 @@ std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::s
     if (calls.insert(finding.evidence[i].call).second) shown.insert(i);
   for (std::size_t i = 0; i < count && shown.size() < room; ++i) shown.insert(i);
   return {shown.begin(), shown.end()};
+}
+
+DrawerParts share_drawer(float width, std::size_t evidence, bool order) {
+  constexpr float kLeastCard = 174, kMostCard = 460;
+  constexpr float kLeastOrder = 250, kMostOrder = 420, kLeastFix = 220, kMostFix = 340;
+  DrawerParts parts;
+  parts.fix = std::clamp(width * 0.22f, kLeastFix, kMostFix);
+  if (order) parts.order = std::clamp(width * 0.26f, kLeastOrder, kMostOrder);
+  float rest = width - parts.fix - (order ? parts.order + kCardGap : 0);
+  float lacking = static_cast<float>(evidence) * (kLeastCard + kCardGap) - rest;
+  for (auto [part, least] :
+       {std::pair(&parts.order, order ? kLeastOrder : 0), std::pair(&parts.fix, kLeastFix)}) {
+    float given = std::clamp(lacking, 0.0f, *part - least);
+    *part -= given, rest += given, lacking -= given;
+  }
+  auto slots =
+      std::max<std::size_t>(1, static_cast<std::size_t>(std::max(rest, 0.0f) / (kLeastCard + kCardGap)));
+  slots = std::min(slots, evidence);
+  parts.list = slots > 1 && slots < evidence;
+  parts.cards = slots - parts.list;
+  if (slots > 0) parts.card = std::min(rest / static_cast<float>(slots) - kCardGap, kMostCard);
+  return parts;
 }
 
 }  // namespace ddpscope::viewer

@@ -17,4 +17,16 @@ bool accuses(const findings::Finding& finding, std::size_t evidence, std::size_t
 std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::size_t room,
                                         std::size_t chosen, std::size_t ranks);
 
+// How the drawer's width is shared out, px at scale 1.
+struct DrawerParts {
+  std::size_t cards = 0;  // of evidence, each `card` wide
+  bool list = false;      // in one column, as wide, the evidence that has no card
+  float card = 0, order = 0, fix = 0;
+};
+constexpr float kCardGap = 10;
+
+// What could order the accesses (`order`: there are such) and the fix are narrower before evidence goes
+// without a card.
+DrawerParts share_drawer(float width, std::size_t evidence, bool order);
+
 }  // namespace ddpscope::viewer

@@ -11,6 +11,7 @@
 #include "viewer/story/concerned_collective.h"
 #include "viewer/story/file_lines.h"
 #include "viewer/story/passes.h"
+#include "viewer/story/samples.h"
 #include "viewer/timeline/collective_walk.h"
 
 namespace ddpscope::viewer {
@@ -280,17 +281,18 @@ class Teller {
     for (FileLine& line : story_.lines) add_inputs(line);
     bool seen = std::any_of(story_.lines.begin(), story_.lines.end(),
                             [](const FileLine& line) { return !line.accesses.empty(); });
-    if (!seen) return story_.lines.clear();
+    if (!seen) return story_.lines.clear(), tell_samples(reader_, story_);
     story_.lane = StoryLane::kBatches;
     number_contents(story_.lines);
-    // Not what was copied before training began: from the finding's beginning on, as many as can be told
-    // apart.
+    // From the evidence on as many as can be told apart: what was copied before training began is no batch.
     const std::vector<StoryAccess>& inputs = story_.lines.front().accesses;
+    TimeSpan evidence = evidence_span();
     auto first = std::find_if(inputs.begin(), inputs.end(),
-                              [&](const StoryAccess& input) { return input.begin_ns >= finding_.first_ns; });
-    if (first == inputs.end()) first = inputs.begin();
-    auto last = first + std::min<std::ptrdiff_t>(inputs.end() - first, kInputsShown) - 1;
-    story_.focus = {first->begin_ns, last->end_ns};
+                              [&](const StoryAccess& input) { return input.begin_ns >= evidence.from_ns; });
+    auto shown = std::min<std::ptrdiff_t>(std::ssize(inputs), kInputsShown);
+    first = std::min(first, inputs.end() - shown);
+    story_.focus = {std::min(first->begin_ns, evidence.from_ns),
+                    std::max((first + shown - 1)->end_ns, evidence.to_ns)};
   }
 
   // Of one rank: the others do the same with their own samples.
@@ -329,7 +331,6 @@ class Teller {
     }
   }
 
-  static constexpr std::size_t kMostBatchLines = 4;
   static constexpr std::uint64_t kMostInputs = 4096;
   static constexpr std::ptrdiff_t kInputsShown = 9;
 

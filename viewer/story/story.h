@@ -3,6 +3,7 @@
 // drawn here.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,7 @@ struct SyncSet {
 };
 
 constexpr std::ptrdiff_t kMostFileLines = 16;
+constexpr std::size_t kMostBatchLines = 4;
 
 enum class StoryLane : std::uint8_t { kNone, kFile, kBatches, kSyncs, kAbsence };
 
@@ -82,10 +84,11 @@ struct Story {
   std::vector<StoryNote> notes;
 
   StoryLane lane = StoryLane::kNone;
-  std::string file;                            // kFile: path
-  std::vector<FileLine> lines;                 // kFile, kBatches: ranks, or a rank's passes
-  std::uint32_t communicator = merged::kNone;  // kSyncs, and where a collective is at fault
-  std::uint64_t sequence = 0;                  // of that collective
+  std::string file;                                   // kFile: path
+  std::vector<FileLine> lines;                        // kFile, kBatches: ranks, or a rank's passes
+  std::map<std::uint64_t, std::string> sample_names;  // kBatches: by digest, where lines are of samples read
+  std::uint32_t communicator = merged::kNone;         // kSyncs, and where a collective is at fault
+  std::uint64_t sequence = 0;                         // of that collective
   std::vector<SyncSet> syncs;
   StoryAbsence absence;  // kAbsence
 

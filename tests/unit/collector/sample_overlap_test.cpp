@@ -8,6 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "collector/detectors/common_reading.h"
+
 namespace ddpscope::detectors {
 namespace {
 
@@ -127,14 +129,43 @@ TEST(SampleOverlap, OneEpochSaysNothingOfWhetherEachReadsAll) {
   EXPECT_FALSE(read_for(1, 4, false).each_reads_all());
 }
 
-TEST(SampleOrders, EachSampleOnceAndRecordedIfAnyReadingIs) {
-  patterns::TrainingReads reads = reads_of(0, {7, 8, 7, 9, 8});
-  reads.by_itself.items[0].exact = reads.by_itself.items[3].exact = false;
-  RankSamples samples = keep_orders(reads);
+TEST(SampleOrders, EachSampleOnce) {
+  RankSamples samples = keep_orders(reads_of(0, {7, 8, 7, 9, 8}));
   EXPECT_EQ(samples.reads, 5u);
   EXPECT_EQ(samples.by_itself.samples.size(), 3u);
-  EXPECT_EQ(samples.by_itself.recorded, (std::vector<bool>{true, true, false}));
   EXPECT_EQ(samples.last_ns, 4'000'000);
+}
+
+std::vector<Reading> common_of(const std::vector<patterns::TrainingReads>& ranks) {
+  return find_common_reading(ranks.size(), [&](std::size_t rank) { return ranks[rank]; });
+}
+
+// Of three epochs the first ranks have lost the records, or the readings, of some.
+TEST(CommonReading, IsOfOnePassWhoseRecordsAllRanksHave) {
+  Numbers order = shuffled(100, 1), three;
+  for (int epoch = 0; epoch < 3; ++epoch) three.insert(three.end(), order.begin(), order.end());
+  std::vector<patterns::TrainingReads> ranks(4, reads_of(0, three));
+  for (files::Item& item : ranks[1].by_itself.items) item.exact = item.at_ns >= 120'000'000;
+  for (files::Item& item : ranks[2].by_itself.items) item.exact = item.at_ns < 150'000'000;
+  auto& kept = ranks[3].by_itself.items;
+  std::erase_if(kept, [](const files::Item& item) { return item.at_ns < 30'000'000; });
+  std::vector<Reading> common = common_of(ranks);
+  ASSERT_EQ(common.size(), 4u);
+  for (const Reading& reading : common) {
+    EXPECT_EQ(reading.sample, common.front().sample);
+    EXPECT_EQ(reading.pass, 1u);
+    EXPECT_EQ(reading.at_ns, common.front().at_ns);
+  }
+  for (files::Item& item : ranks[2].by_itself.items) item.exact = false;
+  EXPECT_TRUE(common_of(ranks).empty());
+}
+
+// Nearer in time may be two of which one ends a pass and one begins the next.
+TEST(CommonReading, OfOrdersOfTheirOwnIsOfOnePass) {
+  std::vector<Reading> common =
+      common_of({reads_of(0, {1, 2, 3, 4, 1, 2, 3, 4}), reads_of(1, {4, 3, 1, 2, 4, 3, 1, 2})});
+  ASSERT_EQ(common.size(), 2u);
+  EXPECT_EQ(common[0].pass, common[1].pass);
 }
 
 TEST(Numbering, IsInTheOrderOfMeeting) {
