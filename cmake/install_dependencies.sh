@@ -44,8 +44,9 @@ nvidia_wheels=(
 # version that takes Debian's PyTorch 1.13 and needs nothing but packages above.
 python_wheels=(safetensors==0.4.5 accelerate==0.22.0)
 
-# Schemas that reports are checked against, out of what is published with them: OASIS' of SARIF, Jenkins' of JUnit. Unpacked into
-# .venv/schemas; where they cannot be had, those tests are skipped.
+# Schemas that reports are checked against, out of the sources that are published with them: OASIS' of SARIF, Jenkins' of JUnit.
+# Unpacked into .venv/schemas; where they cannot be had, those tests are skipped. pip runs their build systems to know what they
+# are: those come as wheels (--no-binary :all: would build each of them, and what builds it, for ten minutes).
 schema_sources=(sarif-pydantic==0.6.2 pytest==8.4.2)
 schemas=(sarif-schema-2.1.0.json junit-10.xsd)
 
@@ -158,8 +159,8 @@ unpack_schemas() {
   [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
   rm -rf $folder
   mkdir -p $folder/sources
-  if .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest $folder/sources \
-    "${schema_sources[@]}"; then
+  if .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $folder/sources \
+    --no-binary "$(IFS=,; echo "${schema_sources[*]%%=*}")" "${schema_sources[@]}"; then
     for archive in $folder/sources/*.tar.gz; do
       for schema in "${schemas[@]}"; do
         tar -xzf "$archive" -C $folder --wildcards --transform='s,.*/,,' "*/$schema" 2>/dev/null || true

@@ -43,7 +43,8 @@ Result<merged::Reader> open_trace(const std::string& trace, reading::Progress& p
   trace::Identity here = trace::read_identity();
   auto made = merged::merged_file_of(trace, progress, &here, -1, take);
   if (!made) return made.error();
-  for (const Error& error : made->errors) print(error, "warning");
+  for (const auto* told : {&made->errors, &made->warnings})
+    for (const Error& error : *told) print(error, "warning");
   return merged::Reader::open(made->file);
 }
 

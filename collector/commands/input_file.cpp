@@ -21,4 +21,10 @@ Result<std::string> read_input(const std::string& path) {
   return text;
 }
 
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 }  // namespace ddpscope::commands

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "collector/detectors/story.h"
 #include "collector/findings/finding.h"
@@ -16,26 +15,10 @@ namespace {
 
 using findings::is_library_frame;
 
-struct Parts {
-  std::string_view file, function;
-};
-
-// "FILE:LINE FUNCTION" without its line; a frame without a line is all file.
-Parts parts_of(std::string_view frame) {
-  for (std::size_t colon = frame.find(':'); colon != std::string_view::npos;
-       colon = frame.find(':', colon + 1)) {
-    std::size_t end = colon + 1;
-    while (end < frame.size() && std::isdigit(static_cast<unsigned char>(frame[end]))) ++end;
-    if (end > colon + 1 && end < frame.size() && frame[end] == ' ')
-      return {frame.substr(0, colon), frame.substr(end + 1)};
-  }
-  return {frame, {}};
-}
-
-std::string_view file_of(std::string_view frame) { return parts_of(frame).file; }
+std::string_view file_of(std::string_view frame) { return findings::parts_of(frame).file; }
 
 std::string function_key(std::string_view frame) {
-  Parts parts = parts_of(frame);
+  findings::FrameParts parts = findings::parts_of(frame);
   return std::string(parts.file) + " " + std::string(parts.function);
 }
 
@@ -123,9 +106,7 @@ std::string CodePlaces::of(const matching::CollectiveCall& call,
 }
 
 std::string CodePlaces::whole(model::EventRef event) const {
-  std::string text;
-  for (const std::string& frame : stack_of(job_, event)) text += frame + "\n";
-  return text;
+  return findings::key_of_stack(stack_of(job_, event));
 }
 
 }  // namespace ddpscope::detectors

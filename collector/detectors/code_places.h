@@ -28,7 +28,7 @@ class CodePlaces {
   // and the place of the launch.
   std::string of(const matching::CollectiveCall& call) const;
   std::string of(const matching::CollectiveCall& call, const matching::CollectiveCall& beside) const;
-  // The whole stack: what is equal for the same bug in another run of the program.
+  // The whole stack, for a key: what is equal for the same bug in another run of the program.
   std::string whole(model::EventRef event) const;
 
  private:

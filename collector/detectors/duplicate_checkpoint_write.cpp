@@ -197,7 +197,8 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   if (race) finding.order.push_back(tell_order(facts, *worst));
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
   finding.place.its_files_only = true;
-  finding.key = fmt::format("{} {}", worst->same_file ? "file" : "content", bug.places.front());
+  finding.key =
+      fmt::format("{} {}", worst->same_file ? "file" : "content", findings::key_of_frame(bug.places.front()));
   outcome.findings.push_back(std::move(finding));
 }
 

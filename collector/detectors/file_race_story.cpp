@@ -245,7 +245,8 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   finding.evidence = tell_accesses(facts, bug);
   finding.shown = finding.evidence.size() - (bug.barriers.empty() ? 1 : 3);  // the change and the barriers
   finding.order.push_back(tell_order(facts, worst));
-  finding.key = fmt::format("{} against {}", bug.use_place, bug.change_place);
+  finding.key = fmt::format("{} against {}", findings::key_of_frame(bug.use_place),
+                            findings::key_of_frame(bug.change_place));
   if (bug.use_place.empty() && bug.change_place.empty()) finding.key = facts.names.paths[*bug.names.begin()];
   return finding;
 }

@@ -232,7 +232,8 @@ findings::Finding finding_of(const Facts& facts, const Lag& lag) {
   finding.title = title_of(facts, lag, {lookers.begin(), lookers.end()});
   finding.advice = advice_of(lag.looks.front()->kind);
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
-  finding.key = fmt::format("{} behind {}", lag.look_place, lag.change_place);
+  finding.key = fmt::format("{} behind {}", findings::key_of_frame(lag.look_place),
+                            findings::key_of_frame(lag.change_place));
   if (lag.look_place.empty() && lag.change_place.empty()) finding.key = *finding.files.begin();
   tell_looks(facts, lag, finding);
   return finding;

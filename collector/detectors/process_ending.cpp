@@ -99,13 +99,22 @@ LastCall find_last_call(const Job& job, std::uint32_t process) {
   return last;
 }
 
-std::string after(const LastCall& last) { return last.event ? ", after " + last.place : ""; }
+constexpr const char *kAt = " at ", *kAfter = ", after ";
+
+std::string after(const LastCall& last) { return last.event ? kAfter + last.place : ""; }
+
+// `where`: kAt or kAfter. No place: nothing is said of it.
+ProcessEnding tell(const std::string& how, const char* where, const std::string& place,
+                   std::optional<EventRef> event, const std::string& why = "") {
+  std::string to_place = how + (place.empty() ? "" : where);
+  return {to_place + place + why, event, false, to_place + findings::key_of_frame(place) + why};
+}
 
 // A library's own thread may have called it, and the program's frames are in another one.
 ProcessEnding ending_of_abort(const Job& job, EventRef exit) {
   std::string place = own_place(job, exit);
-  if (!place.empty()) return {fmt::format("aborted (SIGABRT){}", at(place)), exit};
-  return {fmt::format("aborted (SIGABRT){}", after(find_last_call(job, exit.process))), exit};
+  if (!place.empty()) return tell("aborted (SIGABRT)", kAt, place, exit);
+  return tell("aborted (SIGABRT)", kAfter, find_last_call(job, exit.process).place, exit);
 }
 
 ProcessEnding ending_of_exit(const Job& job, std::uint32_t process) {
@@ -113,17 +122,19 @@ ProcessEnding ending_of_exit(const Job& job, std::uint32_t process) {
   Last last = find_last(job, process);
   if (last.exit && job.record(*last.exit).call == static_cast<std::uint16_t>(trace::Call::abort))
     return ending_of_abort(job, *last.exit);
+  std::string how = fmt::format("exited with {}", header.exit_code);
   std::string place = last.exit ? own_place(job, *last.exit) : "";
   if (header.exit_code == 0 && place.empty()) {
     LastCall before = find_last_call(job, process);
-    return {fmt::format("exited with 0{}", after(before)), before.event ? before.event : last.exit};
+    return tell(how, kAfter, before.place, before.event ? before.event : last.exit);
   }
   if (header.exit_code == 0 || !place.empty() || !last.traceback || !is_fatal(job, *last.traceback))
-    return {fmt::format("exited with {}{}", header.exit_code, at(place)), last.exit};
+    return tell(how, kAt, place, last.exit);
   auto printed = trace::payload_of<trace::payload::Traceback>(job.record(*last.traceback));
-  return {fmt::format("exited with {}{} ({})", header.exit_code, at(program_place(job, *last.traceback)),
-                      job.processes[process].file.string(printed.exception)),
-          last.traceback, true};
+  ProcessEnding ending = tell(how, kAt, program_place(job, *last.traceback), last.traceback,
+                              fmt::format(" ({})", job.processes[process].file.string(printed.exception)));
+  ending.traceback = true;
+  return ending;
 }
 
 }  // namespace
@@ -137,6 +148,10 @@ ProcessEnding find_ending(const Job& job, std::uint32_t process) {
   return {
       fmt::format("was ended by {}{}{}", text_of_signal(*signal), after(last), text_of_memory(gone, *signal)),
       last.event};
+}
+
+std::string place_of_last_call(const Job& job, std::uint32_t process) {
+  return find_last_call(job, process).place;
 }
 
 std::string after_last_call(const Job& job, std::uint32_t process) {

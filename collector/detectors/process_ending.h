@@ -21,6 +21,7 @@ struct ProcessEnding {
   // there.
   std::optional<model::EventRef> event;
   bool traceback = false;  // it is a traceback
+  std::string key{};       // as findings' keys are
 };
 
 // An exit has its place in the program if Python's or native frames of it were still there (os._exit, abort,
@@ -30,8 +31,9 @@ struct ProcessEnding {
 // recorded call of the main thread that stands in the program, told as what it ended after.
 ProcessEnding find_ending(const model::Job& job, std::uint32_t process);
 
-// ", after train.py:80 step": the last recorded call of the main thread that stands in the program; empty
-// without one.
+// "train.py:80 step": the last recorded call of the main thread that stands in the program; empty without
+// one. And ", after train.py:80 step".
+std::string place_of_last_call(const model::Job& job, std::uint32_t process);
 std::string after_last_call(const model::Job& job, std::uint32_t process);
 
 // The signal that ended the process, if `ddpscope run` saw it, or whoever awaited it recorded that.

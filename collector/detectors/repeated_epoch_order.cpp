@@ -89,7 +89,7 @@ findings::Finding Story::tell() {
   finding.first_ns = first_ns_;
   finding.last_ns = last_ns_;
   finding.place = facts_.rounds.place(finding.ranks, first_ns_, last_ns_);
-  finding.key = place_;
+  finding.key = findings::key_of_frame(place_);
   return finding;
 }
 

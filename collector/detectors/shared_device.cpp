@@ -195,7 +195,7 @@ void report_shared(const Facts& facts, const std::vector<const SharedGpu*>& sets
   tell_sharers(facts, first, finding.evidence);
   // Without a communicator of them a missing group is another bug: only what NCCL refused follows from this.
   if (first.in_one_communicator) finding.place = {finding.ranks, finding.first_ns, kAlways};
-  finding.key = "same " + facts.places.of(first.sharers.front().choice);
+  finding.key = "same " + findings::key_of_frame(facts.places.of(first.sharers.front().choice));
   outcome.findings.push_back(std::move(finding));
 }
 
@@ -264,7 +264,7 @@ void report_foreign(const Facts& facts, const DeviceUse& use, const std::vector<
       exhausted ? ", where memory runs out" : verb(finding.ranks, " while it trains", " while they train"));
   tell_foreign(facts, use, all, finding.evidence);
   finding.place = {{concerned.begin(), concerned.end()}, finding.first_ns, kAlways};
-  finding.key = "foreign " + facts.places.of(all.front().first);
+  finding.key = "foreign " + findings::key_of_frame(facts.places.of(all.front().first));
   outcome.findings.push_back(std::move(finding));
 }
 

@@ -169,7 +169,8 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
   std::sort(finding.place.ranks.begin(), finding.place.ranks.end());
   auto call =
       facts.collectives.call_at(member_of(facts, late, late.members.front()), late.turns[story.turn].ordinal);
-  finding.key = fmt::format("{} {}\n{}", key_of(story.cause), story.place, facts.places.whole(call.event));
+  finding.key = fmt::format("{} {}\n{}", key_of(story.cause), findings::key_of_frame(story.place),
+                            facts.places.whole(call.event));
   tell_evidence(facts, late, story, finding);
   return finding;
 }

@@ -107,7 +107,7 @@ findings::Finding tell(const Facts& facts, const patterns::UnevenTraffic& uneven
   finding.advice = kAdvice;
   std::sort(all.begin(), all.end());
   finding.place = {all, finding.first_ns, finding.last_ns};
-  finding.key = fmt::format("{} {}", places[0], places[1]);
+  finding.key = fmt::format("{} {}", findings::key_of_frame(places[0]), findings::key_of_frame(places[1]));
   return finding;
 }
 

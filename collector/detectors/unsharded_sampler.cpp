@@ -170,7 +170,7 @@ findings::Finding Story::tell() {
   finding.first_ns = first_ns_;
   finding.last_ns = last_ns_;
   finding.place = facts_.rounds.place(finding.ranks, first_ns_, last_ns_);
-  finding.key = fmt::format("{} {}", in_order_ ? "order" : "coverage", place_);
+  finding.key = fmt::format("{} {}", in_order_ ? "order" : "coverage", findings::key_of_frame(place_));
   return finding;
 }
 
@@ -227,7 +227,7 @@ findings::Finding tell_batches(const Facts& facts, const std::vector<EqualBatche
       "dealt out by data-parallel rank and world size; and see that random choices are seeded with the rank.";
   finding.cost.ms_per_step = shared_part(ranks) * median_step_ms(facts);
   finding.place = facts.rounds.place(finding.ranks, finding.first_ns, finding.last_ns);
-  finding.key = "batches " + place;
+  finding.key = "batches " + findings::key_of_frame(place);
   return finding;
 }
 

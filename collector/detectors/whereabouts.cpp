@@ -74,13 +74,16 @@ std::string name_and_time(const Job& job, EventRef event) {
 std::string name_and_place(const Job& job, EventRef event, const std::optional<EventRef>& traced) {
   const trace::CallInfo* info = trace::find_call(job.record(event).call);
   auto placed = job.record(event).stack ? event : traced;
-  return fmt::format("{} {}", info ? info->symbol : "a call", placed ? program_place(job, *placed) : "");
+  return fmt::format("{} {}", info ? info->symbol : "a call",
+                     placed ? findings::key_of_frame(program_place(job, *placed)) : "");
 }
 
 // By which signal others ended it is not always known, and where that met it is chance.
 std::string key_of_signal(const Job& job, std::uint32_t process, int signal) {
   if (is_for_ending_jobs(signal)) return kTold;
-  return is_of_its_own(signal) ? text_of_signal(signal) + after_last_call(job, process) : kGone;
+  if (!is_of_its_own(signal)) return kGone;
+  return fmt::format("{} after {}", text_of_signal(signal),
+                     findings::key_of_frame(place_of_last_call(job, process)));
 }
 
 // The call that the main thread of a process is inside of for long at that moment.
@@ -215,7 +218,7 @@ Whereabouts find_whereabouts(const Job& job, const matching::Collectives& collec
         fmt::format("{}it {}, at {}",
                     told ? fmt::format("it was sent a signal to end at {}, and ", seconds(until_ns)) : "",
                     ending.sentence, seconds(process.last_ns)),
-        ending.event ? ending.event : signs.last, told ? kTold : ending.sentence);
+        ending.event ? ending.event : signs.last, told ? kTold : ending.key);
   }
   if (auto signal = find_signal(job, process))
     return found(

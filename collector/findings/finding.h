@@ -29,6 +29,20 @@ struct Evidence {
 // Whether a frame of a stack belongs to the language's library or an installed package, not to the program.
 bool is_library_frame(std::string_view frame);
 
+// "FILE:LINE FUNCTION" taken apart; of a frame without a line ("MODULE FUNCTION+0x1f") all is the file.
+struct FrameParts {
+  std::string_view file, line, function;
+};
+FrameParts parts_of(std::string_view frame);
+
+// What of a frame, and of a stack, a key is made of: equal wherever, and however often, the program is
+// installed and built, if its lines are the same. That is no folder; no function where there is a line, since
+// how a lambda is called depends on how much debug information there is; and nothing of what the language's
+// library is made of. Packages count by their functions, not lines, where a frame of the program is there,
+// too: so ids stay while they are upgraded.
+std::string key_of_frame(std::string_view frame);
+std::string key_of_stack(const std::vector<std::string>& stack);
+
 // "0, 2 and 3"; of many by runs, and no more of these than a reader looks at: "0-3, 7, 9-11, … (999)".
 std::string list_numbers(const std::vector<std::int32_t>& numbers, std::string_view before_last = " and ");
 
@@ -82,8 +96,9 @@ struct Finding {
   std::vector<Order> order;               // empty or one
   std::vector<Evidence> evidence;         // in the order of the story
   Place place;
-  std::string
-      key;  // what tells this bug from another of its slug: call and code place, never pids or paths of a run
+  // What tells this bug from another of its slug: calls and places in the code (by key_of_frame(),
+  // key_of_stack()), never pids or paths of a run.
+  std::string key;
   std::string id;  // from slug and key, set by attribution
   KnownBy known_by = KnownBy::kNobody;
   std::string known_because{};  // of a suppression: until when, and the reason

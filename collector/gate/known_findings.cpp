@@ -66,7 +66,7 @@ Result<Suppression> parse_line(std::string_view text, std::size_t line) {
 }
 
 Error no_baseline(const std::string& what) {
-  return {"this is no baseline: " + what, "", "make one with `ddpscope report TRACE --format json -o FILE`"};
+  return {"this is no baseline: " + what, "", "make one with `ddpscope report TRACE --format json --fail-on none -o FILE`"};
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #define XXH_INLINE_ALL
@@ -74,11 +76,28 @@ fs::path user_cache() {
   return {};
 }
 
-// The best first.
-std::vector<fs::path> cache_folders(const fs::path& trace) {
+bool is_link(const fs::path& path) {
   std::error_code error;
-  std::vector<fs::path> folders = {(fs::is_directory(trace, error) ? trace : trace.parent_path()) / kFolder};
-  if (fs::path cache = user_cache(); !cache.empty()) folders.push_back(cache);
+  return fs::is_symlink(path, error);
+}
+
+struct Folders {
+  std::vector<fs::path> paths;  // the best first
+  std::optional<Error> refused;
+};
+
+// A trace may come from somebody else, and a link in it lead anywhere: rights are set there, and files
+// written and removed. What the user's own cache is, the user knows.
+Folders cache_folders(const fs::path& trace) {
+  std::error_code error;
+  Folders folders;
+  fs::path beside = (fs::is_directory(trace, error) ? trace : trace.parent_path()) / kFolder;
+  if (is_link(beside))
+    folders.refused = {"a symbolic link is not followed to keep the merged file", beside.string(),
+                       "take the link out; XDG_CACHE_HOME names another place"};
+  else
+    folders.paths.push_back(beside);
+  if (fs::path cache = user_cache(); !cache.empty()) folders.paths.push_back(cache);
   return folders;
 }
 
@@ -97,10 +116,25 @@ void remove_others(const fs::path& folder, const std::string& stem, const fs::pa
   for (const fs::path& path : old) fs::remove(path, error);
 }
 
+// The cached file, if this build made it of the trace as it is.
+std::optional<Made> known_in(const fs::path& folder, const std::string& name) {
+  fs::path file = folder / name;
+  if (is_link(file) || !is_merged_file(file)) return std::nullopt;
+  auto known = Reader::open(file);
+  // While the job runs its files grow within what was reserved for them: their sizes and times stay.
+  if (!known || known->job().runs_on) return std::nullopt;
+  return Made{file, known->problems(), {}, true};
+}
+
 // Of one trace: the same while its files change.
 std::string stem_of(const fs::path& trace, std::int32_t attempt) {
   std::string path = fmt::format("{} {}", fs::absolute(trace).string(), attempt);
   return fmt::format("{:016x}", XXH3_64bits(path.data(), path.size()));
+}
+
+Made with_warning(Made made, const std::optional<Error>& refused) {
+  if (refused) made.warnings.push_back(*refused);
+  return made;
 }
 
 }  // namespace
@@ -115,22 +149,21 @@ Result<Made> merged_file_of(const fs::path& trace, reading::Progress& progress, 
   }
   std::string stem = stem_of(trace, attempt);
   std::string name = fmt::format("{}.{:016x}.merged", stem, key_of(trace, attempt));
-  std::vector<fs::path> folders = cache_folders(trace);
-  for (const fs::path& folder : folders) {
-    if (!is_merged_file(folder / name)) continue;
-    // While the job runs its files grow within what was reserved for them: their sizes and times stay.
-    if (auto known = Reader::open(folder / name); known && !known->job().runs_on)
-      return Made{folder / name, known->problems(), {}, true};
-  }
-  Error failure{
-      "there is no folder for the merged file: neither the trace's nor a cache of yours can be written",
-      trace.string(), kElsewhere};
+  auto [folders, refused] = cache_folders(trace);
+  for (const fs::path& folder : folders)
+    if (auto known = known_in(folder, name)) return with_warning(std::move(*known), refused);
+  Error failure = refused.value_or(
+      Error{"there is no folder for the merged file: neither the trace's nor a cache of yours can be written",
+            trace.string(), kElsewhere});
   for (const fs::path& folder : folders) {
     if (!can_be_made(folder)) continue;
+    if (is_link(folder / name)) fs::remove(folder / name, error);  // else what it leads to would be replaced
     auto made = write_merged(trace, folder / name, progress, here, attempt, take);
-    if (made)
+    if (made) {
       for (const fs::path& each : folders) remove_others(each, stem, folder / name);
-    if (made || !made.output_failed) return made;
+      return with_warning(std::move(*made), refused);
+    }
+    if (!made.output_failed) return made;
     failure = {made.error().what, made.error().where, kElsewhere};
   }
   return failure;

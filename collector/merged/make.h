@@ -17,7 +17,7 @@ namespace ddpscope::merged {
 struct Made {
   std::filesystem::path file;
   std::vector<Error> errors;    // trace files that could not be read, or only in part
-  std::vector<Error> warnings;  // those that are left out and not missed
+  std::vector<Error> warnings;  // those that are left out and not missed; a cache that is not used
   bool from_cache = false;
 };
 
@@ -42,8 +42,8 @@ Written write_merged(const std::filesystem::path& trace, const std::filesystem::
 
 // The merged file of what `trace` names: itself if it is one; else from the cache, if this build made it of
 // the trace's files as they still are; else it is made. The cache is TRACE/.ddpscope-cache or, if that cannot
-// be written or its disk is full, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still runs the
-// files change: every call merges them again.
+// be written, is a link or its disk is full, XDG_CACHE_HOME/ddpscope (~/.cache/ddpscope). Of a job that still
+// runs the files change: every call merges them again.
 Result<Made> merged_file_of(const std::filesystem::path& trace, reading::Progress& progress,
                             const trace::Identity* here = nullptr, std::int32_t attempt = -1,
                             const TakePreview& take = {});

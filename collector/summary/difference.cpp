@@ -43,14 +43,32 @@ std::map<std::string, IssuedRow> issued_by(const Runs& runs) {
   return rows;
 }
 
-bool knows_steps(const Runs& runs) {
-  return std::any_of(runs.begin(), runs.end(), [](const Summary& run) { return run.steps > 0; });
+template <class Is>
+const char* which_is(const Runs& base, const Runs& now, Is&& is) {
+  if (is(base)) return is(now) ? "BASE and NEW" : "BASE";
+  return is(now) ? "NEW" : nullptr;
+}
+
+bool has_no_steps(const Runs& runs) {
+  return std::all_of(runs.begin(), runs.end(), [](const Summary& run) { return run.steps == 0; });
+}
+
+bool issues_nothing(const Runs& runs) {
+  return std::all_of(runs.begin(), runs.end(), [](const Summary& run) { return run.issued.empty(); });
 }
 
 void compare_issued(const Runs& base, const Runs& now, Difference& difference) {
-  if (!knows_steps(base) || !knows_steps(now)) {
-    difference.not_compared.push_back("what a step issues: no steps are known of " +
-                                      std::string(knows_steps(base) ? "NEW" : "BASE"));
+  if (const char* which = which_is(base, now, has_no_steps)) {
+    difference.not_compared.push_back(fmt::format(
+        "what steps issue, and how long they and transfers last: no steps are known of {} (of a job "
+        "on Gloo or MPI without a GPU none are): findings alone are compared",
+        which));
+    return;
+  }
+  if (issues_nothing(base) && issues_nothing(now)) {
+    difference.not_compared.push_back(
+        "what steps issue: no collectives of NCCL are known of BASE and NEW (of a job on Gloo or MPI none "
+        "are)");
     return;
   }
   auto before = issued_by(base), after = issued_by(now);

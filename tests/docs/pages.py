@@ -59,8 +59,8 @@ SOURCE_LINE = r"[\w-]+\.(?:cpp|h|cu|py):\d+"
 
 
 def words(text):
-    """What two runs of a command have in common: no numbers but lines of sources, no host, no breaks of lines."""
-    text = re.sub(rf"({SOURCE_LINE})|\b[0-9a-f]{{16}}\b|[\w-]+:\d+|\d+(?:\.\d+)?", lambda found: found[1] or "#", text)
+    """What two runs of a command have in common: no numbers but lines of sources and ids of findings, no host, no breaks of lines."""
+    text = re.sub(rf"({SOURCE_LINE}|\b[0-9a-f]{{16}}\b)|[\w-]+:\d+|\d+(?:\.\d+)?", lambda found: found[1] or "#", text)
     return " ".join(text.split())
 
 

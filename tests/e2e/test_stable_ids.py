@@ -77,3 +77,54 @@ def test_stacks_reach_main_wherever_the_stack_lies(tmp_path):
         assert stacks and all(stack.count(" < ") > 4 for stack in stacks), stacks
         seen.add(frozenset(stacks))
     assert len(seen) == 1, seen
+
+
+SAVES = """#include <cstdio>
+#include <functional>
+#include <vector>
+int main() {
+  std::vector<char> bytes(1 << 20);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i >> 7);
+  std::function<void()> save = [&] {
+    std::FILE* file = std::fopen("model.bin", "w");
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fclose(file);
+  };
+  save();
+}
+"""
+
+SAVES_IN_PYTHON = """import random
+def save(path):
+    with open(path, "wb") as file:
+        file.write(random.Random(1).randbytes(1 << 20))
+save("model.bin")
+"""
+
+RANKS = "RANK=0 WORLD_SIZE=2 {0} & RANK=1 WORLD_SIZE=2 {0}; wait"
+
+
+def ids_of_two_ranks(command, folder):
+    done = ddpscope.record(["sh", "-c", RANKS.format(command)], folder / "trace", folder)
+    assert done.code == 0, done.stderr
+    return ids(folder / "trace")
+
+
+@pytest.mark.parametrize("options", [["-g1"], ["-g"], ["-g", "-O2"]], ids=" ".join)
+def test_a_program_built_otherwise_and_elsewhere_has_the_same_id(tmp_path, options):
+    found = set()
+    for folder, built in (tmp_path / "a", ["-g1"]), (tmp_path / "b/c", options):
+        folder.mkdir(parents=True)
+        (folder / "saves.cpp").write_text(SAVES)
+        subprocess.run(["g++", "-std=c++20", "-fno-omit-frame-pointer", *built, folder / "saves.cpp", "-o", folder / "saves"], check=True)
+        found.add(tuple(ids_of_two_ranks("./saves", folder)))
+    assert len(found) == 1 and [slug for slug, _ in found.pop()] == ["duplicate-checkpoint-write"], found
+
+
+def test_a_script_in_another_folder_has_the_same_id(tmp_path):
+    found = set()
+    for folder in tmp_path / "a", tmp_path / "b b/c":
+        folder.mkdir(parents=True)
+        (folder / "saves.py").write_text(SAVES_IN_PYTHON)
+        found.add(tuple(ids_of_two_ranks(f"{sys.executable} '{folder}/saves.py'", folder)))
+    assert len(found) == 1 and [slug for slug, _ in found.pop()] == ["duplicate-checkpoint-write"], found

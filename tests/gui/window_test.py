@@ -220,6 +220,17 @@ def test_a_file_cut_off_is_refused(trace, tmp_path):
         assert result.returncode == 2 and "error: " in result.stderr
 
 
+def test_a_cache_that_leads_elsewhere_is_told_and_not_followed(trace, tmp_path):
+    linked, elsewhere = tmp_path / "trace", tmp_path / "elsewhere"
+    shutil.copytree(trace, linked, ignore=shutil.ignore_patterns(".ddpscope-cache"))
+    elsewhere.mkdir()
+    (linked / ".ddpscope-cache").symlink_to(elsewhere)
+    env = {**without_display(), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    result = run(linked, "--screenshot", tmp_path / "a.png", "--size", "400x400", env=env)
+    assert result.returncode == 0 and (tmp_path / "a.png").exists(), result.stderr
+    assert "warning: " in result.stderr and "symbolic link" in result.stderr and not any(elsewhere.iterdir()), result.stderr
+
+
 @contextlib.contextmanager
 def window(trace, **options):
     """The viewer on a screen of its own: (its process, what calls xdotool). `options`: of Popen."""

@@ -62,12 +62,29 @@ TEST(DifferenceTest, ACallInFewRunsOnlyIsNotWhatAStepIssues) {
   EXPECT_TRUE(compare(runs({10}), now).issued.empty());
 }
 
-TEST(DifferenceTest, WithoutStepsNothingIsSaidOfWhatTheyIssue) {
+// As of a job on Gloo without a GPU.
+TEST(DifferenceTest, WithoutStepsFindingsAloneAreComparedAndThatIsTold) {
   Summary none = run();
-  none.steps = 0, none.issued.clear();
-  Difference difference = compare({run()}, {none});
-  EXPECT_FALSE(difference.regression());
-  EXPECT_THAT(difference.not_compared, ::testing::Contains(HasSubstr("no steps are known of NEW")));
+  none.steps = 0, none.issued.clear(), none.durations.clear();
+  auto told = [](const Summary& base, const Summary& now) { return to_text(compare({base}, {now})); };
+  EXPECT_THAT(told(run(), none), HasSubstr("no steps are known of NEW ("));
+  EXPECT_THAT(told(none, run()), HasSubstr("no steps are known of BASE ("));
+  EXPECT_THAT(told(none, none),
+              HasSubstr("how long they and transfers last: no steps are known of BASE and NEW ("));
+  EXPECT_THAT(told(none, none), HasSubstr("findings alone are compared"));
+  EXPECT_FALSE(compare({run()}, {none}).regression());
+  Summary found = none;
+  found.findings = {{"a", "missing-barrier", "error", "t"}};
+  EXPECT_TRUE(compare({none}, {found}).regression());
+}
+
+// As of one on Gloo that computes on a GPU.
+TEST(DifferenceTest, WithoutCollectivesWhatStepsIssueIsNotJudged) {
+  Summary none = run();
+  none.issued.clear();
+  EXPECT_THAT(to_text(compare({none}, {none})),
+              HasSubstr("not judged: what steps issue: no collectives of NCCL"));
+  EXPECT_TRUE(compare({none}, {run()}).regression()) << "which it is where one side has some";
 }
 
 TEST(DifferenceTest, WhatIsNotJudgedAnyMoreIsTold) {

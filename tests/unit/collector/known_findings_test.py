@@ -89,6 +89,17 @@ def test_one_that_matches_nothing_is_a_warning(trace, tmp_path):
     assert done.returncode == 1 and "warning: " in done.stderr and "line 1: uneven-steps was not found" in done.stderr
 
 
+def test_the_mark_of_an_editor_is_no_part_of_a_file(trace, baseline, tmp_path):
+    marked = tmp_path / "marked"
+    for option, text in ("--suppress", f"{SLUG} never known\r\n"), ("--baseline", baseline.read_text()):
+        marked.write_text(text, encoding="utf-8-sig", newline="")
+        done = ddpscope("report", trace, option, marked)
+        assert done.returncode == 0 and done.stderr == "" and "known     " in done.stdout, option
+    assert ddpscope("diff", marked, trace).returncode == 0
+    marked.write_text("straggler someday why", encoding="utf-8-sig")
+    assert_cannot_run(ddpscope("report", trace, "--suppress", marked), "line 1: 'someday' is no day")
+
+
 @pytest.mark.parametrize("option, text, says", [
     ("--baseline", "no JSON", "it is not JSON"),
     ("--baseline", '{"schema": 1, "findings": [{"id": "zz", "slug": "straggler"}]}', "'zz' is not the id of a finding"),

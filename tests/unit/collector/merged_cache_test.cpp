@@ -90,6 +90,56 @@ TEST_F(MergedCache, LiesInTheUsersCacheIfTheTracesDiskIsFull) {
   EXPECT_EQ(code, 0);
 }
 
+// A trace from somebody else is no reason to write, remove or open up anything outside it.
+class LinkedCache : public MergedCache {
+ protected:
+  LinkedCache() {
+    fs::permissions(elsewhere_.folder(), fs::perms(0755));
+    ::setenv("XDG_CACHE_HOME", cache_.folder().c_str(), 1);
+  }
+  ~LinkedCache() override { ::unsetenv("XDG_CACHE_HOME"); }
+  fs::path link() const { return trace_.folder() / ".ddpscope-cache"; }
+  tests::Recorded elsewhere_, cache_;
+};
+
+TEST_F(LinkedCache, ALinkInTheTraceIsNotFollowed) {
+  fs::create_directory_symlink(elsewhere_.folder(), link());
+  Made made = ask(trace_.folder());
+  EXPECT_EQ(made.file.parent_path(), cache_.folder() / "ddpscope");
+  EXPECT_TRUE(fs::is_empty(elsewhere_.folder()));
+  EXPECT_EQ(fs::status(elsewhere_.folder()).permissions(), fs::perms(0755));
+  EXPECT_TRUE(fs::is_symlink(link()));
+  Made again = ask(trace_.folder());
+  EXPECT_TRUE(again.from_cache);
+  for (const Made& each : {made, again}) {
+    ASSERT_EQ(each.warnings.size(), 1u);
+    EXPECT_NE(each.warnings[0].what.find("symbolic link"), std::string::npos) << each.warnings[0].what;
+    EXPECT_EQ(each.warnings[0].where, link());
+  }
+}
+
+TEST_F(LinkedCache, WithNoOtherPlaceTheLinkIsTold) {
+  fs::create_directory_symlink(elsewhere_.folder(), link());
+  ::setenv("XDG_CACHE_HOME", "/dev/null", 1);
+  reading::Silent progress;
+  auto made = merged_file_of(trace_.folder(), progress);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().where, link());
+  EXPECT_TRUE(fs::is_empty(elsewhere_.folder()));
+}
+
+TEST_F(LinkedCache, ALinkUnderTheFilesNameIsReplaced) {
+  Made first = ask(trace_.folder());
+  fs::rename(first.file, elsewhere_.folder() / "mine");
+  auto size = fs::file_size(elsewhere_.folder() / "mine");
+  fs::resize_file(elsewhere_.folder() / "mine", size / 2);
+  fs::create_symlink(elsewhere_.folder() / "mine", first.file);
+  Made second = ask(trace_.folder());
+  EXPECT_EQ(second.file, first.file);
+  EXPECT_FALSE(fs::is_symlink(second.file));
+  EXPECT_EQ(fs::file_size(elsewhere_.folder() / "mine"), size / 2);
+}
+
 // Another place is tried for the one alone: the trace would be as wrong there.
 TEST_F(MergedCache, WhetherTheOutputOrTheTraceIsAtFaultIsTold) {
   reading::Silent progress;

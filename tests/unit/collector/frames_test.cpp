@@ -1,0 +1,63 @@
+// What of a stack makes an id.
+#include <gtest/gtest.h>
+
+#include "collector/findings/finding.h"
+
+namespace ddpscope::findings {
+namespace {
+
+using Stack = std::vector<std::string>;
+
+TEST(Frames, AreTakenApart) {
+  FrameParts parts = parts_of("/a b:1c/train.py:88 Trainer.fit");
+  EXPECT_EQ(parts.file, "/a b:1c/train.py");
+  EXPECT_EQ(parts.line, "88");
+  EXPECT_EQ(parts.function, "Trainer.fit");
+  EXPECT_EQ(parts_of("libnccl.so.2 ncclAllReduce+0x1f").file, "libnccl.so.2 ncclAllReduce+0x1f");
+  EXPECT_EQ(parts_of("train.py:88").line, "88");
+}
+
+TEST(KeyOfStack, IsTheSameInAnotherFolderAndOfAnotherBuild) {
+  Stack here = {"save.py:3 write", "/usr/lib/python3/dist-packages/torch/nn.py:9 forward",
+                "/home/a/train.py:8 main", "/usr/lib/python3.11/runpy.py:2 run"};
+  Stack there = {"/x y/save.py:3 write", "/venv/lib/python3.12/site-packages/torch/nn.py:70 forward",
+                 "/b/train.py:8 main", "<frozen runpy>:198 _run_module_as_main"};
+  EXPECT_EQ(key_of_stack(here), key_of_stack(there));
+  EXPECT_EQ(key_of_stack(here), "save.py:3\nnn.py forward\ntrain.py:8\n");
+  Stack with_types = {"learner.cpp:31 Learner::train::{lambda}",
+                      "invoke.h:61 __invoke_impl<void, Learner::train()::<lambda()>&>",
+                      "std_function.h:290 _M_invoke",
+                      "std_function.h:591 std::function<void ()>::operator()",
+                      "model.cpp:109 Model::backward",
+                      "libc_start_call_main.h:58 __libc_start_call_main"};
+  Stack without = {"learner.cpp:31 operator()",        "invoke.h:60 __invoke_impl",
+                   "model.cpp:109 Model::backward",    "libc.so.6 __libc_init_first+0x8a",
+                   "libc.so.6 __libc_start_main+0x85", "train _start+0x21"};
+  EXPECT_EQ(key_of_stack(with_types), key_of_stack(without));
+}
+
+TEST(KeyOfStack, IsAnotherAtAnotherLineOfTheProgramOrInAnotherFunctionOfAPackage) {
+  auto key = [](const char* package, const char* own) { return key_of_stack({package, own}); };
+  const char *save = "/a/site-packages/trainer.py:5 save", *load = "/a/site-packages/trainer.py:9 load";
+  EXPECT_NE(key(save, "train.py:8 main"), key(save, "train.py:9 main"));
+  EXPECT_NE(key(save, "train.py:8 main"), key(load, "train.py:8 main"));
+  EXPECT_EQ(key("libgloo.so barrier+0x1f", "train.py:8 main"),
+            key("libgloo.so barrier+0x40", "train.py:8 main"));
+}
+
+// Nothing else tells its bugs apart.
+TEST(KeyOfStack, OfAProgramThatIsAPackageHasItsLines) {
+  EXPECT_EQ(key_of_stack({"/a/site-packages/train.py:5 step", "<frozen runpy>:88 _run_code"}),
+            "train.py:5\n");
+  EXPECT_EQ(key_of_stack({"libtrain.so step+0x1f"}), "libtrain.so step+0x1f\n");
+  EXPECT_EQ(key_of_stack({"libc.so.6 read+0x1f"}), "libc.so.6 read+0x1f\n");
+  EXPECT_EQ(key_of_stack({}), "");
+}
+
+TEST(KeyOfStack, KeepsPythonsOwnSpecialFunctions) {
+  EXPECT_EQ(key_of_stack({"/a/data.py:5 __getitem__", "/a/site-packages/torch/data.py:7 __next__"}),
+            "data.py:5\ndata.py __next__\n");
+}
+
+}  // namespace
+}  // namespace ddpscope::findings
