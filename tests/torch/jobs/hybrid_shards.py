@@ -31,7 +31,7 @@ def save(dump, step, dp_rank, position):
     folder = dump / "checkpoints" / f"{step:010d}"
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / f"train_state_{dp_rank:05d}.json", "w") as file:
-        json.dump({"step": step, "position": position}, file)
+        json.dump({"step": step, "position": position, "random": torch.get_rng_state().tolist()}, file)
     dist.barrier()
     return folder / f"train_state_{dp_rank:05d}.json"
 
