@@ -23,10 +23,9 @@ std::set<std::int32_t> ranks_of(const Duplicate& duplicate) {
   return ranks;
 }
 
-std::int64_t end_of(const Duplicate& duplicate) {
-  std::int64_t end = 0;
-  for (const WrittenFile* file : duplicate.writers) end = std::max(end, file->end_ns);
-  return end;
+const WrittenFile& last_of(const Duplicate& duplicate) {
+  return **std::max_element(duplicate.writers.begin(), duplicate.writers.end(),
+                            [](auto* a, auto* b) { return a->end_ns < b->end_ns; });
 }
 
 // The duplicates of one line of the program, save after save, or of one save, line after line.
@@ -37,7 +36,7 @@ struct Bug {
   bool same_save(const WriteOrders& orders, const Duplicate& duplicate) const {
     return std::any_of(duplicates.begin(), duplicates.end(), [&](const Duplicate& known) {
       return ranks_of(known) == ranks_of(duplicate) &&
-             !orders.trained_between(end_of(known), *duplicate.writers.front());
+             !orders.trained_between(last_of(known), *duplicate.writers.front());
     });
   }
   bool has_place(const std::string& place) const {
@@ -179,7 +178,7 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
     if (duplicate.order > worst->order) worst = &duplicate;
     ranks.merge(ranks_of(duplicate));
     for (const WrittenFile* file : duplicate.writers) finding.files.insert(file->path);
-    finding.last_ns = std::max(finding.last_ns, end_of(duplicate));
+    finding.last_ns = std::max(finding.last_ns, last_of(duplicate).end_ns);
   }
   bool race = worst->order == WriteOrder::kUnordered;
   std::size_t steps = count_steps(facts);

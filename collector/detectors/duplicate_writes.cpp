@@ -33,11 +33,11 @@ std::size_t count_ranks(const Files& files) {
 // Files that follow each other without training in between.
 std::vector<Files> split_by_save(const WriteOrders& orders, const Files& files) {
   std::vector<Files> saves;
-  std::int64_t end = 0;
+  const WrittenFile* last = nullptr;  // to end
   for (const WrittenFile* file : files) {
-    if (saves.empty() || orders.trained_between(end, *file)) saves.emplace_back();
+    if (!last || orders.trained_between(*last, *file)) saves.emplace_back();
     saves.back().push_back(file);
-    end = std::max(end, file->end_ns);
+    if (!last || file->end_ns > last->end_ns) last = file;
   }
   return saves;
 }

@@ -9,24 +9,21 @@ namespace {
 using files::WrittenFile;
 using ordering::Verdict;
 
-// What was under way before may be for bytes that its receiver has long got.
-bool has_begun(const std::vector<patterns::Transfer>& transfers, std::int64_t from_ns, std::int64_t to_ns) {
-  auto next = std::partition_point(transfers.begin(), transfers.end(),
-                                   [&](const patterns::Transfer& one) { return one.at_ns < from_ns; });
-  return next != transfers.end() && next->at_ns < to_ns;
-}
-
 }  // namespace
 
-bool WriteOrders::trained_between(std::int64_t end_ns, const WrittenFile& second) const {
+bool WriteOrders::trained_between(const WrittenFile& first, const WrittenFile& second) const {
+  auto reduced = [&](const patterns::Reductions& own) {
+    return own.times.count_before(first.end_ns) < own.times.count_before(second.begin_ns);
+  };
   const auto& groups = facts_.data_parallel;
-  return std::any_of(groups.begin(), groups.end(), [&](const patterns::DataParallelGroup& group) {
-    auto own = group.of_rank.find(second.rank);
-    if (own == group.of_rank.end()) return false;
-    if (auto traffic = group.traffic.find(second.rank); traffic != group.traffic.end())
-      return has_begun(traffic->second.sent, end_ns, second.begin_ns);
-    return own->second.times.count_before(end_ns) < own->second.times.count_before(second.begin_ns);
+  bool both = std::any_of(groups.begin(), groups.end(), [&](const patterns::DataParallelGroup& group) {
+    auto own = group.of_rank.find(second.rank), other = group.of_rank.find(first.rank);
+    return own != group.of_rank.end() && reduced(own->second) &&
+           (other == group.of_rank.end() || reduced(other->second));
   });
+  // Of files that only one rank uses the engine does not know.
+  bool asked = both && first.rank != second.rank && first.place == second.place;
+  return asked ? facts_.order.between(writing(first), opening(second)) != Verdict::kUnordered : both;
 }
 
 bool WriteOrders::held_together(const WrittenFile& first, const WrittenFile& second) const {

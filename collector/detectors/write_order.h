@@ -24,8 +24,9 @@ class WriteOrders {
   // file.
   bool held_together(const files::WrittenFile& first, const files::WrittenFile& second) const;
 
-  // Gradients were reduced in between: the second writes what has been trained since, not the same again.
-  bool trained_between(std::int64_t end_ns, const files::WrittenFile& second) const;
+  // Both ranks reduced gradients in between: the second writes what has been trained since, not the same
+  // again. What it still does for the reduction before, while the first has saved already, is none.
+  bool trained_between(const files::WrittenFile& first, const files::WrittenFile& second) const;
 
   // What is asked about: all of a writing, by the thread that ended it; its opening.
   static ordering::Span writing(const files::WrittenFile& file);
