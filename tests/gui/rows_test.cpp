@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tests/gui/app_fixture.h"
+#include "viewer/timeline/labels.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -73,6 +74,39 @@ TEST_F(AppTest, TheCommunicatorThatAFindingIsAboutStandsFirstAndOpen) {
   EXPECT_EQ(before.size(), app.reader().communicators().size());
   press(Key::kHome);
   EXPECT_EQ(communicators(), before);
+}
+
+// Its record does not say of which communicators what it enqueues is.
+TEST_F(AppTest, TheEndOfAGroupNamesTheCommunicatorsOfTheGroup) {
+  open(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2 until=9\n"
+      "  r$r 0.100 +0.01 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+      "  r$r 0.120 +0.01 ncclCommInitRank communicator=2 id=0xdef rank=$r size=2 device=$r\n"
+      "  r$r 0.900 +0.001 ncclAllReduce communicator=1 count=100 datatype=f32 stream=0x5\n"
+      "  r$r 1.000 +0.001 ncclGroupStart\n"
+      "  r$r 1.010 +0.001 ncclAllReduce communicator=1 count=100 datatype=f32 stream=0x5\n"
+      "  r$r 1.020 +0.001 ncclGroupStart\n"
+      "  r$r 1.030 +0.001 ncclAllReduce communicator=1 count=200 datatype=f32 stream=0x5\n"
+      "  r$r 1.040 +0.001 ncclGroupEnd\n"
+      "  r$r 1.050 +0.001 ncclSend communicator=2 count=100 datatype=f32 peer=${1 - r} stream=0x5\n"
+      "  r$r 1.060 +0.001 ncclRecv communicator=2 count=100 datatype=f32 peer=${1 - r} stream=0x5\n"
+      "  r$r 1.070 +0.001 ncclGroupEnd\n"
+      "  r$r 2.000 +0.001 ncclGroupEnd\n"  // of one whose beginning is not in the trace
+      "}\n");
+  const merged::Reader& reader = app_->reader();
+  std::vector<merged::Detail> ends;
+  for (std::uint32_t track = 0; track < reader.tracks().size(); ++track)
+    for (std::uint64_t i = 0; i < reader.tracks()[track].events && ends.size() < 3; ++i)
+      if (auto detail = reader.detail({track, i}); detail && detail->call == "ncclGroupEnd")
+        ends.push_back(*detail);
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_EQ(label_of(ends[0], "ncclGroupEnd"), "#2 GroupEnd");
+  EXPECT_EQ(label_of(ends[1], "ncclGroupEnd"), "#1–#2 GroupEnd");
+  ASSERT_EQ(ends[1].collectives.size(), 2u);
+  EXPECT_NE(ends[1].collectives[0].communicator, ends[1].collectives[1].communicator);
+  EXPECT_EQ(ends[1].collectives[1].count, 0u) << "sends and receives";
+  EXPECT_TRUE(ends[2].collectives.empty());
 }
 
 }  // namespace
