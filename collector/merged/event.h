@@ -37,7 +37,8 @@ struct Mark {
   std::uint8_t severity = 0;   // as in Node
 };
 
-// Where an event belongs to a collective of the index; a graph's launch may run several, one after the other.
+// Where an event belongs to a collective of the index; a graph's launch, and the end of a group, may run
+// several, one after the other. Of sends and receives only the communicator is known: count 0.
 struct CollectiveRef {
   std::uint32_t communicator = kNone;  // index into Reader::communicators
   std::uint32_t member = 0;            // index into its members
@@ -53,7 +54,7 @@ struct Detail {
   std::vector<std::string> stack;          // innermost first: "FILE:LINE FUNCTION", native "MODULE+0xADDRESS"
   std::string process;                     // HOST:PID
   std::uint16_t thread = 0;                // number in the process
-  std::vector<CollectiveRef> collectives;  // one a communicator: a graph's launch may be of several
+  std::vector<CollectiveRef> collectives;  // one a communicator: a launch or a group may be of several
   EventPlace enqueued_by{};                // of device work: the host's call; kNoEvent: not known
   std::string file;                        // path that it concerns, empty if none
   std::uint64_t bytes = 0;                 // that it moves, 0 if none or not known

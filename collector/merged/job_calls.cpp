@@ -176,8 +176,10 @@ void CallTracks::take_call(model::EventPlace place, const Record& record, const 
   if (fresh) name->second = making_.writer.name(info.symbol, kind.kind);
   event.name = name->second;
   CallSlot slot = slot_for(record, info);
-  auto stands = tracks_.add(track_kind(kind.line), record.thread, event, slot_of(slot),
-                            [&] { return label_of(record.thread); });
+  // The thread does something else between them.
+  bool looks = kind.kind == Kind::kTick && !event.open && model::folded_calls(record, info) > 1;
+  auto stands = tracks_.add(looks ? TrackKind::kLooks : track_kind(kind.line), record.thread, event,
+                            slot_of(slot), [&] { return label_of(record.thread); });
   if (!stands) return;
   for (std::uint32_t call = calls.first; call < calls.end; ++call) making_.places.set(call, *stands);
   if (kind.line == Line::kFiles) note_file(record, info, event.begin_ns, *stands);

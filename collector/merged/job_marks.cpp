@@ -18,6 +18,7 @@ bool holds_calls(const Track& track) {
     case TrackKind::kInput:
     case TrackKind::kWorker:
     case TrackKind::kWorkerFiles:
+    case TrackKind::kLooks:
       return true;
     default:
       return false;

@@ -8,8 +8,8 @@ constexpr const char* kKindNames[kKinds] = {
     "other", "compute", "optimizer", "collective", "barrier", "file read", "file write", "file name",
     "copy",  "wait",    "step",      "range",      "enqueue", "message",   "process",    "seen"};
 
-constexpr const char* kTrackNames[kTrackKinds] = {"steps", "ranges", "host",         "files",    "stream",
-                                                  "input", "worker", "worker files", "sightings"};
+constexpr const char* kTrackNames[kTrackKinds] = {"steps", "ranges", "host",         "files",     "stream",
+                                                  "input", "worker", "worker files", "sightings", "looks"};
 
 constexpr const char* kActivityNames[kActivities] = {"file write", "file read", "collective", "compute",
                                                      "copy",       "waiting",   "other",      "none"};

@@ -39,8 +39,10 @@ enum class TrackKind : std::uint8_t {
   kWorker = 6,       // calls of a process that works for the rank (loaders); lane: thread
   kWorkerFiles = 7,  // file access of such a process; lane: thread
   kSightings = 8,    // where `ddpscope run` saw the main thread; lane 0
+  kLooks =
+      9,  // look-ups of one name that a record holds several of, from the first to the last; lane: thread
 };
-constexpr std::size_t kTrackKinds = 9;
+constexpr std::size_t kTrackKinds = 10;
 const char* name_of(TrackKind kind);  // "files"
 
 // What a rank is in at a time, for summaries: one of these at a time, by order of what outweighs what.

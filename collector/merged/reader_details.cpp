@@ -136,15 +136,22 @@ CollectiveRef find_collectives(Reader::State& state, std::uint32_t communicator,
   return found;
 }
 
-// `number`: of the communicator in its process.
-template <class Matches>
-CollectiveRef find_collective(Reader::State& state, const ProcessTables& tables, std::uint32_t number,
-                              std::int64_t t_ns, Matches&& matches) {
+// `number`: of the communicator in its process. Without a collective.
+CollectiveRef find_communicator(const Reader::State& state, const ProcessTables& tables,
+                                std::uint32_t number) {
   auto known = tables.communicator(number);
   if (!known || known->first >= state.communicators.size()) return {};
   auto [communicator, member] = *known;
   if (member >= state.communicators[communicator].members.size()) return {};
-  return find_collectives(state, communicator, member, t_ns, matches);
+  return {communicator, member, 0, 0};
+}
+
+template <class Matches>
+CollectiveRef find_collective(Reader::State& state, const ProcessTables& tables, std::uint32_t number,
+                              std::int64_t t_ns, Matches&& matches) {
+  CollectiveRef own = find_communicator(state, tables, number);
+  if (own.communicator == kNone) return {};
+  return find_collectives(state, own.communicator, own.member, t_ns, matches);
 }
 
 // What a graph's launch ran. Its record does not say of which communicators that is.
@@ -165,6 +172,35 @@ std::vector<CollectiveRef> find_launched(Reader::State& state, std::uint32_t ran
 
 void add(const CollectiveRef& found, std::vector<CollectiveRef>& all) {
   if (found.communicator != kNone) all.push_back(found);
+}
+
+// Of a call of a group, which is before those that are known: numbers follow each other.
+void add_before(const CollectiveRef& call, std::vector<CollectiveRef>& group) {
+  auto known = std::ranges::find(group, call.communicator, &CollectiveRef::communicator);
+  if (known == group.end()) return add(call, group);
+  if (call.count > 0) known->sequence = call.sequence, known->count += call.count;
+}
+
+// What the end of a group enqueues: its thread's calls since the group began. Its record does not say which.
+// Empty if the beginning is not found.
+std::vector<CollectiveRef> find_grouped(const Reader& reader, EventPlace end) {
+  constexpr std::uint64_t kMostCalls = 4096;
+  std::vector<CollectiveRef> group;
+  std::uint64_t least = end.index > kMostCalls ? end.index - kMostCalls : 0;
+  for (unsigned inner = 0; end.index > least;) {
+    --end.index;
+    const Name& name = reader.names()[reader.event(end).name];
+    if (name.text == "ncclGroupEnd") ++inner;
+    if (name.text == "ncclGroupStart" && inner-- == 0) {
+      std::ranges::reverse(group);
+      return group;
+    }
+    if (name.kind != Kind::kCollective && name.kind != Kind::kBarrier) continue;
+    auto call = reader.detail(end);
+    for (std::size_t i = 0; call && i < call->collectives.size(); ++i)
+      add_before(call->collectives[i], group);
+  }
+  return {};
 }
 
 std::uint64_t index_of_begin(const Reader& reader, std::uint32_t track, std::int64_t t_ns) {
@@ -190,8 +226,8 @@ EventPlace find_call_at(const Reader& reader, const Track& of, std::uint16_t thr
   return kNoEvent;
 }
 
-void fill_call(Reader::State& state, const ProcessDetails& process, const CallSlot& slot, EventPlace place,
-               Detail& detail) {
+void fill_call(const Reader& reader, Reader::State& state, const ProcessDetails& process,
+               const CallSlot& slot, EventPlace place, Detail& detail) {
   trace::Record record = record_of(slot, detail.event);
   detail.call = process.printer->call(record);
   detail.fields = process.printer->fields(record);
@@ -202,11 +238,15 @@ void fill_call(Reader::State& state, const ProcessDetails& process, const CallSl
   if (info && info->operation == trace::Operation::kGraphLaunch)
     detail.collectives =
         find_launched(state, state.tracks[place.track].rank_row, detail.event.begin_ns, place);
-  if (info && info->payload == PayloadKind::kCollective)
-    add(find_collective(state, *process.tables, trace::payload_of<payload::Collective>(record).communicator,
-                        detail.event.begin_ns,
-                        [&](const Arrival& arrival) { return arrival.event == place; }),
-        detail.collectives);
+  if (info && info->operation == trace::Operation::kGroupEnd)
+    detail.collectives = find_grouped(reader, place);
+  if (!info || info->payload != PayloadKind::kCollective) return;
+  std::uint32_t number = trace::payload_of<payload::Collective>(record).communicator;
+  bool to_one = info->operation == trace::Operation::kSend || info->operation == trace::Operation::kReceive;
+  add(to_one ? find_communicator(state, *process.tables, number)
+             : find_collective(state, *process.tables, number, detail.event.begin_ns,
+                               [&](const Arrival& arrival) { return arrival.event == place; }),
+      detail.collectives);
 }
 
 void fill_device(const Reader& reader, Reader::State& state, const ProcessDetails& process,
@@ -299,7 +339,7 @@ Result<Detail> Reader::detail(EventPlace place) const {
     if (track.kind == TrackKind::kSteps)
       detail.fields.emplace_back("number", fmt::format("{}", slot_at<StepSlot>(*block, place.index).number));
   } else {
-    fill_call(state, *process, slot_at<CallSlot>(*block, place.index), place, detail);
+    fill_call(*this, state, *process, slot_at<CallSlot>(*block, place.index), place, detail);
   }
   return detail;
 }

@@ -234,6 +234,27 @@ TEST_P(PixelTest, SamplesThatTwoRanksReadHaveEqualColours) {
     EXPECT_EQ(count_near(*image, {plot.left - px(60), lane.top, plot.left - 1, lane.bottom}, colour, 3), 0);
 }
 
+// A thin line up to the last of them, where a slow one would be a bar.
+TEST_P(PixelTest, LookUpsInOneRecordAreNoBar) {
+  auto image = draw(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2 until=8\n"
+      "  r$r 0.100 +0.010 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+      "  r$r 1.000 +2.000 stat path=\"/data/parts\" count=110\n"
+      "  r$r 5.000 +2.000 stat path=\"/data/slow\"\n}\n");
+  ASSERT_TRUE(image);
+  const Palette& p = palette_of(GetParam().theme);
+  Box plot = app_->panes().plot_of(app_->panes().lanes);
+  std::size_t row = row_of_rank(app_->rows(), app_->reader(), 0);
+  Box part = app_->placing().part_box({row, 0}, plot);
+  Colour slow = mixed(p.lane_even, p.text_low, 0.35f);
+  for (auto [at_ns, is_bar] : {std::pair{2'500'000'000, false}, {6'500'000'000, true}}) {
+    float x = app_->time_view().x_of(at_ns);
+    EXPECT_EQ(near(pixel(*image, x, part.top + part.height() / 3), slow), is_bar) << at_ns;
+    EXPECT_TRUE(near(pixel(*image, x, part.bottom - px(1.5f)), slow)) << at_ns;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Looks, PixelTest,
                          testing::Values(Look{ThemeName::kDark, 1}, Look{ThemeName::kLight, 1},
                                          Look{ThemeName::kColorblind, 1}, Look{ThemeName::kDark, 1.5f},

@@ -29,9 +29,9 @@ void add_event(const Palette& p, const merged::Reader& reader, const merged::Det
   lines.push_back(
       {Face::kMonoSmall, p.text_low, fmt::format("{}, thread {}", detail.process, detail.thread)});
   for (const merged::CollectiveRef& each : detail.collectives)
-    lines.push_back(
-        {Face::kSmall, p.collective,
-         fmt::format("{} of {}", numbers_of(each), reader.communicators()[each.communicator].name)});
+    lines.push_back({Face::kSmall, p.collective,
+                     fmt::format("{}{}", each.count > 0 ? numbers_of(each) + " of " : "on ",
+                                 reader.communicators()[each.communicator].name)});
   if (!detail.file.empty()) lines.push_back({Face::kMonoSmall, p.text, detail.file});
   if (detail.bytes)
     lines.push_back(

@@ -93,6 +93,15 @@ void draw_bar_text(LaneFrame& frame, std::uint32_t track, const Bar& bar, const 
   frame.canvas.text_in(Face::kSmall, room, style.text, shown);
 }
 
+// Look-ups of one name, of which each is a moment: the first, and a thin line up to the last.
+void draw_looks(LaneFrame& frame, const Bar& bar, const Box& box, const BarStyle& style) {
+  Box line{box.left, box.bottom - frame.px(3), box.right, box.bottom};
+  frame.canvas.fill(line, with_alpha(frame.colours().text_low, 0.35f));
+  float right = bar.folded ? box.right : std::min(box.left + frame.px(2.5f), box.right);
+  frame.canvas.fill({box.left, box.top, right, box.bottom}, with_alpha(style.fill, bar.folded ? 0.35f : 1));
+  draw_severity_frame(frame, bar, line);
+}
+
 Box box_of(const LaneFrame& frame, const Bar& bar, const Box& box, const BarStyle& style) {
   float left = std::max(bar.left, frame.plot.left - 4), right = std::min(bar.right, frame.plot.right + 4);
   right = std::max(right, left + std::max(style.least_px * frame.canvas.theme().scale, 1.0f));
@@ -148,14 +157,20 @@ void draw_bars(LaneFrame& frame, const std::vector<std::uint32_t>& tracks, const
     count += bars[i].size();
   }
   BarRow row(frame, box, count);
-  for (std::size_t i = 0; i < tracks.size(); ++i)
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    bool looks = frame.reader.tracks()[tracks[i]].kind == merged::TrackKind::kLooks;
     for (const Bar& bar : bars[i]) {
       BarStyle style = style_of(frame.colours(), bar.kind, on_device);
       Box own = box_of(frame, bar, box, style);
+      if (looks) {
+        draw_looks(frame, bar, own, style);
+        continue;
+      }
       draw_bar(frame, bar, own, style, row);
       if (with_text) draw_bar_text(frame, tracks[i], bar, own, style);
       draw_severity_frame(frame, bar, own);
     }
+  }
 }
 
 }  // namespace ddpscope::viewer

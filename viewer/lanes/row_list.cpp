@@ -119,6 +119,13 @@ Lines lines_of(const Reader& reader, const merged::RankRow& rank) {
       part = line(lines.ranges, PartKind::kDevice, kDeviceHeight,
                   {PartKind::kDevice, track.process, track.lane + (1ull << 63), 0}, "ranges");
     if (part) part->tracks.push_back(i);
+    // Below what the thread does between them.
+    bool looks = track.kind == TrackKind::kLooks && (track.depth == 0 || !reader.marks_of(i).empty());
+    auto thread = places.find({PartKind::kHost, track.process, track.lane, 0});
+    if (looks && thread != places.end()) {
+      std::vector<std::uint32_t>& tracks = lines.threads[thread->second].tracks;
+      tracks.insert(tracks.begin(), i);
+    }
   }
   return lines;
 }
@@ -155,8 +162,12 @@ void stack_parts(Row& row, std::vector<RowPart>& parts, float gap, float& y) {
 void add_communicators(const Reader& reader, const RowChoice& choice, std::vector<Row>& rows) {
   const auto& all = reader.communicators();
   bool grouped = reader.ranks().size() > kMostRankRows;
-  for (std::uint32_t i = 0; i < all.size(); ++i) {
-    bool comes_open = i == 0 && !grouped && all[i].members.size() <= kMostShapeMembers;
+  std::vector<std::uint32_t> order;
+  if (choice.story_communicator < all.size()) order.push_back(choice.story_communicator);
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    if (i != choice.story_communicator) order.push_back(i);
+  for (std::uint32_t i : order) {
+    bool comes_open = i == order.front() && !grouped && all[i].members.size() <= kMostShapeMembers;
     bool dense = choice.density != Density::kRoomy, about = choice.story_communicator == i;
     if (choice.density == Density::kFolded && choice.story_height > 0) comes_open = comes_open && about;
     bool open = comes_open != choice.turned_communicators.contains(i);

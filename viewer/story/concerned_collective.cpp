@@ -12,7 +12,9 @@ namespace ddpscope::viewer {
 merged::CollectiveRef collective_of(const merged::Reader& reader, merged::EventPlace place) {
   if (place == merged::kNoEvent) return {};
   auto detail = reader.detail(place);
-  if (!detail || detail->collectives.empty()) return {};
+  if (!detail) return {};
+  std::erase_if(detail->collectives, [](const merged::CollectiveRef& own) { return own.count == 0; });
+  if (detail->collectives.empty()) return {};
   for (const merged::CollectiveRef& own : detail->collectives) {
     auto all = reader.collectives(own.communicator, own.sequence, own.sequence + own.count);
     if (!all) continue;

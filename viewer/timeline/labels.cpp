@@ -30,13 +30,15 @@ std::string_view base_name(std::string_view path) {
 }
 
 std::string numbers_of(const merged::CollectiveRef& collective) {
+  if (collective.count == 0) return "";
   if (collective.count < 2) return fmt::format("#{}", collective.sequence);
   return fmt::format("#{}–#{}", collective.sequence, collective.sequence + collective.count - 1);
 }
 
 std::string numbers_of(const std::vector<merged::CollectiveRef>& collectives) {
   std::string text;
-  for (const merged::CollectiveRef& each : collectives) text += (text.empty() ? "" : ", ") + numbers_of(each);
+  for (const merged::CollectiveRef& each : collectives)
+    if (each.count > 0) text += (text.empty() ? "" : ", ") + numbers_of(each);
   return text;
 }
 
@@ -71,9 +73,8 @@ std::string label_of(const merged::Detail& detail, std::string_view name) {
       return numbers_of(detail.collectives) + " barrier";
     case Kind::kCollective:
     case Kind::kEnqueue:
-      if (!detail.collectives.empty())
-        return fmt::format("{} {}", numbers_of(detail.collectives),
-                           name.starts_with("nccl") ? name.substr(4) : name);
+      if (std::string numbers = numbers_of(detail.collectives); !numbers.empty())
+        return fmt::format("{} {}", numbers, name.starts_with("nccl") ? name.substr(4) : name);
       return std::string(name);
     default:
       return plain_label(event, name);

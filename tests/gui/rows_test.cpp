@@ -1,0 +1,113 @@
+// Which rows there are, and what stands in them.
+#include <fmt/format.h>
+
+#include "tests/gui/app_fixture.h"
+#include "viewer/timeline/labels.h"
+
+namespace ddpscope::viewer {
+namespace {
+
+// A record holds 110 look-ups of one folder in three seconds; the rank reads and writes meanwhile.
+constexpr const char* kLooksMeanwhile =
+    "for r in 0..1 {\n"
+    "  process r$r rank=$r world=2 until=9\n"
+    "  r$r 0.100 +0.010 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+    "  r$r 1.000 +3.000 stat path=\"/data/parts\" count=110\n"
+    "  r$r 1.500 +0.001 open path=\"/data/in${r}.bin\" flags=rdonly file=1\n"
+    "  r$r 2.000 +0.500 read file=1 bytes=9000 next=9000\n"
+    "  r$r 5.000 +1.000 stat path=\"/data/slow\"\n"
+    "}\n";
+
+TEST_F(AppTest, LookUpsInOneRecordHideNothingThatTheirThreadDoesMeanwhile) {
+  open(kLooksMeanwhile);
+  const merged::Reader& reader = app_->reader();
+  for (std::uint32_t track = 0; track < reader.tracks().size(); ++track) {
+    const merged::Track& own = reader.tracks()[track];
+    EXPECT_TRUE(own.kind != merged::TrackKind::kFiles || own.depth == 0) << "all stand in the row";
+    EXPECT_TRUE(own.kind != merged::TrackKind::kLooks || reader.detail({track, 0})->calls == 110u);
+  }
+  // In the middle of the look-ups the read is under the mouse, and below the other calls only these.
+  const Row& row = app_->rows()[row_of_rank(app_->rows(), reader, 0)];
+  ASSERT_FALSE(row.parts.empty());
+  ASSERT_GE(row.parts[0].tracks.size(), 2u);
+  EXPECT_EQ(reader.tracks()[row.parts[0].tracks[0]].kind, merged::TrackKind::kLooks);
+  // A summary of what ranks are in does not count them: nothing else runs at three seconds.
+  std::uint32_t column = static_cast<std::uint32_t>(reader.columns() * 3 / 9);
+  EXPECT_EQ(reader.ranks_in(merged::Activity::kOther)[column], 0u);
+  EXPECT_GT(reader.ranks_in(merged::Activity::kOther)[reader.columns() * 11 / 18], 0u) << "a slow one counts";
+}
+
+// Reductions run among all, the call that differs in the pairs that come after them.
+std::string differs_in_pairs() {
+  std::string text =
+      "for r in 0..3 {\n"
+      "  process r$r rank=$r world=4 until=9\n"
+      "  r$r 0.100 +0.01 ncclCommInitRank communicator=1 id=0xabc rank=$r size=4 device=$r\n"
+      "  r$r 0.120 +0.01 ncclCommInitRank communicator=2 id=${100+r//2} rank=${r%2} size=2 device=$r\n"
+      "  for s in 0..2 every 0.010 {\n"
+      "    r$r 1.000 +0.001 ncclAllReduce communicator=1 count=1000 datatype=f32 stream=0x5\n"
+      "    r$r 1.002 +0.001 cudaStreamSynchronize stream=0x5\n"
+      "  }\n"
+      "}\n";
+  for (int rank = 0; rank < 4; ++rank)
+    text += fmt::format("r{} 2.000 +0.001 ncclAllReduce communicator=2 count={} datatype=f32 stream=0x5\n",
+                        rank, rank == 3 ? 7 : 5000);
+  return text + "r* 2.002 inside cudaStreamSynchronize stream=0x5\n";
+}
+
+// However many communicators there are, and wherever one looks.
+TEST_F(AppTest, TheCommunicatorThatAFindingIsAboutStandsFirstAndOpen) {
+  App& app = open(differs_in_pairs());
+  settle();
+  ASSERT_GE(app.reader().communicators().size(), 3u);
+  std::uint32_t about = app.story().communicator;
+  ASSERT_NE(about, merged::kNone);
+  EXPECT_EQ(app.reader().communicators()[about].members.size(), 2u);
+  auto communicators = [&] {
+    std::vector<std::pair<std::uint32_t, bool>> rows;
+    for (const Row& row : app.rows())
+      if (row.kind == RowKind::kCommunicator) rows.emplace_back(row.index, row.open);
+    return rows;
+  };
+  auto before = communicators();
+  EXPECT_EQ(before.at(0), std::pair(about, true));
+  EXPECT_EQ(before.size(), app.reader().communicators().size());
+  press(Key::kHome);
+  EXPECT_EQ(communicators(), before);
+}
+
+// Its record does not say of which communicators what it enqueues is.
+TEST_F(AppTest, TheEndOfAGroupNamesTheCommunicatorsOfTheGroup) {
+  open(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2 until=9\n"
+      "  r$r 0.100 +0.01 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+      "  r$r 0.120 +0.01 ncclCommInitRank communicator=2 id=0xdef rank=$r size=2 device=$r\n"
+      "  r$r 0.900 +0.001 ncclAllReduce communicator=1 count=100 datatype=f32 stream=0x5\n"
+      "  r$r 1.000 +0.001 ncclGroupStart\n"
+      "  r$r 1.010 +0.001 ncclAllReduce communicator=1 count=100 datatype=f32 stream=0x5\n"
+      "  r$r 1.020 +0.001 ncclGroupStart\n"
+      "  r$r 1.030 +0.001 ncclAllReduce communicator=1 count=200 datatype=f32 stream=0x5\n"
+      "  r$r 1.040 +0.001 ncclGroupEnd\n"
+      "  r$r 1.050 +0.001 ncclSend communicator=2 count=100 datatype=f32 peer=${1 - r} stream=0x5\n"
+      "  r$r 1.060 +0.001 ncclRecv communicator=2 count=100 datatype=f32 peer=${1 - r} stream=0x5\n"
+      "  r$r 1.070 +0.001 ncclGroupEnd\n"
+      "  r$r 2.000 +0.001 ncclGroupEnd\n"  // of one whose beginning is not in the trace
+      "}\n");
+  const merged::Reader& reader = app_->reader();
+  std::vector<merged::Detail> ends;
+  for (std::uint32_t track = 0; track < reader.tracks().size(); ++track)
+    for (std::uint64_t i = 0; i < reader.tracks()[track].events && ends.size() < 3; ++i)
+      if (auto detail = reader.detail({track, i}); detail && detail->call == "ncclGroupEnd")
+        ends.push_back(*detail);
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_EQ(label_of(ends[0], "ncclGroupEnd"), "#2 GroupEnd");
+  EXPECT_EQ(label_of(ends[1], "ncclGroupEnd"), "#1–#2 GroupEnd");
+  ASSERT_EQ(ends[1].collectives.size(), 2u);
+  EXPECT_NE(ends[1].collectives[0].communicator, ends[1].collectives[1].communicator);
+  EXPECT_EQ(ends[1].collectives[1].count, 0u) << "sends and receives";
+  EXPECT_TRUE(ends[2].collectives.empty());
+}
+
+}  // namespace
+}  // namespace ddpscope::viewer
