@@ -67,15 +67,18 @@ class Graph {
   std::optional<std::size_t> cause_of_lost_, cause_of_unseen_;
 };
 
-// To the hangs whose calls stand ahead of what the member issued.
+// To the hangs whose calls, or what was issued in their place, stand ahead of what the member issued.
 bool Graph::add_edges(std::size_t hang, std::uint32_t member, const std::vector<std::uint32_t>& ahead) {
   bool any = false;
-  for (std::size_t other = 0; other < hangs_.size(); ++other)
-    for (std::uint32_t m : hangs_[other].waiting) {
+  for (std::size_t other = 0; other < hangs_.size(); ++other) {
+    Members stuck = hangs_[other].waiting;
+    stuck.insert(stuck.end(), hangs_[other].other.begin(), hangs_[other].other.end());
+    for (std::uint32_t m : stuck) {
       if (other == hang || !std::count(ahead.begin(), ahead.end(), hangs_[other].issued(facts_, m))) continue;
       edges_[hang][member].insert(other);
       any = true;
     }
+  }
   return any;
 }
 

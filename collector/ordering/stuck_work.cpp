@@ -212,6 +212,8 @@ void StuckWork::come(std::uint32_t number) {
     }
     if (collectives_->member_of(form).incomplete) continue;
     Meeting& meeting = meeting_of(call);
+    if (meeting.first == kNone) meeting.first = call;
+    if (form.signature != collectives_->calls.signature(meeting.first)) meeting.mismatched = true;
     if (++meeting.there != meeting.expected) continue;
     std::size_t ordinal = collectives_->ordinal_of(call);
     for (const Member& member : collectives_->communicators[form.communicator].members)
@@ -250,7 +252,7 @@ bool StuckWork::call_can_complete(std::uint32_t call) {
   if (!is_message(form)) {
     if (own.incomplete) return unknown_ == Unknown::kCame;
     const Meeting& meeting = meeting_of(call);
-    return meeting.complete || meeting.there >= meeting.expected;
+    return meeting.complete || (!meeting.mismatched && meeting.there >= meeting.expected);
   }
   if (auto found = answers_.find(call); found != answers_.end())
     return group_of_[found->second] == kNone || has_turn(found->second);

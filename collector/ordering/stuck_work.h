@@ -52,10 +52,11 @@ class StuckWork {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> awaited_by{};  // how far it has to come, for a group
     std::uint32_t told = 0;                                             // of awaited_by, in order
   };
-  // Those that issued a collective, and those of them whose turn has come.
+  // Those that issued a collective, and those of them whose turn has come: with one and the same call.
   struct Meeting {
     std::uint32_t expected = 0, there = 0;
-    bool complete = false;
+    std::uint32_t first = matching::kNone;  // call of those that are there
+    bool complete = false, mismatched = false;
   };
   struct Wait {
     Cover cover;
