@@ -32,8 +32,11 @@ std::vector<Reading> recorded_readings(const patterns::TrainingReads& reads) {
 const Reading* nearest(const std::vector<Reading>& readings, const Reading& to) {
   const Reading* best = nullptr;
   auto distance = [&](const Reading& one) { return std::abs(one.at_ns - to.at_ns); };
-  for (const Reading& one : std::ranges::equal_range(readings, to.sample, {}, &Reading::sample))
-    if (!best || distance(one) < distance(*best)) best = &one;
+  auto [from, upto] =
+      std::equal_range(readings.begin(), readings.end(), to,
+                       [](const Reading& a, const Reading& b) { return a.sample < b.sample; });
+  for (; from != upto; ++from)
+    if (!best || distance(*from) < distance(*best)) best = &*from;
   return best;
 }
 

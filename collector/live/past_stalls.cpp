@@ -140,17 +140,22 @@ std::optional<std::int64_t> PastJudge::raised_ns(const Conversation& conversatio
   return raised ? std::optional(job_.begin_ns(*raised)) : std::nullopt;
 }
 
-// When the first of them raised an exception out of a wait for a thread (Gloo's timeout), until the end. The
-// others may hear of it, or their own time be up, a while later: until then all were where they waited.
+// When the first of them gave up a wait for a thread (Gloo's timeout) and raised an exception, until the end.
+// The others may hear of it, or their own time be up, a while later: until then all were where they waited.
+// An exception is seen as it leaves the program: a look may have found its rank on the way there.
 std::int64_t PastJudge::given_up_ns(const Conversation& conversation) const {
   std::int64_t first_ns = end_ns_;
   for (const auto& [rank, speaker] : conversation.speakers) {
     auto raised = raised_ns(conversation, speaker);
     if (!raised) continue;
     auto then = seen(speaker.process, *raised);
-    bool waited = then && then->inside.doing == Doing::kAwaitsThread &&
-                  *raised - then->first_ns >= detectors::kLongWait;
-    if (waited) first_ns = std::min(first_ns, *raised - 1);
+    bool on_its_way = then && then->inside.doing != Doing::kAwaitsThread;
+    if (on_its_way) then = seen(speaker.process, then->first_ns - 1);
+    if (!then || then->inside.doing != Doing::kAwaitsThread ||
+        *raised - then->last_ns >= detectors::kLongWait)
+      continue;
+    std::int64_t gave_up_ns = on_its_way ? then->last_ns : *raised - 1;
+    if (gave_up_ns - then->first_ns >= detectors::kLongWait) first_ns = std::min(first_ns, gave_up_ns);
   }
   return first_ns;
 }

@@ -80,6 +80,6 @@ def test_interrupted_at_any_moment(tmp_path, ranks, seed):
     draw = trainer.Draw(seed, "interrupted", ranks)
     draw.epochs = 5000
     how = draw.rng.choice([signal.SIGINT, signal.SIGTERM])
-    trace = trainer.train_and_signal(draw, tmp_path, how, draw.rng.uniform(0.5, 4))
+    trace = trainer.train_and_signal(draw, tmp_path, how, lambda folder: time.sleep(draw.rng.uniform(0.5, 4)))
     result = ddpscope.report(trace)
     assert result["findings"] == [], json.dumps(result["findings"], indent=1)[:4000]

@@ -31,9 +31,8 @@ def test_somebody_ends_the_hung_job(tmp_path, ranks, seed):
     draw = trainer.Draw(seed, "hung-interrupted", ranks)
     draw.at, draw.timeout = 2, 1000
     how = draw.rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    trace = trainer.train_and_signal(draw, tmp_path, how, 8, "--fault", "hung-collective/stuck", "--fault-rank",
-                                     draw.rank, "--fault-at", draw.at)
+    trace = trainer.train_and_signal(draw, tmp_path, how, trainer.until_stuck, "--fault", "hung-collective/stuck",
+                                     "--fault-rank", draw.rank, "--fault-at", draw.at)
     finding = ddpscope.only_finding(trace, "hung-collective")
     assert finding["ranks"] == [draw.rank]
-    assert finding["last_ns"] - finding["first_ns"] > 2e9
-    assert ddpscope.report(trace)["job"]["duration_s"] > 7
+    assert finding["last_ns"] - finding["first_ns"] > 4e9

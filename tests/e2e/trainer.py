@@ -2,10 +2,12 @@
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import time
 
 import ddpscope
+import live_jobs
 import pytest
 
 TRAINER = ddpscope.BUILD / "bin" / "reference_trainer"
@@ -61,13 +63,23 @@ def train(draw, folder, *extra, code=0):
     return trace
 
 
-def train_and_signal(draw, folder, signal_number, seconds, *extra):
-    """The same, but `ddpscope run` gets a signal after so many seconds, and hands it on."""
+def until_stuck(folder):
+    """`ddpscope status` says that it is, and 2 s more."""
+    deadline = time.monotonic() + 90
+    while not (folder / "trace").exists() or live_jobs.status(folder).code != 1:
+        assert time.monotonic() < deadline, "it never got stuck"
+        time.sleep(0.5)
+    time.sleep(2)
+
+
+def train_and_signal(draw, folder, signal_number, wait, *extra):
+    """The same, but `ddpscope run` gets a signal once `wait(folder)` returns, and hands it on."""
     command = [ddpscope.DDPSCOPE, "run", "--cpu", "-o", folder / "trace", "--", TRAINER, *draw.arguments(),
                "--workdir", folder / "out", *extra]
     job = subprocess.Popen([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(seconds)
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ignored in a shell's background
+    wait(folder)
     job.send_signal(signal_number)
     stderr = job.communicate(timeout=60)[1]
     assert job.returncode == 128 + signal_number, stderr[-3000:]
