@@ -28,7 +28,7 @@ def write_text():
 def write_pieces():
     with open(TEXT) as text:
         words = sorted(set(text.read().split()))
-    time.sleep(0.5)
+    time.sleep(0.2)
     with open(PIECES, "w") as file:
         file.write("\n".join(words))
 
