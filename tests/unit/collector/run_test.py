@@ -437,9 +437,9 @@ def test_a_library_that_is_missing(tmp_path):
 
 
 def test_it_says_how_the_job_ended(tmp_path):
-    result = ddpscope("run", "-o", tmp_path / "a", "--", "sh", "-c", WRITES + "; exit 3")
+    result = ddpscope("run", "-o", tmp_path / "a", "--", "sh", "-c", WRITES + "; exit 3", cwd=tmp_path)
     assert result.returncode == 3 and "the job ended with exit code 3" in result.stderr
-    result = ddpscope("run", "-o", tmp_path / "b", "--", "sh", "-c", WRITES + "; kill -9 $$")
+    result = ddpscope("run", "-o", tmp_path / "b", "--", "sh", "-c", WRITES + "; kill -9 $$", cwd=tmp_path)
     assert result.returncode == 137 and "the job was ended by signal 9" in result.stderr
 
 
