@@ -41,9 +41,10 @@ inline constexpr CUpti_ActivityKind kKind<CUpti_ActivityAPI> = CUPTI_ACTIVITY_KI
 /// What the client got. One a process, as CUPTI's buffer callbacks are.
 class Trace {
  public:
+  /// Never destroyed: CUPTI's worker may deliver what the exit itself made, until the process is gone.
   static Trace& instance() {
-    static Trace trace;
-    return trace;
+    static auto* trace = new Trace;
+    return *trace;
   }
 
   static void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {

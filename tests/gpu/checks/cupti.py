@@ -25,8 +25,8 @@ def plain_client(machine, folder):
         try:
             machine.run([machine.program("cupti_standin_test"), f"--gtest_filter={name}"], folder, timeout=60, label=name)
             return None
-        except Failed:
-            return name
+        except Failed as failed:
+            return f"{name} ({failed})"
     names = tests_of(machine, folder)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:  # a process a test: CUPTI has one client in each
         failed = [name for name in pool.map(run, names) if name]
