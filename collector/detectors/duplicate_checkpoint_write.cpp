@@ -83,8 +83,9 @@ std::vector<findings::Evidence> tell_writers(const Facts& facts, const Duplicate
   std::set<std::int32_t> told;
   for (const WrittenFile* file : duplicate.writers) {
     if (evidence.size() >= kMaxEvidence || !told.insert(file->rank).second) continue;
-    findings::Evidence entry = evidence_of(
-        facts.job, file->open, fmt::format("writes {} bytes until {}", file->bytes, seconds(file->end_ns)));
+    std::string does = fmt::format("writes {} bytes until {}", file->bytes, seconds(file->end_ns));
+    if (file->synced_ns > file->end_ns) does += fmt::format(", synced at {}", seconds(file->synced_ns));
+    findings::Evidence entry = evidence_of(facts.job, file->open, std::move(does));
     entry.file = file->path;
     evidence.push_back(std::move(entry));
   }

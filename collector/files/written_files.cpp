@@ -45,6 +45,8 @@ class ProcessWrites {
         auto io = trace::payload_of<trace::payload::FileIo>(record);
         return write(place, record.thread, io.file, io.offset, io.bytes);
       }
+      case Operation::kSync:
+        return sync(place, trace::payload_of<trace::payload::FileIo>(record));
       case Operation::kTransfer: {
         auto moved = trace::payload_of<trace::payload::FileTransfer>(record);
         return write(place, record.thread, moved.target, moved.target_offset, moved.bytes);
@@ -111,6 +113,11 @@ class ProcessWrites {
       file->last_thread = thread;
     }
     if (offset != ~std::uint64_t{0}) file->extents.push_back({offset, bytes});
+  }
+
+  void sync(model::EventPlace place, const trace::payload::FileIo& sync) {
+    WrittenFile* file = find(sync.file);
+    if (file && file->bytes && !sync.error) file->synced_ns = job_.end_ns({process_, place});
   }
 
   void lock(trace::Call call, const trace::payload::FileLock& lock) {

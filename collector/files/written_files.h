@@ -40,6 +40,7 @@ struct WrittenFile {
   std::int64_t open_ns;        // the opening had returned
   std::int64_t last_write_ns;  // the last write began: until then the file was held open
   std::int64_t end_ns;         // of the last write
+  std::int64_t synced_ns = 0;  // a sync after the last write returned; 0: none did
   std::uint16_t open_thread, last_thread;  // that opened it, that wrote last
   std::uint64_t bytes = 0;
   bool append = false;     // opened with O_APPEND
