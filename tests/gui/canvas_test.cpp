@@ -112,6 +112,14 @@ TEST_F(CanvasTest, LinesFitAndLoseNoWord) {
   EXPECT_EQ(squeezed(joined), squeezed(text));
 }
 
+TEST_F(CanvasTest, NamesAreBrokenLast) {
+  float width = canvas_->text_width(Face::kMono, "\"step_000008.bin\")") + 2;
+  EXPECT_EQ(wrapped(*canvas_, Face::kMono, "open(\"step_000008.bin\")", width, 2),
+            (std::vector<std::string>{"open(", "\"step_000008.bin\")"}));
+  EXPECT_EQ(wrapped(*canvas_, Face::kMono, "/data/step_000008.bin", width, 2),
+            (std::vector<std::string>{"/data/", "step_000008.bin"}));
+}
+
 TEST_F(CanvasTest, NoMoreLinesThanAsked) {
   auto lines = wrapped(*canvas_, Face::kBody, "one two three four five six seven eight nine ten", 60, 2);
   ASSERT_EQ(lines.size(), 2u);

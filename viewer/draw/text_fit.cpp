@@ -84,10 +84,10 @@ std::vector<std::string> wrapped(const Canvas& canvas, Face face, std::string_vi
     }
     std::size_t bytes = std::max<std::size_t>(fitting(canvas, face, text, width), 1);
     std::size_t space = text.rfind(' ', bytes);
-    // Long paths break behind a slash rather than in a name.
+    // Long paths break behind a slash, calls behind their bracket, rather than in a name.
     if (space == std::string_view::npos || space == 0) {
-      std::size_t slash = text.rfind('/', bytes - 1);
-      space = slash == std::string_view::npos || slash == 0 ? bytes : slash + 1;
+      std::size_t before = text.find_last_of("/(", bytes - 1);
+      space = before == std::string_view::npos || before == 0 ? bytes : before + 1;
     }
     lines.emplace_back(text.substr(0, space));
     text.remove_prefix(space);
