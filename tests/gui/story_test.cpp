@@ -42,6 +42,15 @@ TEST_F(StoryTest, ARaceForAFileIsInViewNotWhatBecameOfAnother) {
   }
 }
 
+// What came of the two, later and with another file, is evidence, and no access that conflicts.
+TEST_F(StoryTest, ArrowsLinkAccessesOfOneFile) {
+  const Story& story = story_of("divergent-existence-check/speaks-messages", 2);
+  const auto& evidence = app_->reader().outcome().findings[0].evidence;
+  ASSERT_NE(evidence.back().file, evidence.front().file);
+  ASSERT_EQ(story.arrows.size(), 1u);
+  EXPECT_EQ(evidence[story.arrows[0].from].file, evidence[story.arrows[0].to].file);
+}
+
 TEST_F(StoryTest, WhatIsNotThereHasALaneThatSaysWhere) {
   const Story& alone = story_of("no-process-group/speaks-never");
   ASSERT_EQ(alone.lane, StoryLane::kAbsence);

@@ -131,11 +131,22 @@ class Teller {
     bool by_luck = finding_.severity != Severity::kError;
     std::size_t changed = change();
     if (changed >= story_.discs.size()) return;
+    const StoryDisc& one = story_.discs[changed];
+    auto is_of_another_rank = [&](std::size_t i) {
+      const StoryDisc& other = story_.discs[i];
+      return other.rank_row != one.rank_row && other.rank_row != merged::kNone &&
+             !finding_.evidence[i].file.empty();
+    };
+    // Copies of one content have names of their own; else what has another name came of the two.
+    auto is_same_file = [&](std::size_t i) {
+      return finding_.evidence[i].file == finding_.evidence[changed].file;
+    };
+    bool of_one_file = false;
+    for (std::size_t i = 0; i < story_.discs.size(); ++i)
+      of_one_file |= is_of_another_rank(i) && is_same_file(i);
     for (std::size_t i = 0; i < story_.discs.size() && story_.arrows.size() < 3; ++i) {
-      const StoryDisc &one = story_.discs[changed], &other = story_.discs[i];
-      if (one.rank_row == other.rank_row || other.rank_row == merged::kNone) continue;
-      if (finding_.evidence[i].file.empty()) continue;
-      bool first = one.t_ns <= other.t_ns;
+      if (!is_of_another_rank(i) || (of_one_file && !is_same_file(i))) continue;
+      bool first = one.t_ns <= story_.discs[i].t_ns;
       StoryArrow arrow{
           first ? changed : i, first ? i : changed, by_luck ? ArrowKind::kByLuck : ArrowKind::kUnordered, {}};
       if (story_.arrows.empty())
