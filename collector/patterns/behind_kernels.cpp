@@ -34,6 +34,7 @@ class Replay {
     Cover& covered = covered_[{stream, device}];
     covered.join(known_);
     covered.kernels = ++launched_;
+    launches_[{stream, device}].add(issued_, covered.collectives);
     awaited_ = std::max(awaited_, covered.collectives);
     // Later ones run beside this kernel.
     while (!levels_.empty() && levels_.back().ordinal >= covered.collectives) levels_.pop_back();
@@ -54,7 +55,14 @@ class Replay {
                 : operation == Operation::kEventWait ? events_[order.event]
                                                      : cover(order.stream, order.device));
   }
-  std::vector<AmongKernels> take() { return std::move(found_); }
+  std::vector<AmongKernels> take() {
+    auto most = std::ranges::max_element(launches_, {}, [](const auto& of) { return of.second.count; });
+    if (most != launches_.end()) {
+      for (AmongKernels& among : found_) among.holds_up = !most->second.behind_any;
+      for (std::size_t ordinal : most->second.held_up_by) found_[ordinal].holds_up = true;
+    }
+    return std::move(found_);
+  }
 
  private:
   Cover cover(std::uint64_t stream, std::uint8_t device) {
@@ -62,6 +70,21 @@ class Replay {
     covered.join(known_);
     return covered;
   }
+
+  // Into a stream.
+  struct Launches {
+    std::size_t count = 0;
+    std::size_t issued = 0;  // collectives, when the latest was made
+    bool behind_any = false;
+    std::vector<std::size_t> held_up_by;  // ordinals of those that the next kernel here runs behind
+
+    void add(std::size_t now_issued, std::size_t covered) {
+      ++count;
+      behind_any |= covered > 0;
+      for (; issued < std::min(now_issued, covered); ++issued) held_up_by.push_back(issued);
+      issued = now_issued;
+    }
+  };
 
   // That runs behind all kernels before it, and every kernel since then behind it.
   struct Level {
@@ -82,6 +105,7 @@ class Replay {
   std::size_t awaited_ = 0;  // of those that a kernel runs behind
   Cover known_;              // that the host knows to be done
   std::map<std::pair<std::uint64_t, std::uint8_t>, Cover> covered_;
+  std::map<std::pair<std::uint64_t, std::uint8_t>, Launches> launches_;
   std::unordered_map<std::uint64_t, Cover> events_;
 };
 

@@ -17,6 +17,9 @@ struct AmongKernels {
   std::size_t level = 0;
   // The last collective that some kernel runs behind which was launched before this one: its ordinal + 1.
   std::size_t awaited = 0;
+  // The stream that most kernels run in goes on behind it: whoever waits in it loses that time. Where none of
+  // its kernels is known to run behind any collective, as if all did.
+  bool holds_up = false;
 };
 
 // By ordinal. Of calls from before the launches of their process are known nothing is true, and any may be

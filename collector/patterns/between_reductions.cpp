@@ -42,11 +42,15 @@ bool BetweenReductions::for_each_kernel(std::uint32_t from, std::uint32_t to, Vi
 BetweenReductions::BetweenReductions(const model::Job& job, const matching::Collectives& collectives,
                                      const RankSteps& rank)
     : job_(job), collectives_(collectives), rank_(rank) {
-  for (const Step& step : rank.steps)
+  for (const Step& step : rank.steps) {
+    bool any_large = false;
+    for (std::uint32_t i = step.first_entry; i < step.end_entry && !any_large; ++i)
+      any_large = rank.entries[i].kind == Kind::kReduction && !is_small(i);
     for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i) {
       for_each_kernel(i, i, [&](const KernelRun& run) { return before_first_.insert(run.kernel), true; });
-      if (rank.entries[i].kind == Kind::kReduction) break;
+      if (rank.entries[i].kind == Kind::kReduction && !(any_large && is_small(i))) break;
     }
+  }
 }
 
 std::uint64_t BetweenReductions::bytes(const RepeatedSet& sets) const {
@@ -55,16 +59,24 @@ std::uint64_t BetweenReductions::bytes(const RepeatedSet& sets) const {
   return sum;
 }
 
+// A reduce-scatter is told by what one rank gets.
 std::uint64_t BetweenReductions::elements(const RepeatedSet& sets) const {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < sets.set_size; ++i) sum += call(sets.entries[i]).signature.count;
+  for (std::size_t i = 0; i < sets.set_size; ++i) {
+    const CallForm& reduction = call(sets.entries[i]);
+    bool scattered = reduction.signature.operation == Operation::kReduceScatter;
+    sum +=
+        reduction.signature.count * (scattered ? collectives_.communicators[reduction.communicator].size : 1);
+  }
   return sum;
 }
 
-// The most calls at the beginning of a set that stand before the forward pass can be over; all, if no kernel
-// or no forward pass precedes some set.
+// The most calls at the beginning of a set that stand before the forward pass can be over, or are losses that
+// are reduced before the backward pass; all, if no kernel or no forward pass precedes some set.
 std::size_t BetweenReductions::calls_in_forward(const RepeatedSet& sets) const {
   std::size_t most = 0;
+  while (most < sets.set_size && is_small(sets.entries[most])) ++most;
+  if (most == sets.set_size) most = 0;  // gradients of small layers
   std::uint32_t from = sets.step->first_entry;
   for (std::size_t set = 0; set < sets.times; ++set) {
     auto all = static_cast<double>(count_launches(rank_, from, sets.last(set)));

@@ -26,14 +26,18 @@ class BetweenReductions {
   BetweenReductions(const model::Job& job, const matching::Collectives& collectives, const RankSteps& rank);
 
   std::uint64_t bytes(const RepeatedSet& sets) const;  // of one of the sets
-  // Whether a micro-batch with a forward pass precedes each set. Calls that stand in the forward pass,
-  // synchronised batch normalisation's, are taken out of the sets if they are small beside the others.
+  // Whether a micro-batch with a forward pass precedes each set. Calls that stand in the forward pass or
+  // behind it, of synchronised batch normalisation and losses, are taken out of the sets if they are small
+  // beside the others.
   bool behind_forward(RepeatedSet& sets) const;
   Repetition judge(const RepeatedSet& sets) const;
 
  private:
   const matching::CallForm& call(std::uint32_t entry) const {
     return collectives_.calls.form(rank_.entries[entry].call);
+  }
+  bool is_small(std::uint32_t entry) const {
+    return matching::bytes_of(call(entry).signature) < kLeastGradientBytes;
   }
   std::uint64_t elements(const RepeatedSet& sets) const;
   std::size_t calls_in_forward(const RepeatedSet& sets) const;

@@ -125,9 +125,9 @@ DeviceTurns::DeviceTurns(const model::Job& job, const matching::Collectives& col
     kernels_done_.push_back(find_kernels_done(job, collectives, member));
 }
 
-std::optional<std::uint32_t> DeviceTurns::last_split(const Turn& turn) const {
+std::optional<std::uint32_t> DeviceTurns::end_of(const Turn& turn) const {
   for (std::uint32_t k = turn.end; k-- > turn.first;)
-    if (times_.split(communicator_, k)) return k;
+    if (among_[k].holds_up && times_.split(communicator_, k)) return k;
   return std::nullopt;
 }
 
@@ -150,22 +150,21 @@ MemberComing DeviceTurns::coming_of(std::uint32_t member, std::uint32_t ordinal,
 }
 
 std::optional<DeviceTurn> DeviceTurns::read(const Turn& before, const Turn& turn) const {
-  auto start = last_split(before);
-  if (!start) return std::nullopt;
+  auto start = end_of(before), end = end_of(turn);
+  if (!start || !end) return std::nullopt;
   std::vector<DeviceTurn::Row> rows;
   std::uint32_t latest = *start;
   std::size_t level = 0;
-  for (std::uint32_t k = turn.first; k < turn.end; ++k) {
+  for (std::uint32_t k = *start + 1; k <= *end; ++k) {
     if (!times_.split(communicator_, k)) continue;
     // Of one that could not be split the last one before it that could.
     while (level < rows.size() && rows[level].ordinal + 1 <= among_[k].level) ++level;
     std::uint32_t since = level ? rows[level - 1].ordinal : *start;
-    rows.push_back({k, level, among_[k].awaited > turn.first, {}});
+    rows.push_back({k, level, among_[k].awaited > *start + 1, {}});
     for (std::uint32_t m = 0; m < members_.size(); ++m)
       rows.back().members.push_back(coming_of(m, k, latest, since, *start));
     latest = k;
   }
-  if (rows.empty()) return std::nullopt;
   std::int64_t length_ns = 0;
   for (std::uint32_t m = 0; m < members_.size(); ++m)
     length_ns = std::max(length_ns, time_of(m, latest).end_ns - time_of(m, *start).end_ns);

@@ -59,11 +59,12 @@ class DeviceTurns {
   // foreign: by member.
   DeviceTurns(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times,
               std::uint32_t communicator, const std::vector<ForeignWaits>& foreign);
-  // Begins when the last collective of the turn before is over. Nothing if none of either can be split.
+  // A turn is over with its last collective that holds up the devices (behind_kernels.h): all begin anew
+  // behind it. What they wait for later belongs to the next one. Nothing if none of either can be split.
   std::optional<DeviceTurn> read(const Turn& before, const Turn& turn) const;
 
  private:
-  std::optional<std::uint32_t> last_split(const Turn& turn) const;
+  std::optional<std::uint32_t> end_of(const Turn& turn) const;
   MemberComing coming_of(std::uint32_t member, std::uint32_t ordinal, std::uint32_t before,
                          std::uint32_t level, std::uint32_t start) const;
   const DeviceTime& time_of(std::uint32_t member, std::uint32_t ordinal) const {

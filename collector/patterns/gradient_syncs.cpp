@@ -16,7 +16,6 @@ using matching::kNone;
 using trace::Operation;
 using Kind = StepEntry::Kind;
 
-constexpr std::uint64_t kLeastBytes = 1024;   // of a call: metrics are smaller
 constexpr double kNearlyAll = 0.9;            // of the kernels of a micro-batch
 constexpr std::uint64_t kLeastValues = 1024;  // of a model
 constexpr std::size_t kLeastUpdates = 3;      // fewer try something out
@@ -52,7 +51,7 @@ class EarlySyncs {
     bool hands_out = signature.operation == Operation::kAllGather ||
                      signature.operation == Operation::kBroadcast ||
                      signature.operation == Operation::kScatter;
-    return !hands_out && matching::bytes_of(signature) >= kLeastBytes;
+    return !hands_out && matching::bytes_of(signature) >= kLeastGradientBytes;
   }
 
   std::uint32_t input_behind(const Step& step, std::uint32_t entry) const {

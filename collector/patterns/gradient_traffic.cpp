@@ -37,37 +37,64 @@ Reductions reductions_of(const Collectives& collectives, const Member& member) {
   return {ReductionTimes(collectives.calls, std::move(reductions)), count_rounds(collectives, member)};
 }
 
-// How many micro-batches of a rank, each from its input to the next, this communicator reduces in, and in how
-// many of them before the forward pass can be over. Without records of kernels there are none.
+// How many micro-batches, each from its input to the next, a communicator reduces in, and in how many of them
+// before the forward pass can be over. Without records of kernels there are none.
 struct MicroBatches {
   std::size_t all = 0;
   std::size_t in_forward = 0;
+
+  void operator+=(const MicroBatches& other) { all += other.all, in_forward += other.in_forward; }
 };
 
-MicroBatches count_micro_batches(const Collectives& collectives, const RankSteps& rank,
-                                 std::uint32_t communicator) {
-  MicroBatches count;
-  std::uint64_t launches = 0, before_first = 0;
-  bool reduced = false;
-  auto close = [&] {
-    count.all += reduced && launches > 0;
-    count.in_forward +=
-        reduced && static_cast<double>(before_first) < kForwardPart * static_cast<double>(launches);
-    launches = 0;
-    reduced = false;
-  };
-  for (const StepEntry& entry : rank.entries) {
-    launches += entry.launches_before;
-    if (entry.kind == Kind::kInput) {
-      close();
-    } else if (entry.kind == Kind::kReduction && !reduced &&
-               collectives.calls.form(entry.call).communicator == communicator) {
-      reduced = true;
-      before_first = launches;
-    }
+// Losses and metrics are reduced before the backward pass, too, where the program reads them then: what is as
+// small tells only if there is nothing larger.
+struct TimesOfReductions {
+  MicroBatches large, any;
+
+  bool carries_activations() const {
+    const MicroBatches& telling = large.all ? large : any;
+    return telling.in_forward * 2 > telling.all;
   }
-  close();
-  return count;
+};
+
+class MicroBatchCounter {
+ public:
+  explicit MicroBatchCounter(std::uint64_t least_bytes) : least_bytes_(least_bytes) {}
+
+  void launch(std::uint64_t kernels) { launches_ += kernels; }
+  void reduce(const matching::Signature& signature) {
+    if (reduced_ || matching::bytes_of(signature) < least_bytes_) return;
+    reduced_ = true;
+    before_first_ = launches_;
+  }
+  void close() {
+    count_.all += reduced_ && launches_ > 0;
+    count_.in_forward +=
+        reduced_ && static_cast<double>(before_first_) < kForwardPart * static_cast<double>(launches_);
+    launches_ = 0;
+    reduced_ = false;
+  }
+  const MicroBatches& count() const { return count_; }
+
+ private:
+  std::uint64_t least_bytes_, launches_ = 0, before_first_ = 0;
+  bool reduced_ = false;
+  MicroBatches count_;
+};
+
+void add_micro_batches(const Collectives& collectives, const RankSteps& rank, std::uint32_t communicator,
+                       TimesOfReductions& times) {
+  MicroBatchCounter large(kLeastGradientBytes), any(0);
+  for (const StepEntry& entry : rank.entries)
+    for (MicroBatchCounter* counter : {&large, &any}) {
+      counter->launch(entry.launches_before);
+      if (entry.kind == Kind::kInput) counter->close();
+      if (entry.kind != Kind::kReduction) continue;
+      const matching::CallForm& call = collectives.calls.form(entry.call);
+      if (call.communicator == communicator) counter->reduce(call.signature);
+    }
+  large.close(), any.close();
+  times.large += large.count(), times.any += any.count();
 }
 
 using OfCommunicators = std::map<std::uint32_t, DataParallelGroup>;
@@ -84,32 +111,30 @@ OfCommunicators groups_that_reduce(const Collectives& collectives) {
   return groups;
 }
 
-std::map<std::uint32_t, MicroBatches> count_micro_batches(const model::Job& job,
-                                                          const Collectives& collectives,
-                                                          const OfCommunicators& groups, std::size_t steps) {
-  std::map<std::uint32_t, MicroBatches> sums;
+std::map<std::uint32_t, TimesOfReductions> times_of_reductions(const model::Job& job,
+                                                               const Collectives& collectives,
+                                                               const OfCommunicators& groups,
+                                                               std::size_t steps) {
+  std::map<std::uint32_t, TimesOfReductions> times;
   for_each_rank_steps(
       job, collectives,
       [&](const RankSteps& rank) {
-        for (const auto& [communicator, group] : groups) {
-          MicroBatches own = count_micro_batches(collectives, rank, communicator);
-          sums[communicator].all += own.all;
-          sums[communicator].in_forward += own.in_forward;
-        }
+        for (const auto& [communicator, group] : groups)
+          add_micro_batches(collectives, rank, communicator, times[communicator]);
       },
       steps);
-  return sums;
+  return times;
 }
 
 // What a communicator carries does not change: a part of a long training tells, if all are used in it.
 void leave_out_activations(const model::Job& job, const Collectives& collectives, OfCommunicators& groups) {
   constexpr std::size_t kEnoughSteps = 1000;
   if (groups.empty()) return;
-  auto sums = count_micro_batches(job, collectives, groups, kEnoughSteps);
-  if (std::any_of(sums.begin(), sums.end(), [](const auto& sum) { return sum.second.all == 0; }))
-    sums = count_micro_batches(job, collectives, groups, kAllSteps);
-  for (const auto& [communicator, sum] : sums)
-    if (sum.in_forward * 2 > sum.all) groups.erase(communicator);
+  auto times = times_of_reductions(job, collectives, groups, kEnoughSteps);
+  if (std::any_of(times.begin(), times.end(), [](const auto& of) { return of.second.any.all == 0; }))
+    times = times_of_reductions(job, collectives, groups, kAllSteps);
+  for (const auto& [communicator, of] : times)
+    if (of.carries_activations()) groups.erase(communicator);
 }
 
 std::vector<DataParallelGroup> groups_of_communicators(const model::Job& job,

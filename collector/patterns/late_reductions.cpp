@@ -15,9 +15,8 @@ namespace {
 
 using Kind = StepEntry::Kind;
 
-constexpr std::uint64_t kLeastBytes = 1024;  // losses and metrics are smaller
-constexpr std::uint64_t kFewKernels = 4;     // one in so many of those before the first reduction
-constexpr std::uint64_t kLeastKernels = 3;   // before it: else nothing was computed
+constexpr std::uint64_t kFewKernels = 4;    // one in so many of those before the first reduction
+constexpr std::uint64_t kLeastKernels = 3;  // before it: else nothing was computed
 
 // By how much sooner reductions would be over that run beside the backward pass, each from when its gradients
 // are ready, than those that run behind it. The pass takes as long for each byte of gradients.
@@ -80,7 +79,7 @@ std::vector<std::uint32_t> Finder::reductions_of(const Step& step) const {
     const StepEntry& entry = rank_.entries[i];
     if (entry.kind != Kind::kReduction) continue;
     const matching::CallForm& call = collectives_.calls.form(entry.call);
-    if (call.communicator == communicator_ && matching::bytes_of(call.signature) >= kLeastBytes)
+    if (call.communicator == communicator_ && matching::bytes_of(call.signature) >= kLeastGradientBytes)
       found.push_back(i);
   }
   return found;

@@ -17,8 +17,6 @@ using trace::Operation;
 using Kind = StepEntry::Kind;
 using Entries = std::vector<std::uint32_t>;
 
-constexpr std::uint64_t kLeastBytes = 1024;  // of a set: less is no model's gradient
-
 class StepReader {
  public:
   StepReader(const model::Job& job, const matching::Collectives& collectives, const RankSteps& rank)
@@ -118,14 +116,16 @@ RepeatedSet StepReader::read_communicator(const Step& step, const Entries& all) 
   bool own_buffers = entries.empty();
   if (own_buffers) entries = all;
   RepeatedSet doubtful;
+  std::size_t least = 0;  // several doubtful sets at a time are no better
   for (std::size_t size = 1; size <= entries.size() / 2; ++size) {
+    if (least && size % least == 0) continue;
     RepeatedSet sets = split(step, entries, size);
-    if (sets.times < 2 || between_.bytes(sets) < kLeastBytes) continue;
+    if (sets.times < 2 || between_.bytes(sets) < kLeastGradientBytes) continue;
     if (!sets.inputs && !same_buffers(sets)) continue;
     if (!between_.behind_forward(sets)) continue;
     sets.repetition = own_buffers ? Repetition::kOtherBuffers : between_.judge(sets);
     if (sets.repetition == Repetition::kRedundant) return sets;
-    if (doubtful.repetition == Repetition::kNone) doubtful = std::move(sets);
+    if (doubtful.repetition == Repetition::kNone) doubtful = std::move(sets), least = size;
   }
   return doubtful;
 }

@@ -18,6 +18,9 @@ namespace ddpscope::patterns {
 // that start earlier belong to the forward pass: tensor parallelism, synchronised batch normalisation.
 constexpr double kForwardPart = 0.3;
 
+// Of a reduction, or of all of a step's: losses, metrics and norms are smaller.
+constexpr std::uint64_t kLeastGradientBytes = 1024;
+
 // Stretch of a rank's calls between two runs of the optimizer. Times are those of the host: when calls were
 // made.
 struct Step {

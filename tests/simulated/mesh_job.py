@@ -1,7 +1,7 @@
 """Training on a mesh of ranks: tensor, pipeline and data parallel, in steps of several micro-batches (1F1B)."""
 import dataclasses
 
-from simulator import (Call, Collective, Compute, Exchange, Group, Hang, Join, Launch, Leave, Synchronize)
+from simulator import (Call, Collective, Compute, Copy, Exchange, Group, Hang, Join, Launch, Leave, Synchronize)
 
 COMPUTE, BARRIERS, TENSOR, PIPELINE, EXPERTS, GRADIENTS = 5, 7, 18, 19, 20, 22  # streams
 SHAPES = [(1, 1, 2), (2, 1, 1), (1, 2, 1), (1, 1, 4), (1, 2, 2), (1, 4, 1), (2, 2, 1), (2, 1, 4), (4, 1, 2), (1, 4, 2), (2, 2, 2),
@@ -74,6 +74,8 @@ class Rank:
             self.beside(PIPELINE, Exchange(self.pipeline, there, 2000, PIPELINE, 1e-4, f"pipeline.py:{line} exchange"))
 
     def forward(self):
+        if self.stage == 0:
+            self.add(Copy(COMPUTE, 2e-5))
         self.add(Launch(COMPUTE, 0.001 + 0.001 * self.rng.random()))
         self.reduce_layer("layers.py:30 forward")
         if self.mesh.experts and self.data.size > 1:
@@ -81,7 +83,7 @@ class Rank:
             self.beside(EXPERTS, Exchange(self.data, messages, 500, EXPERTS, 1e-4, "experts.py:9 all_to_all"))
 
     def backward(self):
-        self.add(Launch(COMPUTE, 0.002 + 0.002 * self.rng.random()))
+        self.add(Launch(COMPUTE, 0.002 + 0.002 * self.rng.random(), "gemm_backward"))
         self.reduce_layer("layers.py:40 backward")
 
     def micro_batches(self):
@@ -114,7 +116,7 @@ class Rank:
             for bucket in range(2):
                 self.add(Collective(self.data, call, 50000, GRADIENTS, 5e-4, f"gradients.py:{90 + bucket} reduce"))
             self.add(Join(COMPUTE, GRADIENTS))
-        self.add(Launch(COMPUTE, 1e-3))
+        self.add(Launch(COMPUTE, 1e-3, "adamw_kernel"))
         if self.mesh.sharded and self.data.size > 1:
             self.beside(GRADIENTS, Collective(self.data, "ncclAllGather", 50000, GRADIENTS, 5e-4, "parameters.py:9 gather"))
         if step % self.mesh.wait_every == 0:

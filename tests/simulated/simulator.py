@@ -4,9 +4,10 @@ A rank is a list of operations, in the order of its host's program:
 
     Call(text, seconds)               the host is in a call that long
     Compute(seconds)                  the host is in none
-    Launch(stream, seconds)           a kernel
+    Launch(stream, seconds, name)     a kernel
+    Copy(stream, seconds, bytes)      an input, to the device
     Join(stream, behind)              an event of stream `behind`, for which `stream` waits
-    Collective(group, call, count, stream, seconds, place)
+    Collective(group, call, count, stream, seconds, place, buffer)
     Exchange(group, messages, count, stream, seconds, place)
                                       sends and receives, ("ncclSend" or "ncclRecv", peer), in one group if there are several
     Synchronize(stream)               the host waits for the stream
@@ -21,9 +22,10 @@ import dataclasses
 Group = collections.namedtuple("Group", "number id size rank")
 Call = collections.namedtuple("Call", "text seconds")
 Compute = collections.namedtuple("Compute", "seconds")
-Launch = collections.namedtuple("Launch", "stream seconds")
+Launch = collections.namedtuple("Launch", "stream seconds name", defaults=["gemm"])
+Copy = collections.namedtuple("Copy", "stream seconds bytes", defaults=[65536])
 Join = collections.namedtuple("Join", "stream behind")
-Collective = collections.namedtuple("Collective", "group call count stream seconds place")
+Collective = collections.namedtuple("Collective", "group call count stream seconds place buffer", defaults=[None])
 Exchange = collections.namedtuple("Exchange", "group messages count stream seconds place")
 Synchronize = collections.namedtuple("Synchronize", "stream")
 Hang = collections.namedtuple("Hang", "text")
@@ -37,6 +39,7 @@ class Work:
     """Of a device. It is ready when it is enqueued and all that it comes behind is over; then its partners have to be."""
     enqueued: float
     seconds: float
+    told: str | None = None  # how it is recorded, where device times are
     behind: list = dataclasses.field(default_factory=list)
     meetings: list = dataclasses.field(default_factory=list)
     waits_for: int = 0
@@ -63,11 +66,12 @@ class HostCall:
 
 
 class Simulation:
-    """hosts: by rank, its calls. ended: by rank, when it left; None if it stands still."""
+    """hosts: by rank, its calls. devices: by rank, its work. ended: by rank, when it left; None if it stands still."""
 
     def __init__(self, ranks):
         self.ranks = ranks
         self.hosts = [[] for _ in ranks]
+        self.devices = [[] for _ in ranks]
         self.now = [0.3] * len(ranks)
         self.ended = [None] * len(ranks)
         self.meetings = collections.defaultdict(lambda: None)
@@ -97,8 +101,9 @@ class Simulation:
         self.now[rank] += seconds + 1e-6
         return True
 
-    def enqueue(self, rank, stream, seconds, behind=(), meetings=()):
-        work = Work(self.now[rank], seconds, [*behind], [*meetings])
+    def enqueue(self, rank, stream, seconds, told=None, behind=(), meetings=()):
+        work = Work(self.now[rank], seconds, told, [*behind], [*meetings])
+        self.devices[rank].append(work)
         if stream in self.streams[rank]:
             work.behind.append(self.streams[rank][stream])
         self.streams[rank][stream] = work
@@ -145,8 +150,13 @@ class Simulation:
         return True
 
     def launch(self, rank, operation):
+        stream, seconds, name = operation
+        self.enqueue(rank, stream, seconds, f'kernel name="{name}" device=0 stream={stream} thread=1 called={self.now[rank]:.7f}')
+        return self.record(rank, f'cudaLaunchKernel name="{name}" stream={stream:#x}')
+
+    def copy(self, rank, operation):
         self.enqueue(rank, operation.stream, operation.seconds)
-        return self.record(rank, f'cudaLaunchKernel name="gemm" stream={operation.stream:#x}')
+        return self.record(rank, f"cudaMemcpyAsync kind=h2d bytes={operation.bytes} stream={operation.stream:#x}")
 
     def join(self, rank, operation):
         event = 0x100 + operation.behind
@@ -156,11 +166,12 @@ class Simulation:
         return self.record(rank, f"cudaStreamWaitEvent event={event:#x} stream={operation.stream:#x}")
 
     def collective(self, rank, operation):
-        group, call, count, stream, seconds, place = operation
-        key = (group.id, self.number(rank, group.id))
-        self.enqueue(rank, stream, seconds, meetings=[self.meeting(key, group.size)])
+        group, call, count, stream, seconds, place, buffer = operation
+        number = self.number(rank, group.id)
+        self.enqueue(rank, stream, seconds, f"collective communicator={group.number} sequence={number}",
+                     meetings=[self.meeting((group.id, number), group.size)])
         return self.record(rank, f'{call} communicator={group.number} count={count} datatype=f32 reduction=sum '
-                                 f'stream={stream:#x} buffer={stream << 8:#x} stack="{place}"')
+                                 f'stream={stream:#x} buffer={buffer or stream << 8:#x} stack="{place}"')
 
     def exchange(self, rank, operation):
         group, messages, count, stream, seconds, place = operation
@@ -197,8 +208,10 @@ def wait_for(stream):
     return f"cudaStreamSynchronize stream={stream:#x}"
 
 
-def text_trace(simulation, ends):
-    """ends: by rank, when nothing of it was recorded any more, if it has not left by itself."""
+def text_trace(simulation, ends, timed=()):
+    """ends: by rank, when nothing of it was recorded any more, if it has not left by itself. timed: kinds of device work
+    ("collective", "kernel") whose times were recorded.
+    """
     lines = []
     for rank, (calls, end, left) in enumerate(zip(simulation.hosts, ends, simulation.ended)):
         gone = left is not None and left < end
@@ -208,4 +221,7 @@ def text_trace(simulation, ends):
                 break
             inside = call.end is None or call.end > end
             lines.append(f"r{rank} {call.begin:.7f} {'inside' if inside else f'+{call.end - call.begin:.7f}'} {call.text}")
+        lines += [f"r{rank}/2 {work.ready:.7f} +{work.over - work.ready:.7f} gpu kind={work.told}"
+                  for work in sorted(simulation.devices[rank], key=lambda work: work.over or end)
+                  if work.over is not None and work.over < end and work.told and work.told.split()[0] in timed]
     return "\n".join(lines) + "\n"

@@ -1,22 +1,13 @@
 """Meshes of ranks: killed at any moment nobody is accused; one rank that does wrong is found, as one finding."""
-import pathlib
-
 import ddpscope
 import mesh_job
 import pytest
-from simulator import Collective, Exchange, Simulation, text_trace
+from judging import findings
+from simulator import Collective, Exchange, Simulation
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
-TEXT_TRACE = pathlib.Path(ddpscope.DDPSCOPE).parent / "text_trace"
 JOBS = 30  # of a kind, each of another shape and seed
 BROKEN = 4  # the step in which a rank does wrong
-
-
-def findings(simulation, ends, folder):
-    (folder / "trace.txt").write_text(text_trace(simulation, ends))
-    done = ddpscope.start([TEXT_TRACE, folder / "trace.txt", folder / "trace"], cwd=folder)
-    assert done.code == 0, done.stderr
-    return ddpscope.report(folder / "trace")["findings"]
 
 
 def drawn(tmp_path, seed, kind, wanted=lambda mesh: True):
@@ -40,6 +31,14 @@ def test_killed_at_any_moment(tmp_path, seed, kind):
         kill = rng.uniform(0.4, max(simulation.ended))
         found = findings(simulation, [kill + rng.uniform(0, 0.03) for _ in range(mesh.ranks)], folder)
         assert found == [], (mesh, kill, found)
+
+
+def test_trains_to_its_end(tmp_path, seed):
+    for mesh, rng, folder in drawn(tmp_path, seed, "end"):
+        simulation = Simulation([rank.operations for rank in mesh_job.build(mesh, rng, steps=60)])
+        timed = rng.choice([(), ("collective",), ("collective", "kernel")])
+        found = findings(simulation, [max(simulation.ended) + 1] * mesh.ranks, folder, timed, watched=True)
+        assert found == [], (mesh, timed, found)
 
 
 def expect_one(simulation, culprit, mesh, folder, slugs):
