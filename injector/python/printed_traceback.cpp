@@ -16,6 +16,8 @@ constexpr std::size_t kLongestPrefix = 64;
 constexpr std::uint32_t kMostTracebacks = 256;  // a job may log one in every step
 
 constexpr char kHeading[] = "Traceback (most recent call last):";
+// Stands before the traceback of an exception that nobody can catch, as a destructor's: the program goes on.
+constexpr char kIgnored[] = "Exception ignored ";
 
 // Written by the main thread alone.
 struct Printed {
@@ -23,6 +25,7 @@ struct Printed {
   std::size_t length;           // beyond kLongestLine: of a line that is too long to be read
   bool escape;                  // inside a sequence that sets a terminal's colour
   bool inside;                  // of a traceback
+  bool ignored;                 // by Python: what the line before says of the traceback that follows
   char prefix[kLongestPrefix];  // of each of its lines: "[rank3]: " with PyTorch 2
   std::size_t prefix_length;
   trace::StackFrame frames[kMostFrames];  // the last ones, outermost first
@@ -98,8 +101,10 @@ bool begins_traceback(Text line) {
 }
 
 void read_line(trace::FileWriter& file, Text line) {
+  const bool ignored = printed.ignored;
+  printed.ignored = Text(line).skip(kIgnored);
   if (begins_traceback(line)) {
-    printed.inside = true;
+    printed.inside = !ignored;
     printed.count = 0;
     printed.epoch = file.epoch();
     return;

@@ -49,6 +49,17 @@ if HOW == "forked":
         os.write(2, b"KeyError: secret\\n")
         os._exit(1)
     os.wait()
+if HOW == "ignored":  # where nobody can catch it: the program goes on, and fails later
+    import weakref
+    class Finalizer:
+        def __repr__(self):
+            return "a finalizer"  # no address
+        def __call__(self, of):
+            fail("secret")
+    kept = {1, 2}
+    reference = weakref.ref(kept, Finalizer())
+    del kept
+    inner(1)
 if HOW == "looks alike":
     os.write(2, b'  File "a.py", line 7, in f\\nError\\n' + b"x" * 5000 + b"\\n" + b'Traceback (most recent call last):\\nError: x\\n')
     os.write(2, b'log: it failed: Traceback (most recent call last):\\n  File "a.py", line 7, in f\\nKeyError: x\\n')
@@ -104,6 +115,11 @@ def test_those_of_other_threads_end_no_process(tmp_path):
 
 def test_a_child_does_not_finish_what_its_parent_began(tmp_path):
     assert tracebacks("forked", tmp_path) == []
+
+
+def test_what_python_ignores_is_none(tmp_path):
+    told, = tracebacks("ignored", tmp_path)
+    assert "__call__" not in told and "inner" in told
 
 
 def test_what_only_looks_like_one(tmp_path):
