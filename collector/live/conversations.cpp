@@ -20,6 +20,7 @@ using ordering::Transfer;
 struct Message {
   std::int32_t from, to;  // ranks
   std::uint32_t process;  // that sent it
+  std::uint16_t thread;
   std::int64_t begin_ns, end_ns;
   bool by_threads;  // both ends
 };
@@ -48,8 +49,8 @@ std::vector<Message> find_messages(const Job& job) {
     bool by_threads = !main_thread_receives(end) && !main_thread_receives(other->second);
     for (const Transfer& sent : end.sent) {
       bool under_way = sent.call.end_ns >= job.processes[*from].last_ns;
-      messages.push_back({job.processes[*from].rank, job.processes[*to].rank, *from, sent.call.begin_ns,
-                          under_way ? sent.call.begin_ns : sent.call.end_ns, by_threads});
+      messages.push_back({job.processes[*from].rank, job.processes[*to].rank, *from, sent.call.thread.thread,
+                          sent.call.begin_ns, under_way ? sent.call.begin_ns : sent.call.end_ns, by_threads});
     }
   }
   std::sort(messages.begin(), messages.end(),
@@ -80,6 +81,7 @@ void add(const Message& message, Conversation& conversation, std::vector<std::in
   Speaker& from = conversation.speakers[message.from];
   from.process = message.process;
   from.sent_ns = std::max(from.sent_ns, message.end_ns);
+  from.threads.insert(message.thread);
   Speaker& to = conversation.speakers[message.to];
   to.asked_ns = std::max(to.asked_ns, message.end_ns);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -12,10 +13,11 @@ namespace ddpscope::live {
 
 struct Speaker {
   std::uint32_t process = 0;
-  std::int64_t sent_ns = 0;   // when it last sent anything to another rank; 0: not seen
-  std::int64_t asked_ns = 0;  // when another rank last sent anything to it
-  bool was_asked = false;     // after it last sent anything, for certain (clocks of several hosts)
-  bool went_on = false;       // it sent something after `until_ns`
+  std::int64_t sent_ns = 0;           // when it last sent anything to another rank; 0: not seen
+  std::int64_t asked_ns = 0;          // when another rank last sent anything to it
+  bool was_asked = false;             // after it last sent anything, for certain (clocks of several hosts)
+  bool went_on = false;               // it sent something after `until_ns`
+  std::set<std::uint16_t> threads{};  // that sent something to other ranks
 };
 
 // Ranks that are connected with each other, if by others. Whoever begins a collective of Gloo speaks first to

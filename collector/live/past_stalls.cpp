@@ -14,67 +14,13 @@
 #include "collector/detectors/whereabouts.h"
 #include "collector/live/conversations.h"
 #include "collector/live/machine.h"
+#include "collector/live/moments.h"
 
 namespace ddpscope::live {
 namespace {
 
-using model::EventRef;
 using model::Job;
-using model::Process;
 using model::Sighting;
-using trace::Operation;
-using trace::Record;
-
-// What the main thread of a process did about a moment.
-struct Moment {
-  std::optional<EventRef> inside;     // the call that it was inside of
-  std::optional<EventRef> last;       // the last one begun by then
-  std::optional<EventRef> traced;     // the last one with a stack
-  std::optional<EventRef> traceback;  // the first that it printed afterwards: it was there
-};
-
-Moment find_moment(const Job& job, std::uint32_t process, std::int64_t at_ns) {
-  Moment found;
-  model::for_each_in_time(job.processes[process].file, [&](model::EventPlace place, const Record& record) {
-    if (record.thread != model::kMainThread || trace::operation_of(record.call) == Operation::kSetting)
-      return;
-    EventRef event{process, place};
-    bool printed = trace::operation_of(record.call) == Operation::kTraceback;
-    if (job.begin_ns(process, record) > at_ns) {
-      if (printed && !found.traceback) found.traceback = event;
-      return;
-    }
-    if (printed || trace::operation_of(record.call) == Operation::kExit) return;
-    found.last = event;
-    if (record.stack) found.traced = event;
-    if (record.end == 0 || job.time_ns(process, record.end) > at_ns) found.inside = event;
-  });
-  return found;
-}
-
-bool left_well(const Process& process) { return process.header().ended && process.header().exit_code == 0; }
-
-struct End {
-  std::int64_t at_ns;
-  bool told;  // from outside
-};
-
-// When the first rank ended or was told to: what comes later is a consequence. Of a signal to all (Ctrl-C)
-// ranks hear before whoever records it.
-End find_end(const Job& job) {
-  constexpr std::int64_t kReaction = 200'000'000;
-  End end{job.duration_ns, false};
-  auto take = [&](std::int64_t at_ns, bool told) {
-    if (at_ns < end.at_ns) end = {at_ns, told};
-  };
-  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
-    if (job.processes[i].role != model::Role::kRank) continue;
-    take(job.told_ns(i), true);
-    if (job.processes[i].has_ended()) take(job.processes[i].last_ns, false);
-  }
-  if (end.told) end.at_ns -= kReaction;
-  return end;
-}
 
 class PastJudge {
  public:
@@ -91,6 +37,7 @@ class PastJudge {
   struct Parts {  // by rank
     std::map<std::int32_t, Speaker> silent, waiting, busy;
   };
+  using RanksByPlace = std::map<std::string, std::vector<std::int32_t>>;
   std::optional<Seen> seen(std::uint32_t process, std::int64_t at_ns) const;
   std::optional<std::int64_t> raised_ns(const Conversation& conversation, const Speaker& speaker) const;
   std::int64_t given_up_ns(const Conversation& conversation) const;
@@ -102,6 +49,8 @@ class PastJudge {
   std::string where(const Moment& moment) const;
   bool find_parts(const Conversation& conversation, Parts& parts) const;
   findings::Finding tell(const Conversation& conversation, const Parts& parts) const;
+  RanksByPlace find_apart(const Conversation& conversation) const;
+  findings::Finding tell_apart(const Conversation& conversation, const RanksByPlace& places) const;
   std::string places_of(const std::map<std::int32_t, Speaker>& speakers) const;
   std::string tell_unjudged(const Conversation& conversation, const Parts& parts) const;
   void tell_silent(std::int32_t rank, const Speaker& speaker, findings::Finding& finding) const;
@@ -287,6 +236,67 @@ findings::Finding PastJudge::tell(const Conversation& conversation, const Parts&
   return finding;
 }
 
+// Where each gave up to wait for its peers, of a job in which all do: they wait for each other. Nothing
+// unless that is certain of each: since it last spoke it did nothing but wait for a thread, and either an
+// exception came out of that when the first gave up, or something else ended it. One at least is known of two
+// places.
+PastJudge::RanksByPlace PastJudge::find_apart(const Conversation& conversation) const {
+  if (was_told_ || conversation.speakers.size() != static_cast<std::size_t>(job_.world_size)) return {};
+  const std::int64_t from_ns = conversation.last_ns + detectors::kLongWait;
+  RanksByPlace places;
+  for (const auto& [rank, speaker] : conversation.speakers) {
+    auto now = seen(speaker.process, at_ns_);
+    bool waits = now && now->inside.doing == Doing::kAwaitsThread && now->first_ns < from_ns;
+    if (!waits || speaker.went_on || left_well(job_.processes[speaker.process])) return {};
+    Moment moment = find_moment(job_, speaker.process, at_ns_);
+    if (!moment.traceback) continue;
+    auto thread = woken_by(job_, speaker.process, from_ns);
+    if (!thread || !speaker.threads.contains(*thread)) return {};
+    if (job_.begin_ns(*moment.traceback) - at_ns_ >= detectors::kLongWait) return {};
+    places[detectors::program_place(job_, *moment.traceback)].push_back(rank);
+  }
+  if (places.size() < 2) places.clear();
+  return places;
+}
+
+findings::Finding PastJudge::tell_apart(const Conversation& conversation, const RanksByPlace& places) const {
+  findings::Finding finding;
+  finding.slug = "hung-collective";
+  finding.confidence = findings::Confidence::kLikely;
+  using OfPlace = RanksByPlace::value_type;
+  std::vector<const OfPlace*> by_ranks;  // most first
+  for (const OfPlace& of_place : places) by_ranks.push_back(&of_place);
+  std::ranges::stable_sort(by_ranks, std::ranges::greater{},
+                           [](const OfPlace* of_place) { return of_place->second.size(); });
+  const std::size_t most = by_ranks.front()->second.size();
+  const bool undecided = by_ranks[1]->second.size() == most;
+  finding.key = "apart over TCP";
+  for (const OfPlace* of_place : by_ranks) {
+    const auto& [place, ranks] = *of_place;
+    if (undecided || ranks.size() < most)
+      finding.ranks.insert(finding.ranks.end(), ranks.begin(), ranks.end());
+    finding.title +=
+        fmt::format("{}{} {}{}", finding.title.empty() ? "" : ", ", detectors::list_ranks(ranks),
+                    detectors::verb(ranks, "waits over TCP", "wait over TCP"), detectors::at(place));
+    finding.key += detectors::at(place);
+    for (std::int32_t rank : ranks)
+      finding.evidence.push_back(detectors::evidence_of(
+          job_, *find_moment(job_, conversation.speakers.at(rank).process, at_ns_).traceback,
+          "where it waited until it gave up"));
+  }
+  std::ranges::sort(finding.ranks);
+  finding.title += fmt::format(", for {} until {}: each for what the others do not do",
+                               detectors::seconds(waited_ns_), detectors::seconds(at_ns_));
+  finding.advice =
+      "Let all ranks run the same collectives in the same order: look for one inside of a branch that only "
+      "some ranks take (if rank == 0), behind an early return or an exception that was caught, in a loop of "
+      "another length.";
+  finding.first_ns = at_ns_ - waited_ns_;
+  finding.last_ns = at_ns_;
+  finding.place = {ranks_of(conversation.speakers), finding.first_ns, job_.duration_ns};
+  return finding;
+}
+
 // False: those that waited went on, so that nobody hung.
 bool PastJudge::find_parts(const Conversation& conversation, Parts& parts) const {
   std::int64_t silent_from = std::numeric_limits<std::int64_t>::max();
@@ -322,7 +332,7 @@ std::string PastJudge::tell_unjudged(const Conversation& conversation, const Par
   if (!parts.busy.empty() && !parts.waiting.empty())
     return fmt::format(
         "{} waited over TCP for {} {}, and what {} did looks like work: it computed, saved, made recorded "
-        "calls or waited for a child{}",
+        "calls, slept or waited for a child{}",
         detectors::list_ranks(ranks_of(parts.waiting)), detectors::list_ranks(ranks_of(parts.busy)), until,
         parts.busy.size() == 1 ? "that one" : "each of those", places_of(parts.busy));
   std::string nothing = fmt::format("nothing went over TCP between {} {}, and",
@@ -340,10 +350,12 @@ void PastJudge::judge(const Conversation& conversation, PastStalls& stalls) {
   if (waited_ns_ < conversation.needed_ns) return;
   Parts parts;
   if (watched_ && !find_parts(conversation, parts)) return;
-  if (parts.silent.empty() || parts.waiting.empty())
-    stalls.unjudged.push_back(tell_unjudged(conversation, parts));
-  else
+  if (!parts.silent.empty() && !parts.waiting.empty())
     stalls.findings.push_back(tell(conversation, parts));
+  else if (RanksByPlace places = watched_ ? find_apart(conversation) : RanksByPlace{}; !places.empty())
+    stalls.findings.push_back(tell_apart(conversation, places));
+  else
+    stalls.unjudged.push_back(tell_unjudged(conversation, parts));
 }
 
 }  // namespace

@@ -91,6 +91,23 @@ def test_the_rank_that_did_not_come_is_named(tmp_path, seed, way, how, inside, r
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
+def test_a_barrier_that_one_rank_runs(tmp_path, seed, ranks):
+    """All wait, until Gloo gives up: each in a call of its own."""
+    rank, report = halt(tmp_path, seed, "barrier", ranks, "timeout", 0, "who is missing is not known", "--halt", "barrier")
+    finding, = report["findings"]
+    assert finding["slug"] == "hung-collective" and finding["ranks"] == ([rank] if ranks > 2 else [0, 1]), finding
+    assert f"rank {rank} waits over TCP at" in finding["title"], finding
+    barrier = ddpscope.line_of(SCRIPT, "dist.barrier()  # which no other")
+    assert any(f"{SCRIPT.name}:{barrier} " in frame for step in evidence_of(finding, rank) for frame in step["stack"]), finding
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_thread_of_its_own_is_waited_for(tmp_path, seed, ranks):
+    _, report = halt(tmp_path, seed, "thread", ranks, "timeout", 0, "who is missing is not known", "--halt", "thread")
+    assert report["findings"] == [], report
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
 def test_a_rank_at_work_is_not_accused(tmp_path, seed, ranks):
     """An evaluation, or a loop without end: from outside they are the same."""
     _, report = halt(tmp_path, seed, "compute", ranks, "terminate", 0, "slow for ", "--halt", "compute", "--seconds", 300)

@@ -86,12 +86,14 @@ def halt(way, seconds, name):
         wait_for_a_thread()
     if way == "compute":
         compute(seconds)
+    if way == "barrier":
+        dist.barrier()  # which no other rank runs
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--halt", default="no",
-                        choices=["no", "read", "sleep", "thread", "compute", "loader", "read-in-pieces", "read-mapped", "ask",
+                        choices=["no", "read", "sleep", "thread", "compute", "barrier", "loader", "read-in-pieces", "read-mapped", "ask",
                                  "ask-with-a-limit"])
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--at", type=int, default=20)
