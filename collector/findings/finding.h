@@ -101,7 +101,7 @@ struct Finding {
   std::string key;
   std::string id;  // from slug and key, set by attribution
   KnownBy known_by = KnownBy::kNobody;
-  std::string known_because{};  // of a suppression: until when, and the reason
+  std::string known_because{};  // of a suppression: until when, and why; of a baseline: empty, or as what
 };
 
 // Of its evidence, the frame that stands for the finding wherever one is wanted: the first that its title

@@ -15,6 +15,8 @@ namespace ddpscope::gate {
 struct Baseline {
   struct Entry {
     std::string id, slug;
+    std::string
+        shape;  // what stays where the lines of a program move: ranks, calls, and functions around them
   };
   std::vector<Entry> entries;
 };
@@ -34,7 +36,8 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text);
 bool expired(const Suppression& suppression, std::chrono::year_month_day today);
 std::string to_text(std::chrono::year_month_day day);
 
-// Marks what is known. Findings of the baseline that are not there any more become the outcome's `gone`.
+// Marks what is known: by its id, else as one of the baseline that is not there any more under its own, has
+// the same shape, and is taken for no other. What is left of the baseline becomes the outcome's `gone`.
 void apply(const Baseline& baseline, findings::Outcome& outcome);
 // Those that have expired mark nothing. Returns those that match no finding.
 std::vector<const Suppression*> apply(const std::vector<Suppression>& suppressions,

@@ -80,10 +80,8 @@ ordered_json finding_object(const findings::Finding& finding) {
       {"consequences", texts(finding.consequences)}};
   if (!finding.order.empty()) object["order"] = order_object(finding.order.front());
   if (finding.known_by == findings::KnownBy::kBaseline) object["known_by"] = "baseline";
-  if (finding.known_by == findings::KnownBy::kSuppression) {
-    object["known_by"] = "suppression";
-    object["known_because"] = valid_utf8(finding.known_because);
-  }
+  if (finding.known_by == findings::KnownBy::kSuppression) object["known_by"] = "suppression";
+  if (!finding.known_because.empty()) object["known_because"] = valid_utf8(finding.known_because);
   object["evidence"] = ordered_json::array();
   for (const findings::Evidence& evidence : finding.evidence)
     object["evidence"].push_back(evidence_object(evidence));

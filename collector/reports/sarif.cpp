@@ -141,8 +141,10 @@ ordered_json Run::result(const findings::Finding& finding) const {
                            {"ms_per_step", finding.cost.ms_per_step},
                            {"bytes_per_step", finding.cost.bytes_per_step},
                            {"consequences", finding.consequences}}}};
-  bool in_baseline = finding.known_by == findings::KnownBy::kBaseline;
-  if (report_.outcome.compared) result["baselineState"] = in_baseline ? "unchanged" : "new";
+  if (report_.outcome.compared)
+    result["baselineState"] = finding.known_by != findings::KnownBy::kBaseline ? "new"
+                              : finding.known_because.empty()                  ? "unchanged"
+                                                                               : "updated";  // other lines
   if (finding.known_by == findings::KnownBy::kSuppression)
     result["suppressions"] =
         ordered_json::array({{{"kind", "external"}, {"justification", escape(finding.known_because)}}});
