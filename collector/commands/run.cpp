@@ -168,6 +168,17 @@ void say_if_inside_another(const std::filesystem::path& folder) {
         escape(folder.string()), escape(outer));
 }
 
+// Another command is not refused: what the two jobs share is not known before the second one runs (runs of
+// one rank each, one after the other; a further step of a Slurm job).
+void say_whose_traces_are_there(const std::filesystem::path& folder, const std::string& command) {
+  if (reading::holds_command(folder, command))
+    say("ddpscope: {} holds traces of this command: this is its next attempt\n", escape(folder.string()));
+  else
+    say("ddpscope: {} holds traces of another command: `report` refuses a folder of two jobs that share "
+        "nothing, -o names another one\n",
+        escape(folder.string()));
+}
+
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
                std::map<std::string, std::string> environment) {
   environment["DDPSCOPE_TRACE"] = folder.path.string();
@@ -179,9 +190,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   FolderUse use(folder.path);
   // Those of an earlier job; while others record, nobody knows whose they are.
   const std::size_t before = use.was_first() ? reading::count_traces(folder.path) : 0;
-  if (before > 0)
-    say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
-        escape(folder.path.string()));
+  if (before > 0) say_whose_traces_are_there(folder.path, environment["DDPSCOPE_COMMAND"]);
   ProcessWatch watch(folder.path, run);
   bool recorded = false;
   std::size_t outlived = 0;
