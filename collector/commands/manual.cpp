@@ -120,10 +120,11 @@ std::string cases_of_values(const CLI::App& command) {
 }  // namespace
 
 std::string findings_table() {
-  std::string table = "| finding | in one sentence | severity |\n|---|---|---|\n";
+  std::string table = "| finding | in one sentence | severity | works on |\n|---|---|---|---|\n";
   for (const findings::CatalogueRow& row : findings::catalogue())
-    table += fmt::format("| [`{0}`](docs/findings/{0}.md) | {1} | {2}{3}{4} |\n", row.slug, row.sentence,
-                         name_of(row.severity), row.otherwise.empty() ? "" : ", ", row.otherwise);
+    table +=
+        fmt::format("| [`{0}`](docs/findings/{0}.md) | {1} | {2}{3}{4} | {5} |\n", row.slug, row.sentence,
+                    name_of(row.severity), row.otherwise.empty() ? "" : ", ", row.otherwise, row.works_on);
   return table;
 }
 
