@@ -35,7 +35,7 @@ Outcome explain(const std::string& slug) {
 
 Action declare_explain(CLI::App& app) {
   auto slug = std::make_shared<std::string>();
-  app.add_option("SLUG", *slug, "finding, as reports name it; without one all are listed");
+  app.add_option("SLUG", *slug, "finding, as reports name it; without one all are listed")->type_name("");
   return [slug] { return explain(*slug); };
 }
 

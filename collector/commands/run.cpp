@@ -230,21 +230,25 @@ Outcome run(const RunOptions& options) {
 
 Action declare_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("-o", options->folder, "folder to record into (default ./ddpscope.JOB.START)");
+  app.add_option("-o", options->folder, "folder to record into (default ./ddpscope.JOB.START)")
+      ->type_name("FOLDER");
   app.add_flag("--cpu", options->recording.stand_ins,
                "put stand-ins for CUDA and NCCL in front: no GPU needed");
   app.add_option("--ring", options->recording.ring,
                  "room for frequent calls, which are overwritten when it is full: 64K to 1024G a process, "
-                 "64M by default");
+                 "64M by default")
+      ->type_name("SIZE");
   app.add_option(
          "--gpu-timing", options->recording.gpu_timing,
          "when devices did what: none; events, of collectives alone, which is also auto; profiler, of "
          "collectives as NCCL tells it; cupti, of all")
+      ->type_name("HOW")
       ->check(CLI::IsMember({"auto", "none", "events", "profiler", "cupti"}));
   app.add_flag("--report", options->report, "print the findings at the end");
   app.add_option("--on-hang", options->on_hang,
-                 "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set");
-  app.add_option("CMD", options->command, "the job, after --")->required();
+                 "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set")
+      ->type_name("COMMAND");
+  app.add_option("CMD", options->command, "the job, after --")->type_name("")->required();
   app.positionals_at_end();
   return [options] { return run(*options); };
 }
