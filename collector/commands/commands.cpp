@@ -26,9 +26,11 @@ std::span<const Command> all_commands() { return kCommands; }
 void declare_trace(CLI::App& app, TraceOptions& options) {
   app.add_option("TRACE", options.trace,
                  "folder that `ddpscope run -o` filled, one file of it, or a merged file")
+      ->type_name("")
       ->required();
   app.add_option("--attempt", options.attempt, "which attempt of a job that was started again; else the last")
-      ->check(CLI::Range(0, std::numeric_limits<std::int32_t>::max()));
+      ->type_name("N")
+      ->check(CLI::Range(0, std::numeric_limits<std::int32_t>::max()).description(""));
 }
 
 Outcome failed(Error error) { return {kCannotRun, {std::move(error)}}; }

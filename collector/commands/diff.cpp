@@ -78,9 +78,11 @@ Action declare_diff(CLI::App& app) {
   const char* what =
       "a trace's folder, a merged file, a summary or a report in JSON, or a folder of several of these: "
       "repeated runs";
-  app.add_option("BASE", options->base, what)->required();
-  app.add_option("NEW", options->now, what)->required();
-  app.add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("BASE", options->base, what)->type_name("")->required();
+  app.add_option("NEW", options->now, what)->type_name("")->required();
+  app.add_option("--format", options->format, "text or json")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}));
   return [options] { return diff(*options); };
 }
 

@@ -10,8 +10,10 @@ namespace ddpscope::commands {
 namespace {
 
 Outcome list() {
+  constexpr const char* kLine = "{:28} {:8} {:16} {}{}\n";
+  fmt::print(kLine, "FINDING", "SEVERITY", "WORKS ON", "IN ONE SENTENCE", "");
   for (const findings::CatalogueRow& row : findings::catalogue())
-    fmt::print("{:28} {}{}\n", row.slug, row.sentence,
+    fmt::print(kLine, row.slug, name_of(row.severity), row.works_on, row.sentence,
                findings::page_of(row.slug).empty() ? " (not in this version)" : "");
   return {};
 }
@@ -33,7 +35,7 @@ Outcome explain(const std::string& slug) {
 
 Action declare_explain(CLI::App& app) {
   auto slug = std::make_shared<std::string>();
-  app.add_option("SLUG", *slug, "finding, as reports name it; without one all are listed");
+  app.add_option("SLUG", *slug, "finding, as reports name it; without one all are listed")->type_name("");
   return [slug] { return explain(*slug); };
 }
 

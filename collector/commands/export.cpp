@@ -50,10 +50,14 @@ Action declare_export(CLI::App& app) {
   app.add_option(
          "--format", options->format,
          "merged: the whole job in one file, which `view`, `report` and `info` open at once; summary: what "
-         "`diff` compares, small enough to be committed; the others are not in this version")
+         "`diff` compares, small enough to be committed")
       ->required()
-      ->check(CLI::IsMember({"merged", "summary", "perfetto", "chrome", "parquet"}));
-  app.add_option("-o", options->output, "file to write; it is there whole, or not at all")->required();
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"merged", "summary", "perfetto", "chrome", "parquet"})
+                  .description("{merged,summary}"));
+  app.add_option("-o", options->output, "file to write; it is there whole, or not at all")
+      ->type_name("FILE")
+      ->required();
   return [options] { return export_trace(*options); };
 }
 

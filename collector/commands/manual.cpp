@@ -69,10 +69,17 @@ std::string choices(const CLI::Option& option) {
 
 bool takes_a_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
+// What stands for a value: FILE, SECONDS, ... Empty for positionals, which have a name.
+std::string value_name(const CLI::Option& option) {
+  std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
 std::string man_option(const CLI::Option& option) {
   std::string name = "\\fB" + roff(option.get_name(option.get_positional(), true)) + "\\fR";
-  std::string among = choices(option);
-  if (!among.empty()) name += " \\fI" + roff(among) + "\\fR";
+  std::string value = choices(option);
+  if (value.empty() && takes_a_value(option)) value = value_name(option);
+  if (!value.empty()) name += " \\fI" + roff(value) + "\\fR";
   return ".TP\n" + name + "\n" + roff(option.get_description()) + "\n";
 }
 
@@ -97,7 +104,15 @@ std::string slugs() {
   return words;
 }
 
-// "command/--option) words ;;" for options that take one of a few words, or a value.
+// What bash's compgen offers for a value; empty: nothing can be known of it.
+std::string offer(const CLI::Option& option) {
+  const std::string value = value_name(option);
+  std::string words = value == "SLUG" || value == "FINDING" ? slugs() : choices(option);
+  if (!words.empty()) return fmt::format("-W '{}'", words);
+  return value == "FILE" ? "-f" : value == "FOLDER" ? "-d" : value == "COMMAND" ? "-c" : "";
+}
+
+// "command/--option) words ;;" for options that take a value.
 std::string cases_of_values(const CLI::App& command) {
   std::string cases;
   for (const CLI::Option* option : shown_options(command)) {
@@ -108,11 +123,10 @@ std::string cases_of_values(const CLI::App& command) {
     for (const std::string& name : option->get_snames())
       pattern += fmt::format("{}{}/-{}", pattern.empty() ? "" : "|", command.get_name(), name);
     if (pattern.empty()) continue;
-    std::string words = option->get_name() == "--only" ? slugs() : choices(*option);
-    cases +=
-        words.empty()
-            ? fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", pattern)
-            : fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n", pattern, words);
+    std::string offered = offer(*option);
+    cases += offered.empty() ? fmt::format("    {}) COMPREPLY=(); return ;;\n", pattern)
+                             : fmt::format("    {}) COMPREPLY=($(compgen {} -- \"$word\")); return ;;\n",
+                                           pattern, offered);
   }
   return cases;
 }
@@ -120,10 +134,11 @@ std::string cases_of_values(const CLI::App& command) {
 }  // namespace
 
 std::string findings_table() {
-  std::string table = "| finding | in one sentence | severity |\n|---|---|---|\n";
+  std::string table = "| finding | in one sentence | severity | works on |\n|---|---|---|---|\n";
   for (const findings::CatalogueRow& row : findings::catalogue())
-    table += fmt::format("| [`{0}`](docs/findings/{0}.md) | {1} | {2}{3}{4} |\n", row.slug, row.sentence,
-                         name_of(row.severity), row.otherwise.empty() ? "" : ", ", row.otherwise);
+    table +=
+        fmt::format("| [`{0}`](docs/findings/{0}.md) | {1} | {2}{3}{4} | {5} |\n", row.slug, row.sentence,
+                    name_of(row.severity), row.otherwise.empty() ? "" : ", ", row.otherwise, row.works_on);
   return table;
 }
 

@@ -159,20 +159,25 @@ Action declare_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
   declare_trace(app, options->of);
   app.add_option("--format", options->format, "text, json, markdown, html, sarif or junit")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json", "markdown", "html", "sarif", "junit"}));
-  app.add_option("-o", options->output, "file to write to, instead of standard output");
+  app.add_option("-o", options->output, "file to write to, instead of standard output")->type_name("FILE");
   app.add_option("--fail-on", options->fail_on, "severity from which the exit code is 1")
+      ->type_name("SEVERITY")
       ->check(CLI::IsMember({"none", "info", "warning", "error"}));
   app.add_option("--only", options->only, "findings to look for, separated by commas")
+      ->type_name("SLUG")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--baseline", options->baseline,
-                 "an earlier report in JSON: what it has is known, and fails nothing");
+                 "an earlier report in JSON: what it has is known, and fails nothing")
+      ->type_name("FILE");
   app.add_option("--suppress", options->suppress,
-                 "a file of findings that fail nothing: id or slug, until when, and why");
-  app.add_option("--shard", options->later, "not in this version")->expected(1);
-  app.add_flag_callback(
-      "--mpi", [options] { options->later.push_back("--mpi"); }, "not in this version");
+                 "a file of findings that fail nothing: id or slug, until when, and why")
+      ->type_name("FILE");
+  // Refused in words of their own, and listed nowhere: no group.
+  app.add_option("--shard", options->later)->expected(1)->group("");
+  app.add_flag_callback("--mpi", [options] { options->later.push_back("--mpi"); })->group("");
   return [options] { return report(*options); };
 }
 

@@ -168,6 +168,17 @@ void say_if_inside_another(const std::filesystem::path& folder) {
         escape(folder.string()), escape(outer));
 }
 
+// Another command is not refused: what the two jobs share is not known before the second one runs (runs of
+// one rank each, one after the other; a further step of a Slurm job).
+void say_whose_traces_are_there(const std::filesystem::path& folder, const std::string& command) {
+  if (reading::holds_command(folder, command))
+    say("ddpscope: {} holds traces of this command: this is its next attempt\n", escape(folder.string()));
+  else
+    say("ddpscope: {} holds traces of another command: `report` refuses a folder of two jobs that share "
+        "nothing, -o names another one\n",
+        escape(folder.string()));
+}
+
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
                std::map<std::string, std::string> environment) {
   environment["DDPSCOPE_TRACE"] = folder.path.string();
@@ -179,9 +190,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   FolderUse use(folder.path);
   // Those of an earlier job; while others record, nobody knows whose they are.
   const std::size_t before = use.was_first() ? reading::count_traces(folder.path) : 0;
-  if (before > 0)
-    say("ddpscope: {} holds traces already: those of another job belong into a folder of their own\n",
-        escape(folder.path.string()));
+  if (before > 0) say_whose_traces_are_there(folder.path, environment["DDPSCOPE_COMMAND"]);
   ProcessWatch watch(folder.path, run);
   bool recorded = false;
   std::size_t outlived = 0;
@@ -221,21 +230,25 @@ Outcome run(const RunOptions& options) {
 
 Action declare_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("-o", options->folder, "folder to record into (default ./ddpscope.JOB.START)");
+  app.add_option("-o", options->folder, "folder to record into (default ./ddpscope.JOB.START)")
+      ->type_name("FOLDER");
   app.add_flag("--cpu", options->recording.stand_ins,
                "put stand-ins for CUDA and NCCL in front: no GPU needed");
   app.add_option("--ring", options->recording.ring,
                  "room for frequent calls, which are overwritten when it is full: 64K to 1024G a process, "
-                 "64M by default");
+                 "64M by default")
+      ->type_name("SIZE");
   app.add_option(
          "--gpu-timing", options->recording.gpu_timing,
          "when devices did what: none; events, of collectives alone, which is also auto; profiler, of "
          "collectives as NCCL tells it; cupti, of all")
+      ->type_name("HOW")
       ->check(CLI::IsMember({"auto", "none", "events", "profiler", "cupti"}));
   app.add_flag("--report", options->report, "print the findings at the end");
   app.add_option("--on-hang", options->on_hang,
-                 "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set");
-  app.add_option("CMD", options->command, "the job, after --")->required();
+                 "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set")
+      ->type_name("COMMAND");
+  app.add_option("CMD", options->command, "the job, after --")->type_name("")->required();
   app.positionals_at_end();
   return [options] { return run(*options); };
 }

@@ -98,7 +98,9 @@ Outcome follow(const StatusOptions& options, const trace::Identity& here) {
 
 Action declare_status(CLI::App& app) {
   auto options = std::make_shared<StatusOptions>();
-  app.add_option("TRACE", options->trace, "the folder that `ddpscope run` records into")->required();
+  app.add_option("TRACE", options->trace, "the folder that `ddpscope run` records into")
+      ->type_name("")
+      ->required();
   app.add_flag("--follow", options->follow, "go on until the job ends, and tell what changes");
   return [options] {
     trace::Identity here = trace::read_identity();

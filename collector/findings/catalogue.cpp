@@ -5,8 +5,8 @@ namespace ddpscope::findings {
 namespace {
 
 constexpr CatalogueRow kRows[] = {
-#define DDPSCOPE_FINDING(slug, severity, otherwise, sentence, explains, faults) \
-  {slug, Severity::severity, otherwise, sentence, explains, faults},
+#define DDPSCOPE_FINDING(slug, severity, otherwise, works_on, sentence, explains, faults) \
+  {slug, Severity::severity, otherwise, works_on, sentence, explains, faults},
 #include "collector/findings/findings.def"
 #undef DDPSCOPE_FINDING
 };

@@ -12,6 +12,7 @@ struct CatalogueRow {
   std::string_view slug;
   Severity severity;
   std::string_view otherwise;  // "error with what follows": another severity, and when; or empty
+  std::string_view works_on;   // "NCCL, Gloo": whose collectives the ranks may run; or "any"
   std::string_view sentence;
   std::string_view explains;  // slugs, separated by blanks
   std::string_view faults;

@@ -196,6 +196,17 @@ std::size_t count_traces(const fs::path& folder) {
   return files ? files->size() : 0;
 }
 
+bool holds_command(const fs::path& folder, std::string_view command) {
+  auto files = find_files(folder);
+  return files && std::any_of(files->begin(), files->end(), [&](const fs::path& path) {
+           auto file = TraceFile::open(path, trace::Extent::kLatest);
+           if (!file) return false;
+           Process process{.file = std::move(*file)};
+           take_census(process);
+           return setting(process, "DDPSCOPE_COMMAND") == command;
+         });
+}
+
 Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32_t attempt,
                            trace::Extent extent) {
   auto files = find_files(trace);

@@ -2,6 +2,7 @@
 // out; the rest is analysed.
 #pragma once
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -18,6 +19,9 @@ struct Reading {
 
 // Trace files in the folder, readable or not.
 std::size_t count_traces(const std::filesystem::path& folder);
+
+// Whether one of them is of a process that `ddpscope run` started by this command (its DDPSCOPE_COMMAND).
+bool holds_command(const std::filesystem::path& folder, std::string_view command);
 
 // Errors: no such path; no trace file in it; none that can be read; two jobs that share nothing; no such
 // attempt. `attempt`: which attempt of a restarted job, -1 for the last. `extent`: how much of each file. The

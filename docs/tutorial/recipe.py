@@ -1,6 +1,6 @@
 """A training recipe as SpeechBrain writes them: rank 0 prepares the data, the others wait at a barrier.
 
-torchrun --nproc_per_node 2 recipe.py
+torchrun --nproc_per_node 2 recipe.py    (Debian 12's needs -r 1 -t 1 before recipe.py)
 """
 import os
 import time

@@ -80,6 +80,13 @@ def test_no_command_is_left_out_without_a_reason(page):
                                                "(tests/docs/README.md)")
 
 
+@pytest.mark.parametrize("page", pages.PAGES)
+def test_a_page_that_starts_torchrun_says_what_debians_wants(page):
+    """It fails without a redirection, and whoever copies the command takes that for a fault of the recording."""
+    text = (pages.ROOT / page).read_text()
+    assert not re.search(r"\btorchrun --", text) or "-r 1 -t 1" in text
+
+
 def options_of(command, known={}):
     if command not in known:
         known[command] = set(re.findall(r"(?<![\w-])--?[a-z][-a-z]*", run(f"ddpscope {command} --help", pages.ROOT).stdout))

@@ -94,7 +94,7 @@ def catalogue():
     """{slug: (slugs that it explains, faults)} of findings.def."""
     text = re.sub(r'"\s+"', "", (REPOSITORY / "collector/findings/findings.def").read_text())
     rows = (re.findall(r'"([^"]*)"', row) for row in text.split("\nDDPSCOPE_FINDING(")[1:])
-    return {slug: (explains.split(), faults) for slug, _, _, explains, faults in rows}
+    return {slug: (explains.split(), faults) for slug, _, _, _, explains, faults in rows}
 
 
 def explained_by(slug):

@@ -145,6 +145,8 @@ def test_bash_completes_commands_options_and_values(prefix, tmp_path):
     assert complete(prefix, "ddpscope", "run", "--gpu-timing", "c") == {"cupti"}
     assert complete(prefix, "ddpscope", "explain", "skipped") == {"skipped-barrier"}
     assert complete(prefix, "ddpscope", "report", "--only", "strag") == {"straggler"}
+    assert complete(prefix, "ddpscope", "view", "--goto", "strag") == {"straggler"}
+    assert complete(prefix, "ddpscope", "report", "--attempt", "") == set()
 
 
 def test_a_library_that_is_missing_is_named(prefix, tmp_path):

@@ -85,6 +85,42 @@ def test_a_job_that_fails_without_a_finding_is_not_green(repository):
     assert done.returncode == 7 and "nothing found" in done.stdout, done.stdout + done.stderr
 
 
+def test_without_a_baseline_it_says_once_how_to_make_one_and_starts_nothing(repository):
+    (repository.folder / "ci/ddpscope.json").unlink()
+    done = repository()
+    assert done.returncode == 2 and not (repository.folder / "trace").exists(), done.stdout + done.stderr
+    assert done.stderr.count("ci/ddpscope.json, what is known already, is missing") == 1 and "error:" not in done.stderr
+    assert repository.run("bash", "-e", "-c", done.stderr.splitlines()[1]).returncode == 0
+    done = repository()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_job_that_hangs_is_ended_and_reported_on(repository):
+    gate = repository.folder / "ci/gate.sh"
+    limited = re.sub(r"timeout -k \d+ \d+ ", "timeout -k 5 10 ", script())
+    assert limited != script()
+    gate.write_text(limited)
+    done = repository("--fault", "hung-collective/stuck", "--timeout", 100)
+    assert done.returncode == 1 and "error: hung-collective" in done.stdout, done.stdout + done.stderr
+    assert "hung-collective" in (repository.folder / "ddpscope.xml").read_text()
+
+
+def test_the_workflow_gives_the_script_time_to_report():
+    """`timeout-minutes` ends a step without a report, so the job of the script has to be over before it."""
+    minutes = yaml.safe_load(of_ci_page(r"```yaml\n(.*?)```"))["jobs"]["gate"]["timeout-minutes"]
+    kill, end = map(int, re.search(r"timeout -k (\d+) (\d+) ddpscope run", script()).groups())
+    assert kill + end <= minutes * 60 / 2
+
+
+def test_suppressions_of_the_page_hold(repository):
+    suppression = of_ci_page(r"`(unsharded-sampler \d+-\d+-\d+ [^`]*)`")
+    (repository.folder / "ci/suppressions").write_text(re.sub(r"\d+-\d+-\d+", "never", suppression) + "\n")
+    gate = repository.folder / "ci/gate.sh"
+    gate.write_text(script().replace("--baseline ", "--suppress ci/suppressions --baseline "))
+    assert repository("--fault", FAULTS[2]).returncode == 0
+    assert repository("--fault", FAULTS[1]).returncode == 1
+
+
 def steps_of_readme():
     workflow = re.search(r"```yaml\n(.*?)```", (DOCS.parent / "README.md").read_text(), re.S)[1]
     steps = [step["run"] for step in yaml.safe_load(workflow)["jobs"]["ddpscope"]["steps"] if "run" in step]

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import stat
 import subprocess
@@ -39,6 +40,25 @@ def trace(tmp_path):
 )
 def test_one_error_line_and_exit_2(words, says):
     assert_cannot_run(ddpscope(*words), says)
+
+
+COMMANDS = ["run", "report", "explain", "info", "dump", "diff", "status", "export", "view"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_lists_what_is_there_and_names_values(command):
+    text = ddpscope(command, "--help").stdout
+    assert "not in this version" not in text and not {"--shard", "--mpi", "perfetto"} & set(re.findall(r"[-\w]+", text))
+    assert not re.search(r"\b(TEXT|INT|FLOAT)\b", text)
+
+
+def test_help_manual_and_completion_name_values_alike():
+    text, manual, completion = ddpscope("run", "--help").stdout, ddpscope("manual", "man").stdout, ddpscope("manual", "bash").stdout
+    for option, value, offered in [("-o", "FOLDER", "-d"), ("--ring", "SIZE", None), ("--on-hang", "COMMAND", "-c")]:
+        assert f"{option} {value} " in text
+        assert "\\fB{}\\fR \\fI{}\\fR".format(option.replace("-", "\\-"), value) in manual
+        assert f"run/{option}) COMPREPLY=({f'$(compgen {offered} -- ' if offered else ''}" in completion
+    assert not {"perfetto", "--shard", "--mpi"} & set(re.findall(r"[-\w]+", (manual + completion).replace("\\-", "-")))
 
 
 def test_explain_prints_the_page():

@@ -342,7 +342,7 @@ def test_a_second_job_in_the_folder_of_a_first(tmp_path):
     for code in (7, 8):
         result = ddpscope("run", "-o", "t", "--", "sh", "-c", WRITES + f"; exit {code}", cwd=tmp_path)
         assert result.returncode == code
-    assert "holds traces already" in result.stderr
+    assert "holds traces of another command" in result.stderr and "next attempt" not in result.stderr
     assert "2 jobs that share nothing" in result.stderr
     assert_cannot_run(ddpscope("report", tmp_path / "t"), "2 jobs that share nothing")
 
@@ -354,6 +354,8 @@ def test_the_same_job_again_in_its_folder(tmp_path):
     for port in (29500, 29501, 29502):
         result = ddpscope("run", "-o", tmp_path / "t", "--", *job, port, cwd=tmp_path)
         assert "1 process," in result.stderr, result.stderr
+        assert "another command" not in result.stderr
+        assert ("holds traces of this command: this is its next attempt" in result.stderr) == (port != 29500)
     assert "this is attempt 2, the last; the folder holds 2 more" in result.stderr, result.stderr
     info = ddpscope("info", tmp_path / "t").stdout
     assert "(2 other attempts in the folder)" in info and "1 process on" in info, info
@@ -362,6 +364,7 @@ def test_the_same_job_again_in_its_folder(tmp_path):
     for command in ("info", "dump", "report"):
         assert_cannot_run(ddpscope(command, tmp_path / "t", "--attempt", 3), "there is no attempt 3")
     result = ddpscope("run", "-o", tmp_path / "t", "--", *job, 29500, cwd=tmp_path / "elsewhere")
+    assert "holds traces of another command" in result.stderr
     assert "2 jobs that share nothing" not in result.stderr and "4 jobs that share nothing" in result.stderr
 
 
