@@ -79,6 +79,20 @@ std::string coverage_text(const findings::Coverage& entry) {
                      unjudged.empty() ? "" : "; unjudged: ", unjudged);
 }
 
+std::vector<AdvicePart> advice_parts(std::string_view advice) {
+  std::vector<AdvicePart> parts;
+  while (!advice.empty()) {
+    std::size_t open = advice.find('`'), close = open;
+    if (open != std::string_view::npos) close = advice.find('`', open + 1);
+    if (close == std::string_view::npos) open = advice.size();  // one alone is a character as any other
+    if (open > 0) parts.push_back({advice.substr(0, open), false});
+    if (open == advice.size()) break;
+    parts.push_back({advice.substr(open + 1, close - open - 1), true});
+    advice.remove_prefix(close + 1);
+  }
+  return parts;
+}
+
 std::vector<std::string> program_frames(std::vector<std::string> stack) {
   std::vector<std::string> own = stack;
   std::erase_if(own, findings::is_library_frame);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/findings/finding.h"
@@ -16,6 +17,12 @@ std::string times_text(const findings::Finding& finding);           // ", 3 time
 std::string cost_text(const findings::Finding& finding);            // "12.5 ms a step"; empty: not known
 std::string known_text(const findings::Finding& finding);           // "in the baseline"; empty: it is not
 std::string coverage_text(const findings::Coverage& entry);         // "WHAT: WHY; unjudged: SLUG, ..."
+// Of an advice words and, what stands between backticks, code; those themselves are in neither.
+struct AdvicePart {
+  std::string_view text;
+  bool code = false;
+};
+std::vector<AdvicePart> advice_parts(std::string_view advice);
 std::vector<std::string> program_frames(std::vector<std::string> stack);  // all, if none is the program's
 
 }  // namespace ddpscope::reports

@@ -133,6 +133,14 @@ TEST_F(AppTest, WhatHasNoCardIsInTheList) {
   EXPECT_EQ(chosen.size(), evidence);
 }
 
+TEST_F(AppTest, AnAdviceIsDrawnWithoutBackticks) {
+  App& app = open(tests::golden("duplicate-checkpoint-write/speaks-one-path", 2));
+  settle();
+  ASSERT_NE(app.reader().outcome().findings.at(0).advice.find("`if rank == 0"), std::string::npos);
+  EXPECT_TRUE(drew('='));
+  EXPECT_FALSE(drew('`'));
+}
+
 // Of many ranks no window shows all rows: that of the odd one stands below its communicator's.
 TEST_F(AppTest, TheRankAtFaultIsInSightAmongMany) {
   for (int ranks : {4, 5, 8, 16}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collector/reports/phrases.h"
 #include "viewer/panels/panel_frame.h"
 #include "viewer/story/cards.h"
 
@@ -327,7 +328,9 @@ class Drawer {
     frame_.canvas.text_in(Face::kStrong, {in.left, in.top - frame_.px(2), in.right, in.top + frame_.px(16)},
                           p.text, "Fix");
     // The page that explains the finding has all of it.
-    words_in({in.left, in.top + frame_.px(22), in.right, in.bottom - frame_.px(16)}, finding_.advice, 2);
+    std::string advice;
+    for (const reports::AdvicePart& part : reports::advice_parts(finding_.advice)) advice += part.text;
+    words_in({in.left, in.top + frame_.px(22), in.right, in.bottom - frame_.px(16)}, advice, 2);
     Box more{in.left, in.bottom - frame_.px(14), in.right, in.bottom + frame_.px(2)};
     frame_.canvas.text_in(Face::kSmall, more, p.link, "E   explain " + finding_.slug);
     frame_.on_click(more, ActionKind::kExplain);
