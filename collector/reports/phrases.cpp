@@ -10,16 +10,12 @@
 #include "collector/reports/report.h"
 
 namespace ddpscope::reports {
-namespace {
 
-// What a job that never gets past the bug lost has no step to be counted by.
 bool stops_the_job(const findings::Finding& finding) {
   const auto& causes = finding.consequences;
   return finding.slug == "hung-collective" ||
          std::find(causes.begin(), causes.end(), "hung-collective") != causes.end();
 }
-
-}  // namespace
 
 std::string headline(const std::vector<findings::Finding>& found) {
   std::array<std::size_t, 3> counts{};

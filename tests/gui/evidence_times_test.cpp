@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "collector/reports/phrases.h"
 #include "tests/gui/app_fixture.h"
+#include "viewer/story/cards.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -57,6 +59,56 @@ TEST_F(EvidenceTimesTest, ACardTellsTheDeviceTimeOfItsOwnRank) {
   EXPECT_EQ(story.discs[2].device_ns, step + 66'000'000);
   EXPECT_GT(story.syncs[1].to_ns, step + 66'000'000) << "of the others";
   for (const StoryDisc& disc : story.discs) EXPECT_EQ(disc.drawn_ns(), disc.device_ns) << disc.number;
+}
+
+findings::Finding of_rank_1() {
+  findings::Finding finding;
+  finding.ranks = {1};
+  finding.first_ns = 18'600'000, finding.last_ns = 10'000'000'000;
+  finding.evidence.resize(2);
+  finding.evidence[0].rank = 0, finding.evidence[0].t_ns = 18'600'000;
+  finding.evidence[1].rank = 1, finding.evidence[1].t_ns = 16'650'000;
+  return finding;
+}
+
+TEST(FaultTimeTest, BesideARankItsOwnTimeIsTold) {
+  findings::Finding finding = of_rank_1();
+  EXPECT_EQ(fault_ns(finding, 4), 16'650'000);
+  finding.evidence[1].t_ns = 20'000'000;
+  EXPECT_EQ(fault_ns(finding, 4), 20'000'000);
+  finding.evidence[1].detail = "the last call in which the ranks agree";
+  EXPECT_EQ(fault_ns(finding, 4), finding.first_ns);
+}
+
+TEST(FaultTimeTest, ElseWhenItBegins) {
+  findings::Finding finding = of_rank_1();
+  finding.count = 3;
+  EXPECT_EQ(fault_ns(finding, 4), finding.first_ns) << "the evidence is of one of them";
+  finding.count = 1;
+  finding.evidence[1].t_ns = finding.last_ns + 1;
+  EXPECT_EQ(fault_ns(finding, 4), finding.first_ns) << "where it was when all was over";
+  finding.ranks = {0, 1};
+  EXPECT_EQ(fault_ns(finding, 2), finding.first_ns) << "of all none stands out";
+  finding.evidence.clear();
+  EXPECT_EQ(fault_ns(finding, 4), finding.first_ns);
+}
+
+// The drawer says of a hang what reports say.
+TEST_F(EvidenceTimesTest, WhatAHangCostsIsToldInTheReportsWords) {
+  App& app = open(tests::golden("skipped-barrier/speaks-early-return", 3));
+  settle();
+  const findings::Finding& finding = app.reader().outcome().findings.at(0);
+  EXPECT_EQ(cost_text(finding), "hang");
+  std::string cost = cost_sentence(finding);
+  EXPECT_TRUE(cost.starts_with("the job goes no further: ")) << cost;
+  EXPECT_EQ(cost, reports::cost_text(finding));
+}
+
+TEST(CostTest, OfAStepTimeAndBytesAreTold) {
+  findings::Finding finding;
+  EXPECT_EQ(cost_sentence(finding), "");
+  finding.cost = {12.5, 4000};
+  EXPECT_EQ(cost_sentence(finding), "12.5 ms a step and 4.00 kB a step");
 }
 
 }  // namespace
