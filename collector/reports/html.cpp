@@ -79,6 +79,7 @@ class Page {
   void add_findings_table();
   void add_finding(const Finding& finding);
   void add_picture(const Finding& finding);
+  static void add_advice(pugi::xml_node facts, const std::string& advice);
   static void add_evidence(pugi::xml_node list, const findings::Evidence& evidence);
   void add_coverage();
 
@@ -160,6 +161,19 @@ void Page::add_evidence(pugi::xml_node list, const findings::Evidence& evidence)
   if (!below.empty()) add(item, "pre", below);
 }
 
+void Page::add_advice(pugi::xml_node facts, const std::string& advice) {
+  if (advice.empty()) return;
+  add(facts, "dt", "fix");
+  auto words = add(facts, "dd");
+  for (const AdvicePart& part : advice_parts(advice)) {
+    std::string text = escape(part.text);
+    if (part.code)
+      add(words, "code", text);
+    else
+      words.append_child(pugi::node_pcdata).set_value(text.c_str());
+  }
+}
+
 void Page::add_finding(const Finding& finding) {
   auto heading = add(body_, "h2");
   heading.append_attribute("id") = finding.id.c_str();
@@ -179,7 +193,7 @@ void Page::add_finding(const Finding& finding) {
   fact("cost", cost_text(finding));
   fact("causes", slug_list(finding.consequences));
   fact("known", known_text(finding));
-  fact("fix", escape(finding.advice));
+  add_advice(facts, finding.advice);
   fact("id", finding.id);
   add(body_, "p", "Evidence", "severity");
   auto list = add(body_, "ol");

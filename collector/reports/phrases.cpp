@@ -10,16 +10,12 @@
 #include "collector/reports/report.h"
 
 namespace ddpscope::reports {
-namespace {
 
-// What a job that never gets past the bug lost has no step to be counted by.
 bool stops_the_job(const findings::Finding& finding) {
   const auto& causes = finding.consequences;
   return finding.slug == "hung-collective" ||
          std::find(causes.begin(), causes.end(), "hung-collective") != causes.end();
 }
-
-}  // namespace
 
 std::string headline(const std::vector<findings::Finding>& found) {
   std::array<std::size_t, 3> counts{};
@@ -78,6 +74,20 @@ std::string coverage_text(const findings::Coverage& entry) {
   std::string unjudged = slug_list(entry.unjudged);
   return fmt::format("{}: {}{}{}", escape(entry.what), escape(entry.why),
                      unjudged.empty() ? "" : "; unjudged: ", unjudged);
+}
+
+std::vector<AdvicePart> advice_parts(std::string_view advice) {
+  std::vector<AdvicePart> parts;
+  while (!advice.empty()) {
+    std::size_t open = advice.find('`'), close = open;
+    if (open != std::string_view::npos) close = advice.find('`', open + 1);
+    if (close == std::string_view::npos) open = advice.size();  // one alone is a character as any other
+    if (open > 0) parts.push_back({advice.substr(0, open), false});
+    if (open == advice.size()) break;
+    parts.push_back({advice.substr(open + 1, close - open - 1), true});
+    advice.remove_prefix(close + 1);
+  }
+  return parts;
 }
 
 std::vector<std::string> program_frames(std::vector<std::string> stack) {

@@ -40,6 +40,17 @@ class AppTest : public testing::Test {
     ImGui::Render();
     return ImGui::GetDrawData()->TotalVtxCount;
   }
+  // Whether the last frame drew that character, in any face.
+  static bool drew(char character) {
+    const ImDrawData& drawn = *ImGui::GetDrawData();
+    for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
+      const ImFontGlyph* glyph = font->FindGlyphNoFallback(static_cast<ImWchar>(character));
+      for (int i = 0; glyph && i < drawn.CmdListsCount; ++i)
+        for (const ImDrawVert& vertex : drawn.CmdLists[i]->VtxBuffer)
+          if (vertex.uv.x == glyph->U0 && vertex.uv.y == glyph->V0) return true;
+    }
+    return false;
+  }
   // Until what was chosen has been read.
   void settle() {
     for (int i = 0; i < 5000 && (frame(), app_->reads()); ++i)

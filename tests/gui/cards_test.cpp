@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/gui/app_fixture.h"
+#include "viewer/panels/panel_frame.h"
 #include "viewer/story/story.h"
 
 namespace ddpscope::viewer {
@@ -133,6 +134,14 @@ TEST_F(AppTest, WhatHasNoCardIsInTheList) {
   EXPECT_EQ(chosen.size(), evidence);
 }
 
+TEST_F(AppTest, AnAdviceIsDrawnWithoutBackticks) {
+  App& app = open(tests::golden("duplicate-checkpoint-write/speaks-one-path", 2));
+  settle();
+  ASSERT_NE(app.reader().outcome().findings.at(0).advice.find("`if rank == 0"), std::string::npos);
+  EXPECT_TRUE(drew('='));
+  EXPECT_FALSE(drew('`'));
+}
+
 // Of many ranks no window shows all rows: that of the odd one stands below its communicator's.
 TEST_F(AppTest, TheRankAtFaultIsInSightAmongMany) {
   for (int ranks : {4, 5, 8, 16}) {
@@ -192,6 +201,42 @@ TEST_F(AppTest, TheLegendTakesTheLinesThatItNeeds) {
   std::filesystem::remove_all(folder_.path() / "trace");
   size_ = {1280, 720};
   EXPECT_GE((open(tests::kHealthy), app_->panes().legend.height()), one + 15);
+}
+
+std::vector<std::string> legend_of(const App& app) {
+  std::vector<std::string> words;
+  for (const LegendEntry& entry : legend_entries(app.reader(), app.story())) words.push_back(entry.words);
+  return words;
+}
+
+// The frame of what a finding's evidence is, and the colours of batches, which others of the legend have,
+// too.
+TEST_F(AppTest, TheLegendExplainsWhatTheFindingShows) {
+  auto has = [](const std::vector<std::string>& words, std::string_view begin) {
+    return std::ranges::any_of(words, [&](const std::string& each) { return each.starts_with(begin); });
+  };
+  auto reopen = [&](const std::string& text) {
+    app_.reset();
+    std::filesystem::remove_all(folder_.path() / "trace");
+    open(text);
+    settle();
+    return legend_of(*app_);
+  };
+  std::vector<std::string> healthy = reopen(tests::kHealthy), skipped = reopen(uneven(3));
+  EXPECT_FALSE(has(healthy, "evidence"));
+  EXPECT_TRUE(has(skipped, "evidence"));
+  EXPECT_FALSE(has(skipped, "input batch") || has(skipped, "sample") || has(skipped, "hatched"));
+  // Hatched are those beyond the palette's colours.
+  for (auto [trace, what] : {std::pair("speaks-gloo", "sample"), {"speaks-batches", "input batch"}}) {
+    std::vector<std::string> words = reopen(tests::golden(fmt::format("unsharded-sampler/{}", trace), 2));
+    ASSERT_EQ(app_->story().lane, StoryLane::kBatches);
+    EXPECT_TRUE(has(words, "evidence") && has(words, what)) << trace;
+    std::uint32_t last = 0;
+    for (const FileLine& line : app_->story().lines)
+      for (const StoryAccess& access : line.accesses) last = std::max(last, access.content);
+    EXPECT_EQ(has(words, "hatched"), last >= app_->theme().colours.chips.size()) << trace;
+    EXPECT_EQ(has(words, "hatched"), trace == std::string_view("speaks-batches"));
+  }
 }
 
 // Where hosts have rows, that rank has one of its own above them.

@@ -19,8 +19,9 @@ void App::frame(Surface* surface) {
   Canvas canvas(*ImGui::GetBackgroundDrawList(), theme_, surface);
   float list_width = theme_.px(limited(state_.sizes, io.DisplaySize.y, state_.scale).list_width);
   Panes with_legend = panes_of(io.DisplaySize.x, io.DisplaySize.y, state_.scale, state_.sizes, {});
-  PaneNeeds needs{coverage_height(canvas, reader_, list_width), list_needs_,
-                  legend_height(canvas, with_legend.plot_of(with_legend.legend))};
+  PaneNeeds needs{
+      coverage_height(canvas, reader_, list_width), list_needs_,
+      legend_height(canvas, with_legend.plot_of(with_legend.legend), legend_entries(reader_, story_))};
   panes_ = panes_of(io.DisplaySize.x, io.DisplaySize.y, state_.scale, state_.sizes, needs);
   if (panes_.lanes.height() != rows_for_height_) rebuild_rows();
   if (first_frame_ && story_.finding != merged::kNone)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collector/reports/phrases.h"
 #include "viewer/panels/panel_frame.h"
 #include "viewer/story/cards.h"
 
@@ -56,6 +57,12 @@ class Drawer {
     draw_title({box_.left + frame_.px(40), y, right - which_width - frame_.px(16), y + frame_.px(22)});
     float x = box_.left + frame_.px(40);
     y = box_.top + frame_.px(38);
+    std::string cost = cost_sentence(finding_);
+    float cost_width = frame_.canvas.text_width(Face::kStrong, cost);
+    if (cost_width < (right - x) / 2 && !cost.empty()) {  // what it costs before the last of the chips
+      frame_.canvas.text_right(Face::kStrong, {right, y}, colour, cost);
+      right -= cost_width;
+    }
     auto chip = [&](const std::string& text_of_chip, Colour text, Colour ground) {
       if (text_of_chip.empty() ||
           x + frame_.canvas.text_width(Face::kSmall, text_of_chip) + frame_.px(20) > right)
@@ -74,10 +81,6 @@ class Drawer {
     }
     for (const std::string& slug : finding_.consequences) chip("→ " + slug, p.text_mid, p.selected);
     chip("id " + finding_.id, p.text_low, p.selected);
-    std::string cost = cost_sentence();
-    float cost_width = frame_.canvas.text_width(Face::kStrong, cost);
-    if (x + cost_width + frame_.px(20) < right && finding_.evidence.size() < 40)
-      frame_.canvas.text_right(Face::kStrong, {right, y}, colour, cost);
   }
 
   // In two smaller lines where one is too short.
@@ -92,18 +95,6 @@ class Drawer {
     float line = frame_.canvas.line_height(Face::kStrong) + frame_.px(1), y = box.top - frame_.px(5);
     for (const std::string& part : wrapped(frame_.canvas, Face::kStrong, words, box.width(), 2))
       frame_.canvas.text(Face::kStrong, {box.left, y}, p.text, part), y += line;
-  }
-
-  std::string cost_sentence() const {
-    std::string text;
-    if (finding_.cost.ms_per_step > 0)
-      text = duration_text(static_cast<std::int64_t>(finding_.cost.ms_per_step * 1e6)) + " a step";
-    if (finding_.cost.bytes_per_step > 0)
-      text += (text.empty() ? "" : " and ") + bytes_text(finding_.cost.bytes_per_step) + " a step";
-    if (!text.empty()) return text;
-    std::int64_t lost = finding_.last_ns - finding_.first_ns;
-    if (cost_text(finding_) == "hang" && lost > 0) return "the job stands still for " + duration_text(lost);
-    return "";
   }
 
   Box begin_card(const Box& box, bool focused) {
@@ -327,7 +318,9 @@ class Drawer {
     frame_.canvas.text_in(Face::kStrong, {in.left, in.top - frame_.px(2), in.right, in.top + frame_.px(16)},
                           p.text, "Fix");
     // The page that explains the finding has all of it.
-    words_in({in.left, in.top + frame_.px(22), in.right, in.bottom - frame_.px(16)}, finding_.advice, 2);
+    std::string advice;
+    for (const reports::AdvicePart& part : reports::advice_parts(finding_.advice)) advice += part.text;
+    words_in({in.left, in.top + frame_.px(22), in.right, in.bottom - frame_.px(16)}, advice, 2);
     Box more{in.left, in.bottom - frame_.px(14), in.right, in.bottom + frame_.px(2)};
     frame_.canvas.text_in(Face::kSmall, more, p.link, "E   explain " + finding_.slug);
     frame_.on_click(more, ActionKind::kExplain);

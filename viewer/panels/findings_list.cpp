@@ -7,6 +7,7 @@
 #include "collector/reports/code_location.h"
 #include "collector/reports/report.h"
 #include "viewer/panels/panel_frame.h"
+#include "viewer/story/cards.h"
 #include "viewer/timeline/labels.h"
 
 namespace ddpscope::viewer {
@@ -23,9 +24,9 @@ bool passes(const Finding& finding, const std::string& filter) {
                      [&](const std::string& file) { return merged::contains_typed(file, filter); });
 }
 
-std::string when_text(const Finding& finding, std::int64_t duration_ns) {
-  std::int64_t fine = std::max<std::int64_t>(duration_ns / 100'000, 1000);
-  std::string when = time_text(finding.first_ns, fine);
+std::string when_text(const Finding& finding, const merged::Reader& reader) {
+  std::int64_t fine = std::max<std::int64_t>(reader.job().duration_ns / 100'000, 1000);
+  std::string when = time_text(fault_ns(finding, reader.ranks().size()), fine);
   return finding.count > 1 ? fmt::format("from {}, {} times", when, finding.count) : when;
 }
 
@@ -91,8 +92,7 @@ class List {
     for (const std::string& words : title)
       frame_.canvas.text(Face::kBody, {left, y}, p.text, words), y += line;
     std::string facts = fmt::format("{} · {} · {}", ranks_text(finding.ranks),
-                                    when_text(finding, frame_.reader.job().duration_ns),
-                                    findings::name_of(finding.confidence));
+                                    when_text(finding, frame_.reader), findings::name_of(finding.confidence));
     if (std::string place = place_beside_title(finding); !place.empty()) facts += " · " + place;
     frame_.canvas.text_in(Face::kSmall, {left, y + frame_.px(2), right, y + frame_.px(18)}, p.text_low,
                           facts);

@@ -1,6 +1,8 @@
 // What a panel is given to draw itself, and where it says what a click on a part of it means.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "collector/merged/reader.h"
@@ -67,8 +69,16 @@ void draw_coverage_box(PanelFrame& frame, const Box& box);
 void draw_minimap(PanelFrame& frame, const Box& box, const Box& plot);
 void draw_ruler(PanelFrame& frame, const Box& box, const TimeView& view);
 void draw_flags(PanelFrame& frame, const Box& box, const TimeView& view);
+// Left of the plot what a pane that has its time axis shows.
+void draw_head(PanelFrame& frame, const Box& box, const Box& plot, Face face, const std::string& text);
+// What the lanes can show of the chosen finding, wherever one looks: no row moves as the view does.
+struct LegendEntry {
+  std::string words;
+  std::function<void(Canvas& canvas, const Box& swatch)> draw_swatch;
+};
+std::vector<LegendEntry> legend_entries(const merged::Reader& reader, const Story& story);
 // Of all its lines.
-float legend_height(Canvas& canvas, const Box& plot);
+float legend_height(Canvas& canvas, const Box& plot, const std::vector<LegendEntry>& entries);
 void draw_legend(PanelFrame& frame, const Box& box, const Box& plot);
 void draw_drawer(PanelFrame& frame, const Box& box);
 void draw_status_bar(PanelFrame& frame, const Box& box, const std::string& cursor);

@@ -1,15 +1,13 @@
-// What stands over the lanes: the whole run, the ruler, the flags of findings; and the legend under them.
+// What stands over the lanes: the whole run, the ruler, the flags of findings.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "viewer/draw/stacks.h"
 #include "viewer/panels/panel_frame.h"
 #include "viewer/view/glyph_row.h"
 
 namespace ddpscope::viewer {
-namespace {
 
 void draw_head(PanelFrame& frame, const Box& box, const Box& plot, Face face, const std::string& text) {
   const Palette& p = frame.colours();
@@ -18,6 +16,8 @@ void draw_head(PanelFrame& frame, const Box& box, const Box& plot, Face face, co
                        p.text_mid, text);
   frame.canvas.line({box.left, box.bottom - 1}, {box.right, box.bottom - 1}, p.line);
 }
+
+namespace {
 
 TimeView whole_run(const PanelFrame& frame, const Box& plot) {
   return {{0, std::max<std::int64_t>(frame.reader.job().duration_ns, 1)}, plot.left, plot.width()};
@@ -59,14 +59,6 @@ std::vector<Glyph> finding_glyphs(const PanelFrame& frame, const TimeView& view,
     if (x >= left && x <= right) glyphs.push_back({x, static_cast<int>(all[i].severity), i});
   }
   return glyphs;
-}
-
-// Beside the legend: which rows are shown, if not all.
-std::string rows_text(const State& state) {
-  bool filtered = !state.row_filter.text.empty() && !state.row_filter.in_vain;
-  std::string text = state.only_concerned ? "only this finding's ranks" : "";
-  if (filtered) text += (text.empty() ? "only " : ", of them ") + state.row_filter.text;
-  return text.empty() ? "Legend" : text;
 }
 
 }  // namespace
@@ -165,80 +157,6 @@ void draw_flags(PanelFrame& frame, const Box& box, const TimeView& view) {
     frame.on_click(flag, ActionKind::kChooseFinding, glyph.item);
   }
   frame.canvas.pop_clip();
-}
-
-namespace {
-
-// Lays the legend's entries out from left to right, in as many lines as they need.
-class Legend {
- public:
-  Legend(Canvas& canvas, const Box& box, float left, float right)
-      : canvas_(canvas), box_(box), left_(left), right_(right), x_(left), y_(box.top) {}
-
-  static float line_height(const Canvas& canvas) { return canvas.px(18); }
-
-  void draw() {
-    const Palette& p = canvas_.colours();
-    filled("barrier", p.barrier), filled("collective", p.collective);
-    filled("kernel", p.backward), filled("optimizer", p.optimizer), filled("host call", p.forward);
-    entry("host waits",
-          [&](const Box& swatch) { canvas_.hatch(swatch, p.wait_line, p.wait_ground, canvas_.px(6)); });
-    filled("file read", p.file_read), filled("file write", p.file_write), filled("copy", p.copy);
-    entry("missing call",
-          [&](const Box& swatch) { canvas_.dashed_frame(swatch, p.error, canvas_.px(1.2f)); });
-    entry("unordered", [&](const Box& swatch) {
-      canvas_.dashed_line({swatch.left, swatch.middle_y()}, {swatch.right, swatch.middle_y()}, p.error,
-                          canvas_.px(2), canvas_.px(5), canvas_.px(3));
-    });
-    entry("open, stat", [&](const Box& swatch) {
-      canvas_.fill({swatch.left + canvas_.px(8), swatch.top, swatch.left + canvas_.px(11), swatch.bottom},
-                   p.focus);
-    });
-  }
-
-  std::size_t lines() const { return lines_; }
-
- private:
-  void filled(const char* words, Colour colour) {
-    entry(words, [&](const Box& swatch) { canvas_.fill(swatch, colour); });
-  }
-
-  void entry(const char* words, const std::function<void(const Box& swatch)>& draw_swatch) {
-    float width = canvas_.text_width(Face::kSmall, words), line = line_height(canvas_);
-    if (x_ + canvas_.px(28) + width > right_ && x_ > left_) x_ = left_, y_ += line, ++lines_;
-    if (y_ + line <= box_.bottom + canvas_.px(1)) {
-      float middle = y_ + line / 2, half = canvas_.px(4.5f);
-      draw_swatch({x_, middle - half, x_ + canvas_.px(18), middle + half});
-      canvas_.text_in(Face::kSmall, {x_ + canvas_.px(24), y_, x_ + canvas_.px(28) + width, y_ + line},
-                      canvas_.colours().text_mid, words);
-    }
-    x_ += canvas_.px(44) + width;
-  }
-
-  Canvas& canvas_;
-  Box box_;
-  float left_, right_, x_, y_;
-  std::size_t lines_ = 1;
-};
-
-constexpr float kLegendPad = 3;
-
-}  // namespace
-
-float legend_height(Canvas& canvas, const Box& plot) {
-  Legend legend(canvas, {0, 0, 0, -canvas.px(100)}, plot.left, plot.right);  // where nothing is drawn
-  legend.draw();
-  return 2 * canvas.px(kLegendPad) + static_cast<float>(legend.lines()) * Legend::line_height(canvas);
-}
-
-void draw_legend(PanelFrame& frame, const Box& box, const Box& plot) {
-  const Palette& p = frame.colours();
-  draw_head(frame, box, plot, Face::kSmall, rows_text(frame.state));
-  frame.on_click({box.left, box.top, plot.left, box.bottom}, ActionKind::kFilterRows);
-  frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);
-  Legend(frame.canvas, {box.left, box.top + frame.px(kLegendPad), box.right, box.bottom}, plot.left,
-         box.right)
-      .draw();
 }
 
 }  // namespace ddpscope::viewer

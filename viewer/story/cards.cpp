@@ -15,6 +15,14 @@ bool accuses(const findings::Finding& finding, std::size_t evidence, std::size_t
          !own.detail.starts_with("the last call in which the ranks agree");
 }
 
+std::int64_t fault_ns(const findings::Finding& finding, std::size_t ranks) {
+  std::int64_t own_ns = INT64_MAX;
+  for (std::size_t i = 0; i < finding.evidence.size() && finding.count < 2; ++i)
+    if (accuses(finding, i, ranks)) own_ns = std::min(own_ns, finding.evidence[i].t_ns);
+  // Where a rank was seen when all was over is not when it failed to come.
+  return own_ns > finding.last_ns ? finding.first_ns : own_ns;
+}
+
 std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::size_t room,
                                         std::size_t chosen, std::size_t ranks) {
   std::size_t count = finding.evidence.size();

@@ -12,6 +12,10 @@ namespace ddpscope::viewer {
 // fault: of all none stands out.
 bool accuses(const findings::Finding& finding, std::size_t evidence, std::size_t ranks);
 
+// What is told beside the ranks at fault: when they did otherwise, which may be before or after the first
+// that the others noticed. Of what comes again and again, or where no evidence accuses one, when it begins.
+std::int64_t fault_ns(const findings::Finding& finding, std::size_t ranks);
+
 // Ascending indices of evidence, `room` of them at most: `chosen` (any that is not there: none), what
 // accuses, both sides of what nothing orders, and the beginning of the story.
 std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::size_t room,

@@ -35,6 +35,17 @@ std::int64_t device_begin(const merged::Reader& reader, merged::EventPlace place
   return shape->members[own.member].from_ns;
 }
 
+std::int64_t device_end(const merged::Reader& reader, std::uint32_t communicator, std::uint64_t sequence,
+                        std::int32_t rank) {
+  auto shape = shape_at(reader, communicator, sequence);
+  if (!shape) return merged::kUnknown;
+  const auto& members = reader.communicators()[communicator].members;
+  for (std::size_t i = 0; i < std::min(members.size(), shape->members.size()); ++i)
+    if (const MemberShape& own = shape->members[i]; members[i].rank == rank && !own.absent && !own.never)
+      return own.to_ns;
+  return merged::kUnknown;
+}
+
 namespace {
 
 // What the finding accuses a rank of.

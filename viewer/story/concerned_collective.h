@@ -15,6 +15,11 @@ merged::CollectiveRef collective_of(const merged::Reader& reader, merged::EventP
 // wait, too.
 std::int64_t device_begin(const merged::Reader& reader, merged::EventPlace place);
 
+// When that collective is over for one rank (of the job); merged::kUnknown if it never is, or that rank has
+// no part in it. May wait, too.
+std::int64_t device_end(const merged::Reader& reader, std::uint32_t communicator, std::uint64_t sequence,
+                        std::int32_t rank);
+
 // What the one at fault did instead, or why it never came, `own` being its collective; empty where that
 // evidence tells something else.
 std::vector<std::string> odd_text(const findings::Finding& finding, std::size_t evidence,

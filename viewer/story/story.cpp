@@ -267,22 +267,32 @@ class Teller {
       }
       if (set.to_ns < set.from_ns) continue;
       std::size_t number = static_cast<std::size_t>(&set - story_.syncs.data());
-      story_.discs[number].in_lane = true, story_.discs[number].lane_y = kSyncMiddle;
-      story_.discs[number].shown_ns = story_.discs[number].device_ns = set.from_ns;
+      StoryDisc& disc = story_.discs[number];
+      disc.device_ns = device_begin(reader_, disc.place);
+      put_in_lane(disc, set.from_ns);
       story_.focus.from_ns = number == 0 ? set.from_ns : std::min(story_.focus.from_ns, set.from_ns);
       story_.focus.to_ns = std::max(story_.focus.to_ns, set.to_ns);
     }
     put_update_behind(story_.syncs.back());
   }
 
-  // What is left of the evidence is the optimizer's update: it waits for the last reduction.
+  // What is left of the evidence is the optimizer's update: it waits for its own rank's last reduction.
   void put_update_behind(const SyncSet& last) {
     for (std::size_t i = story_.syncs.size(); i < story_.discs.size(); ++i) {
       StoryDisc& disc = story_.discs[i];
-      disc.in_lane = disc.waits = true, disc.lane_y = kSyncMiddle;
-      disc.shown_ns = disc.device_ns = std::max(last.to_ns, disc.t_ns);
+      std::int64_t done_ns =
+          device_end(reader_, story_.communicator, last.end - 1, finding_.evidence[i].rank);
+      disc.waits = done_ns != merged::kUnknown;
+      if (disc.waits) disc.device_ns = std::max(done_ns, disc.t_ns);
+      put_in_lane(disc, std::max(last.to_ns, disc.t_ns));
       story_.focus.to_ns = std::max(story_.focus.to_ns, disc.shown_ns);
     }
+  }
+
+  // Where its own rank's device comes to it; at `else_ns` where that is not known.
+  static void put_in_lane(StoryDisc& disc, std::int64_t else_ns) {
+    disc.in_lane = true, disc.lane_y = kSyncMiddle;
+    disc.shown_ns = disc.device_ns == merged::kUnknown ? else_ns : disc.device_ns;
   }
 
   // ---- what ranks train on

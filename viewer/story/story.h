@@ -121,5 +121,7 @@ std::string in_short(std::string_view text);
 std::string ranks_text(const std::vector<std::int32_t>& ranks);
 // "2.1 ms/step", "hang", "3 times": what stands beside a finding in the list.
 std::string cost_text(const findings::Finding& finding);
+// "2.1 ms a step and 206 kB a step", and of a hang what reports say: in the drawer.
+std::string cost_sentence(const findings::Finding& finding);
 
 }  // namespace ddpscope::viewer

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "collector/reports/phrases.h"
 #include "viewer/story/story.h"
 
 namespace ddpscope::viewer {
@@ -113,16 +114,22 @@ std::string deed_text(const FileLine& line, bool told, TimeSpan shown) {
 }
 
 std::string cost_text(const findings::Finding& finding) {
+  if (reports::stops_the_job(finding)) return "hang";
   if (finding.cost.ms_per_step > 0)
     return duration_text(static_cast<std::int64_t>(finding.cost.ms_per_step * 1e6)) + "/step";
   if (finding.cost.bytes_per_step > 0) return bytes_text(finding.cost.bytes_per_step) + "/step";
-  auto leads_to = [&](const char* slug) {
-    return std::find(finding.consequences.begin(), finding.consequences.end(), slug) !=
-           finding.consequences.end();
-  };
-  if (finding.slug == "hung-collective" || leads_to("hung-collective")) return "hang";
   if (finding.count > 1) return fmt::format("{} times", finding.count);
   return "";
+}
+
+std::string cost_sentence(const findings::Finding& finding) {
+  if (reports::stops_the_job(finding)) return reports::cost_text(finding);
+  std::string text;
+  if (finding.cost.ms_per_step > 0)
+    text = duration_text(static_cast<std::int64_t>(finding.cost.ms_per_step * 1e6)) + " a step";
+  if (finding.cost.bytes_per_step > 0)
+    text += (text.empty() ? "" : " and ") + bytes_text(finding.cost.bytes_per_step) + " a step";
+  return text;
 }
 
 }  // namespace ddpscope::viewer

@@ -50,6 +50,11 @@ def test_it_opens_in_a_browser_with_everything_in_it(trace, tmp_path):
         assert part in text_of(page), part
 
 
+def test_what_an_advice_quotes_is_code(trace, tmp_path):
+    page = write(trace, tmp_path).read_text()
+    assert "Let one rank write: <code>if rank == 0: save(...)</code>, to a temporary name" in page
+
+
 def test_nothing_of_a_trace_is_markup(tmp_path):
     trace = golden_trace(JOB, tmp_path / "trace", ("io.py", f"{HOSTILE}.py"))
     page = dom(write(trace, tmp_path), tmp_path)

@@ -1,6 +1,7 @@
 // The report for people: what each finding must say, and that nothing from a trace reaches the terminal raw.
 #include <gmock/gmock.h>
 
+#include "collector/reports/phrases.h"
 #include "collector/reports/report.h"
 
 namespace ddpscope::reports {
@@ -45,6 +46,20 @@ TEST(TextReport, CostIsPerStepOrTheTimeThatAJobStandsStill) {
   finding.cost = {};
   finding.consequences = {"hung-collective"};
   EXPECT_THAT(report_of(finding), HasSubstr("the job goes no further: 2.5 s lost until it ended"));
+}
+
+TEST(AdviceParts, CodeStandsBetweenTwoBackticks) {
+  auto told = [](std::string_view advice) {
+    std::string text;
+    for (const AdvicePart& part : advice_parts(advice))
+      text += (part.code ? "<" : "(") + std::string(part.text) + (part.code ? ">" : ")");
+    return text;
+  };
+  EXPECT_EQ(told("one: `a(b)`, then `c`"), "(one: )<a(b)>(, then )<c>");
+  EXPECT_EQ(told("`a` it"), "<a>( it)");
+  EXPECT_EQ(told("a ` alone"), "(a ` alone)");
+  EXPECT_EQ(told("`a` and ` alone"), "<a>( and ` alone)");
+  EXPECT_EQ(told(""), "");
 }
 
 TEST(TextReport, SaysHowOftenAndHowManyOfTheseAreShown) {
