@@ -104,6 +104,30 @@ TEST_F(EvidenceTimesTest, WhatAHangCostsIsToldInTheReportsWords) {
   EXPECT_EQ(cost, reports::cost_text(finding));
 }
 
+// What is known of it was seen when the job had been told to end, long after the ranks had begun to wait.
+TEST_F(EvidenceTimesTest, OfRanksThatWaitOverTcpTheStallIsInView) {
+  for (int ranks : {2, 4}) {
+    app_.reset();
+    std::filesystem::remove_all(folder_.path() / "trace");
+    App& app = open(tests::golden("hung-collective/speaks-gloo-asleep", ranks));
+    settle();
+    const findings::Finding& finding = app.reader().outcome().findings.at(0);
+    const Story& story = app.story();
+    ASSERT_EQ(story.lane, StoryLane::kAbsence);
+    EXPECT_EQ(story.absence.span, (TimeSpan{finding.first_ns, finding.last_ns}));
+    EXPECT_GE(story.absence.span.length(), 20'000'000'000);
+    for (std::int64_t t_ns : {finding.first_ns, finding.last_ns})
+      EXPECT_TRUE(app.state().shown.contains(t_ns));
+    for (const StoryDisc& disc : story.discs)
+      EXPECT_TRUE(app.state().shown.contains(disc.t_ns)) << disc.number;
+    std::string who = ranks == 2 ? "rank 0 waits over TCP for rank 1, for "
+                                 : "ranks 0, 1 and 2 wait over TCP for rank 3, for ";
+    EXPECT_TRUE(story.absence.words.starts_with(who)) << story.absence.words;
+    ASSERT_EQ(story.notes.size(), 1u);
+    EXPECT_EQ(story.notes[0].lines.at(0), fmt::format("rank {} never comes", ranks - 1));
+  }
+}
+
 TEST(CostTest, OfAStepTimeAndBytesAreTold) {
   findings::Finding finding;
   EXPECT_EQ(cost_sentence(finding), "");

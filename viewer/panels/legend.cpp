@@ -71,7 +71,7 @@ class Legend {
       canvas_.text_in(Face::kSmall, {x_ + canvas_.px(24), y_, x_ + canvas_.px(28) + width, y_ + line},
                       canvas_.colours().text_mid, entry.words);
     }
-    x_ += canvas_.px(44) + width;
+    x_ += canvas_.px(36) + width;
   }
 
   Canvas& canvas_;

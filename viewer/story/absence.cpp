@@ -67,12 +67,26 @@ StoryAbsence no_reductions(const Finding& finding) {
   return {"gradient syncs", updates, before_colon(finding), span, focus};
 }
 
+// Ranks that wait for one that sends nothing: from their last message on. Its evidence is often what was seen
+// only at the end.
+StoryAbsence no_messages(const Finding& finding) {
+  std::string_view title = finding.title;
+  std::string words(title.substr(0, std::min({title.find(" at "), title.find(", for "), title.find(';')})));
+  TimeSpan span{finding.first_ns, finding.last_ns}, evidence = span_of(finding, true);
+  return {"messages over TCP",
+          "among these ranks: none",
+          fmt::format("{}, for {}", in_short(words), duration_text(span.length())),
+          span,
+          {std::min(span.from_ns, evidence.from_ns), std::max(span.to_ns, evidence.to_ns)}};
+}
+
 }  // namespace
 
 std::optional<StoryAbsence> absence_of(const Finding& finding) {
   if (finding.evidence.empty()) return std::nullopt;
   if (finding.slug == "no-process-group") return no_communicator(finding);
   if (finding.slug == "missing-gradient-sync") return no_reductions(finding);
+  if (finding.slug == "hung-collective" && finding.key.starts_with("over TCP")) return no_messages(finding);
   return std::nullopt;
 }
 

@@ -163,16 +163,20 @@ class Teller {
   // ---- a collective that not all ran
   void tell_collective() {
     find_collective();
-    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();) {
-      if (!accuses(finding_, i, reader_.ranks().size())) continue;
-      auto lines = odd_text(finding_, i, collective_of(reader_, story_.discs[i].place));
-      if (!lines.empty()) story_.notes.push_back({i, std::move(lines)});
-    }
+    note_odd();
     frame_collective();
     // Little is seen of arrivals alone: what comes of them belongs to the picture.
     std::int64_t more = std::max<std::int64_t>(story_.focus.length() * 6 / 10, 100'000);
     story_.focus.to_ns += more;
     story_.focus.from_ns -= more / 4;
+  }
+
+  void note_odd() {
+    for (std::size_t i = story_.discs.size(); i-- > 0 && story_.notes.empty();) {
+      if (!accuses(finding_, i, reader_.ranks().size())) continue;
+      auto lines = odd_text(finding_, i, collective_of(reader_, story_.discs[i].place));
+      if (!lines.empty()) story_.notes.push_back({i, std::move(lines)});
+    }
   }
 
   // The evidence is what the hosts issued. Where they were ahead, the devices come to it later.
@@ -336,6 +340,7 @@ class Teller {
     story_.lane = StoryLane::kAbsence;
     story_.focus = absence.focus;
     story_.absence = std::move(absence);
+    note_odd();
   }
 
   void add_inputs(FileLine& line) const {
