@@ -129,8 +129,9 @@ void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::siz
   model::EventRef opening = files::opening_of(facts_.job, read);
   evidence_.push_back(evidence_of_read(
       facts_.job, read, opening,
-      fmt::format("one of {} readings of samples by {}; {} other rank{} read this one too", rank.reads,
-                  rank.has_workers ? "its loader workers" : "the rank", others, others == 1 ? "" : "s")));
+      fmt::format("one of {} compared readings of samples by {}; {} other rank{} read this one too",
+                  rank.reads, rank.has_workers ? "its loader workers" : "the rank", others,
+                  others == 1 ? "" : "s")));
   if (place_.empty()) place_ = program_place(facts_.job, files::opening_with_stack(facts_.job, opening));
 }
 
