@@ -54,10 +54,11 @@ void tell_story(const Facts& facts, const std::vector<FileElsewhere>& files, fin
   for (const FileElsewhere& file : files) {
     if (finding.evidence.size() >= kMaxTold) break;
     const model::Process& process = facts.job.processes[file.failed.process];
-    finding.evidence.push_back(
-        tell_call(facts, file.failed, file.path,
-                  fmt::format("finds nothing under this path on {}, and ends with exit code {}",
-                              host_of(facts, process.host), process.header().exit_code)));
+    const trace::FileHeader& header = process.header();
+    finding.evidence.push_back(tell_call(
+        facts, file.failed, file.path,
+        fmt::format("finds nothing under this path on {}, and ends {}", host_of(facts, process.host),
+                    header.ended ? fmt::format("with exit code {}", header.exit_code) : "with a traceback")));
   }
   auto earlier = [](const findings::Evidence& a, const findings::Evidence& b) { return a.t_ns < b.t_ns; };
   std::stable_sort(finding.evidence.begin(), finding.evidence.end(), earlier);

@@ -63,9 +63,22 @@ bool FatalFailures::ended(const files::FileEvent& failed) { return ended(orderin
 
 bool FatalFailures::ended(const ordering::Span& failed) {
   auto [process, thread] = failed.thread;
+  return by_itself(failed) && last_progress_ns(process, thread) < failed.begin_ns;
+}
+
+bool FatalFailures::by_itself(const ordering::Span& failed) const {
+  auto [process, thread] = failed.thread;
   const trace::FileHeader& header = job_.processes[process].header();
-  bool by_itself = header.ended && header.exit_code != 0 && failed.end_ns < job_.told_ns(process);
-  return by_itself && !agreed(header.exit_code) && last_progress_ns(process, thread) < failed.begin_ns;
+  const std::int64_t told_ns = job_.told_ns(process);
+  if (failed.end_ns >= told_ns) return false;
+  if (header.ended) return header.exit_code != 0 && !agreed(header.exit_code);
+  bool raised = false;
+  model::for_each(job_.processes[process].file, {Operation::kTraceback},
+                  [&](model::EventPlace place, const trace::Record& record) {
+                    std::int64_t at_ns = job_.begin_ns({process, place});
+                    raised |= record.thread == thread && at_ns >= failed.end_ns && at_ns < told_ns;
+                  });
+  return raised;
 }
 
 bool FatalFailures::agreed(std::int32_t exit_code) const {

@@ -1,4 +1,4 @@
-// The last failed opening of each process that ended by itself, against what others wrote.
+// The last failed opening of each process that it ended, against what others wrote.
 #include "collector/patterns/other_disks.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ class Disks {
 
   std::optional<FileElsewhere> find(std::uint32_t process) {
     const trace::FileHeader& header = job_.processes[process].header();
-    if (by_path_.empty() || !header.ended || header.exit_code == 0) return std::nullopt;
+    if (by_path_.empty() || (header.ended && header.exit_code == 0)) return std::nullopt;
     std::optional<FileElsewhere> found;
     auto look = [&](model::EventPlace place, const trace::Record& record) {
       std::string_view path = missed_path(job_.processes[process].file, record);
