@@ -109,6 +109,14 @@ Box box_of(const LaneFrame& frame, const Bar& bar, const Box& box, const BarStyl
   return {left, box.top, right, box.bottom};
 }
 
+// A thread that was seen in no call waits for nothing.
+BarStyle style_of_seen(const LaneFrame& frame, merged::EventPlace place, const BarStyle& waits) {
+  const Palette& p = frame.colours();
+  std::uint32_t name = frame.reader.event(place).name;
+  bool own_code = frame.reader.names()[name].text == merged::kOwnCode;
+  return own_code ? BarStyle{mixed(p.lane_even, p.text_low, 0.2f), p.text_mid} : waits;
+}
+
 }  // namespace
 
 BarStyle style_of(const Palette& p, Kind kind, bool on_device) {
@@ -162,6 +170,7 @@ void draw_bars(LaneFrame& frame, const std::vector<std::uint32_t>& tracks, const
     for (const Bar& bar : bars[i]) {
       BarStyle style = style_of(frame.colours(), bar.kind, on_device);
       Box own = box_of(frame, bar, box, style);
+      if (bar.kind == Kind::kSeen && !bar.folded) style = style_of_seen(frame, {tracks[i], bar.index}, style);
       if (looks) {
         draw_looks(frame, bar, own, style);
         continue;
