@@ -60,8 +60,8 @@ void write_sightings(Making& making, std::uint32_t process, LaneTracks& tracks) 
     Event event;
     event.begin_ns = job.time_ns(process, sighting.first_ticks);
     event.end_ns = std::max(event.begin_ns, job.time_ns(process, sighting.last_ticks));
-    event.name = making.writer.name(
-        sighting.inside.empty() ? std::string("code of its own") : sighting.inside, Kind::kSeen);
+    event.name =
+        making.writer.name(sighting.inside.empty() ? std::string(kOwnCode) : sighting.inside, Kind::kSeen);
     tracks.add(TrackKind::kSightings, 0, event, slot_of(slot), [] { return std::string("seen by run"); });
   }
 }

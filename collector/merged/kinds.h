@@ -29,6 +29,9 @@ constexpr std::size_t kKinds = 16;
 const char* name_of(Kind kind);  // "file read"; for a number that this version does not know "other"
 
 // In the order in which a rank's tracks stand.
+// The name of a sighting at which the thread was in no call.
+constexpr const char* kOwnCode = "code of its own";
+
 enum class TrackKind : std::uint8_t {
   kSteps = 0,        // lane 0: optimizer steps, lane 1: micro-batches
   kRanges = 1,       // NVTX; lane: thread

@@ -12,6 +12,7 @@
 #include "viewer/draw/gui_context.h"
 #include "viewer/draw/marks.h"
 #include "viewer/lanes/row_list.h"
+#include "viewer/panels/panel_frame.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -34,6 +35,40 @@ class CanvasTest : public testing::Test {
 
 TEST_F(CanvasTest, ATextThatFitsIsWhole) {
   EXPECT_EQ(cut_to(*canvas_, Face::kBody, "barrier", 200), "barrier");
+}
+
+// In a card of the least width, as beside four cards in a window of 1600 x 900.
+TEST_F(CanvasTest, WhatCouldOrderTwoAccessesIsToldInWhole) {
+  constexpr float kWidth = 210, kHeight = 156;
+  std::vector<findings::LookedFor> edges;
+  for (const char* edge : {"collective that the second rank's host waits for", "making of a communicator",
+                           "message over a socket or pipe", "hand-over between threads",
+                           "file that signals (polled, renamed, locked)", "start or end of a process"})
+    edges.push_back({edge, "none between"});
+  std::string last = "the last, at 4.152107 s, comes after only what the first rank did until 3.901330 s";
+  edges[0].found = last;
+  auto joined = [](const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += (text.empty() ? "" : " ") + line;
+    return text;
+  };
+  EdgeList list = fit_edges(*canvas_, edges, kWidth, kHeight);
+  EXPECT_EQ(list.common, "none between");
+  ASSERT_EQ(list.entries.size(), edges.size());
+  std::size_t lines = 0;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    EXPECT_EQ(joined(list.entries[i].edge), edges[i].edge);
+    EXPECT_EQ(joined(list.entries[i].found), i == 0 ? last : "");
+    lines += list.entries[i].edge.size() + list.entries[i].found.size();
+  }
+  EXPECT_LE(static_cast<float>(lines) * 14 + list.gap * 6, kHeight);
+  // With less room what was found is still told in whole; with more, entries are further apart.
+  EXPECT_EQ(joined(fit_edges(*canvas_, edges, kWidth, 100).entries[0].found), last);
+  EXPECT_GT(fit_edges(*canvas_, edges, 400, 400).gap, list.gap);
+  // No two came to the same: each has its own.
+  edges = {{"a", "found"}, {"b", "none"}};
+  EXPECT_EQ(fit_edges(*canvas_, edges, kWidth, kHeight).common, "");
+  EXPECT_EQ(fit_edges(*canvas_, edges, kWidth, kHeight).entries[1].found, std::vector<std::string>{"none"});
 }
 
 TEST_F(CanvasTest, LabelsOfStreamsFitBesideTheirLines) {

@@ -85,8 +85,9 @@ TEST(FaultTimeTest, ElseWhenItBegins) {
   finding.count = 3;
   EXPECT_EQ(fault_ns(finding, 4), finding.first_ns) << "the evidence is of one of them";
   finding.count = 1;
-  finding.evidence[1].t_ns = finding.last_ns + 1;
-  EXPECT_EQ(fault_ns(finding, 4), finding.first_ns) << "where it was when all was over";
+  finding.evidence[0].t_ns = finding.evidence[1].t_ns = finding.last_ns;
+  EXPECT_EQ(fault_ns(finding, 4), finding.first_ns) << "where they were when all was over";
+  finding.evidence[0].t_ns = finding.first_ns;
   finding.ranks = {0, 1};
   EXPECT_EQ(fault_ns(finding, 2), finding.first_ns) << "of all none stands out";
   finding.evidence.clear();
@@ -126,6 +127,12 @@ TEST_F(EvidenceTimesTest, OfRanksThatWaitOverTcpTheStallIsInView) {
     ASSERT_EQ(story.notes.size(), 1u);
     EXPECT_EQ(story.notes[0].lines.at(0), fmt::format("rank {} never comes", ranks - 1));
   }
+}
+
+TEST_F(EvidenceTimesTest, OfStepsOverTcpTheLastExchangeIsInView) {
+  App& app = open(tests::golden("uneven-steps/speaks-gloo-barrier", 2));
+  settle();
+  EXPECT_TRUE(app.state().shown.contains(app.reader().outcome().findings.at(0).first_ns));
 }
 
 TEST(CostTest, OfAStepTimeAndBytesAreTold) {

@@ -37,6 +37,30 @@ TEST_F(AppTest, LookUpsInOneRecordHideNothingThatTheirThreadDoesMeanwhile) {
   EXPECT_GT(reader.ranks_in(merged::Activity::kOther)[reader.columns() * 11 / 18], 0u) << "a slow one counts";
 }
 
+// Rank 0 waits in a call that is not recorded, the last computes: `ddpscope run` saw both for 20 s.
+TEST_F(AppTest, WhereAThreadWasSeenStandsBelowItsCalls) {
+  App& app = open(tests::golden("hung-collective/silent-gloo-at-work", 2));
+  settle();
+  ASSERT_TRUE(app.reader().outcome().findings.empty());
+  Box plot = app.panes().plot_of(app.panes().lanes);
+  for (auto [rank, label] : {std::pair(0u, "seen in futex"), {1u, "seen in code of its own"}}) {
+    std::size_t row = row_of_rank(app.rows(), app.reader(), rank);
+    const RowPart& host = app.rows()[row].parts.at(0);
+    ASSERT_GE(host.tracks.size(), 2u);
+    EXPECT_EQ(app.reader().tracks()[host.tracks.front()].kind, merged::TrackKind::kSightings);
+    Box line = app.placing().part_box({row, 0}, plot);
+    TimeView view{app.state().shown, plot.left, plot.width()};
+    click({view.x_of(15'000'000'000), line.middle_y()});
+    ASSERT_EQ(app.state().event.track, host.tracks.front());
+    auto detail = app.reader().detail(app.state().event);
+    ASSERT_TRUE(detail);
+    EXPECT_EQ(label_of(*detail, app.reader().names()[detail->event.name].text), label);
+    // A recorded call stands upon it.
+    click({view.x_of(1'000'500'000), line.middle_y()});
+    EXPECT_NE(app.state().event.track, host.tracks.front());
+  }
+}
+
 // Reductions run among all, the call that differs in the pairs that come after them.
 std::string differs_in_pairs() {
   std::string text =

@@ -93,7 +93,8 @@ void draw_bar_text(LaneFrame& frame, std::uint32_t track, const Bar& bar, const 
   frame.canvas.text_in(Face::kSmall, room, style.text, shown);
 }
 
-// Look-ups of one name, of which each is a moment: the first, and a thin line up to the last.
+// Look-ups of one name, or looks at a thread, of which each is a moment: the first, and a thin line up to the
+// last.
 void draw_looks(LaneFrame& frame, const Bar& bar, const Box& box, const BarStyle& style) {
   Box line{box.left, box.bottom - frame.px(3), box.right, box.bottom};
   frame.canvas.fill(line, with_alpha(frame.colours().text_low, 0.35f));
@@ -107,6 +108,12 @@ Box box_of(const LaneFrame& frame, const Bar& bar, const Box& box, const BarStyl
   right = std::max(right, left + std::max(style.least_px * frame.canvas.theme().scale, 1.0f));
   if (right - left > 4) right -= 1;  // a gap to the next
   return {left, box.top, right, box.bottom};
+}
+
+// A thread that was seen in no call waits for nothing, and what it did between two looks is not known.
+bool is_own_code(const LaneFrame& frame, std::uint32_t track, const Bar& bar) {
+  if (bar.kind != Kind::kSeen || bar.folded) return false;
+  return frame.reader.names()[frame.reader.event({track, bar.index}).name].text == merged::kOwnCode;
 }
 
 }  // namespace
@@ -162,7 +169,7 @@ void draw_bars(LaneFrame& frame, const std::vector<std::uint32_t>& tracks, const
     for (const Bar& bar : bars[i]) {
       BarStyle style = style_of(frame.colours(), bar.kind, on_device);
       Box own = box_of(frame, bar, box, style);
-      if (looks) {
+      if (looks || is_own_code(frame, tracks[i], bar)) {
         draw_looks(frame, bar, own, style);
         continue;
       }

@@ -126,6 +126,11 @@ Lines lines_of(const Reader& reader, const merged::RankRow& rank) {
       std::vector<std::uint32_t>& tracks = lines.threads[thread->second].tracks;
       tracks.insert(tracks.begin(), i);
     }
+    // Of the rank's main thread, below all that it was recorded to do.
+    if (track.kind == TrackKind::kSightings && !lines.threads.empty()) {
+      std::vector<std::uint32_t>& tracks = lines.threads.front().tracks;
+      tracks.insert(tracks.begin(), i);
+    }
   }
   return lines;
 }

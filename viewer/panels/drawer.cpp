@@ -15,7 +15,6 @@ using findings::Evidence;
 using findings::Finding;
 
 constexpr float kPad = 12;
-constexpr float kEdgeLine = 20;  // of what could order two accesses, px at scale 1
 
 class Drawer {
  public:
@@ -236,77 +235,10 @@ class Drawer {
   }
 
   void order_card(const Box& box) {
-    const Palette& p = frame_.colours();
     Box in = begin_card(box, false);
     frame_.canvas.push_clip(box);
-    const auto& edges = finding_.order.front().looked_for;
-    Box head{in.left, in.top - frame_.px(2), in.right, in.top + frame_.px(16)};
-    head.left += frame_.canvas.text_in(Face::kStrong, head, p.text, "What could order them") + frame_.px(8);
-    Box list{in.left, head.top + frame_.px(24), in.right, in.bottom + frame_.px(4)};
-    // What was found is told once where it is the same of all.
-    bool alike = edges.size() > 1 && std::ranges::all_of(edges, [&](const findings::LookedFor& edge) {
-                   return edge.found == edges.front().found;
-                 });
-    if (alike) {
-      frame_.canvas.text_in_right(Face::kSmall, head, p.text, edges.front().found);
-      list_edges(edges, list);
-    } else {
-      list_edges_and_found(edges, list);
-    }
+    draw_edges(frame_, in, finding_.order.front().looked_for);
     frame_.canvas.pop_clip();
-  }
-
-  // In two lines what is too long for one, where all have room for that.
-  void list_edges(const std::vector<findings::LookedFor>& edges, Box list) {
-    const float from = list.left + frame_.px(16), second = frame_.px(15);
-    auto lines_of = [&](const findings::LookedFor& edge, std::size_t most) {
-      return wrapped(frame_.canvas, Face::kSmall, edge.edge, list.right - from, most);
-    };
-    float height = 0;
-    for (const findings::LookedFor& edge : edges)
-      height += frame_.px(kEdgeLine) + second * static_cast<float>(lines_of(edge, 2).size() - 1);
-    const std::size_t most = height <= list.height() ? 2 : 1;
-    for (const findings::LookedFor& edge : edges) {
-      auto lines = lines_of(edge, most);
-      float more = second * static_cast<float>(lines.size() - 1);
-      if (!begin_edge(list, more)) break;
-      for (const std::string& words : lines) {
-        frame_.canvas.text(Face::kSmall, {from, list.top}, frame_.colours().text_mid, words);
-        list.top += second;
-      }
-      list.top += frame_.px(kEdgeLine) - second;
-    }
-  }
-
-  // What was found stands beside what was looked for; below it where all have room for that.
-  void list_edges_and_found(const std::vector<findings::LookedFor>& edges, Box list) {
-    const Palette& p = frame_.colours();
-    const float from = list.left + frame_.px(16), line = frame_.px(16);
-    bool below = static_cast<float>(edges.size()) * (frame_.px(kEdgeLine) + line) <= list.height();
-    for (const findings::LookedFor& edge : edges) {
-      if (!begin_edge(list, below ? line : 0)) break;
-      float found = std::min(frame_.canvas.text_width(Face::kSmall, edge.found), 0.45f * list.width());
-      float between = below ? list.right : list.right - found - frame_.px(8);
-      frame_.canvas.text_in(Face::kSmall, {from, list.top, between, list.top + line}, p.text_mid, edge.edge);
-      if (below) list.top += line;
-      frame_.canvas.text_in(Face::kSmall,
-                            {below ? from : list.right - found - 1, list.top, list.right, list.top + line},
-                            p.text, edge.found);
-      list.top += frame_.px(kEdgeLine);
-    }
-  }
-
-  // The cross before an entry and the line below it, which is `more` higher than one line; false if there is
-  // no room for it.
-  bool begin_edge(const Box& list, float more) {
-    const Palette& p = frame_.colours();
-    const float bottom = list.top + more + frame_.px(kEdgeLine);
-    if (bottom > list.bottom) return false;
-    const float x = list.left + frame_.px(4), middle = list.top + frame_.px(8), half = frame_.px(3.5f);
-    frame_.canvas.line({x - half, middle - half}, {x + half, middle + half}, p.error, frame_.px(1.6f));
-    frame_.canvas.line({x - half, middle + half}, {x + half, middle - half}, p.error, frame_.px(1.6f));
-    frame_.canvas.line({list.left, bottom - 2}, {list.right, bottom - 2}, p.line);
-    return true;
   }
 
   void fix_card(const Box& box) {

@@ -81,6 +81,19 @@ std::vector<LegendEntry> legend_entries(const merged::Reader& reader, const Stor
 float legend_height(Canvas& canvas, const Box& plot, const std::vector<LegendEntry>& entries);
 void draw_legend(PanelFrame& frame, const Box& box, const Box& plot);
 void draw_drawer(PanelFrame& frame, const Box& box);
+// What could have ordered two accesses, in lines no wider than `width`. What most of it came to is told once.
+struct EdgeList {
+  struct Entry {
+    std::vector<std::string> edge, found;  // lines; nothing of its own found: none
+  };
+  std::string common;  // that most came to; empty: no two came to the same
+  float gap = 0;       // between entries, px at scale 1
+  std::vector<Entry> entries;
+};
+EdgeList fit_edges(const Canvas& canvas, const std::vector<findings::LookedFor>& edges, float width,
+                   float height);
+// In a card's inside.
+void draw_edges(PanelFrame& frame, const Box& in, const std::vector<findings::LookedFor>& edges);
 void draw_status_bar(PanelFrame& frame, const Box& box, const std::string& cursor);
 // Returns the height of all of it.
 float draw_explain_page(PanelFrame& frame, const Box& box, std::string_view slug);

@@ -16,11 +16,16 @@ bool accuses(const findings::Finding& finding, std::size_t evidence, std::size_t
 }
 
 std::int64_t fault_ns(const findings::Finding& finding, std::size_t ranks) {
+  bool of_a_peer = false;
   std::int64_t own_ns = INT64_MAX;
-  for (std::size_t i = 0; i < finding.evidence.size() && finding.count < 2; ++i)
-    if (accuses(finding, i, ranks)) own_ns = std::min(own_ns, finding.evidence[i].t_ns);
-  // Where a rank was seen when all was over is not when it failed to come.
-  return own_ns > finding.last_ns ? finding.first_ns : own_ns;
+  for (std::size_t i = 0; i < finding.evidence.size() && finding.count < 2; ++i) {
+    const findings::Evidence& evidence = finding.evidence[i];
+    if (accuses(finding, i, ranks))
+      own_ns = std::min(own_ns, evidence.t_ns);
+    else
+      of_a_peer |= evidence.t_ns == finding.first_ns;
+  }
+  return of_a_peer && own_ns != INT64_MAX ? own_ns : finding.first_ns;
 }
 
 std::vector<std::size_t> cards_in_sight(const findings::Finding& finding, std::size_t room,

@@ -12,8 +12,8 @@ namespace ddpscope::viewer {
 // fault: of all none stands out.
 bool accuses(const findings::Finding& finding, std::size_t evidence, std::size_t ranks);
 
-// What is told beside the ranks at fault: when they did otherwise, which may be before or after the first
-// that the others noticed. Of what comes again and again, or where no evidence accuses one, when it begins.
+// What is told beside the ranks at fault: when it begins, or, if that is a call of another rank, when they
+// did otherwise. Of what comes again and again always when it begins.
 std::int64_t fault_ns(const findings::Finding& finding, std::size_t ranks);
 
 // Ascending indices of evidence, `room` of them at most: `chosen` (any that is not there: none), what

@@ -165,6 +165,9 @@ class Teller {
     find_collective();
     note_odd();
     frame_collective();
+    // What is known of ranks that exchange something over TCP may have been seen only at the end.
+    if (story_.communicator == merged::kNone)
+      story_.focus.from_ns = std::min(story_.focus.from_ns, finding_.first_ns);
     // Little is seen of arrivals alone: what comes of them belongs to the picture.
     std::int64_t more = std::max<std::int64_t>(story_.focus.length() * 6 / 10, 100'000);
     story_.focus.to_ns += more;

@@ -49,6 +49,8 @@ std::string plain_label(const merged::Event& event, std::string_view name) {
       return std::string(kernel_name(name));
     case Kind::kWait:
       return fmt::format("waits in {}", name);
+    case Kind::kSeen:
+      return fmt::format("seen in {}", name);
     default:
       return std::string(name);
   }
