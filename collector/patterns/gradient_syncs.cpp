@@ -108,7 +108,7 @@ class Unsynced {
       for (const Step& step : *steps) updates_.push_back(step.end_ns);
     std::sort(updates_.begin(), updates_.end());
     auto model = find_handed_out();
-    if (!model) return std::nullopt;
+    if (!model || exchanges_steadily()) return std::nullopt;
     std::size_t longest = longest_without_exchange(model->values);
     if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
     return Unsynchronised{
@@ -159,6 +159,19 @@ class Unsynced {
     for (const auto& [communicator, own] : of_communicators)
       if (own.values >= kLeastValues && (!most || own.values >= most->values)) most = own;
     return most;
+  }
+
+  // Gradients may be compressed to few values, and go by other ways than a reduction: to all, or to a
+  // neighbour.
+  bool exchanges_steadily() const {
+    constexpr std::uint64_t kMoreThanMetrics = 64;  // values between two updates
+    std::vector<std::uint64_t> values(updates_.size() + 1);
+    for_each_call([&](std::uint32_t call, const CallForm& form) {
+      values[updates_before(collectives_.calls.begin_ns(call))] += form.signature.count;
+    });
+    auto steps = std::count_if(values.begin() + 1, values.end(),
+                               [](std::uint64_t moved) { return moved > kMoreThanMetrics; });
+    return static_cast<std::size_t>(steps) * kSeldom >= updates_.size();
   }
 
   // Updates in a row. 0 for a job that exchanges something and is too short to tell how often it would.
