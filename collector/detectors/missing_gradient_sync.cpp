@@ -82,7 +82,7 @@ void tell_unsynced(const Facts& facts, const Groups<UnsynchronisedRank>& groups,
   matching::CollectiveCall call = facts.collectives.calls[example.what.broadcast];
   findings::Finding finding = begin_finding(union_of(groups.ranks), example.first_ns, example.last_ns);
   finding.count = example.what.updates;
-  if (example.what.updates < kManyUpdates || example.optimizer.range)
+  if (example.what.updates < kManyUpdates || example.what.exchanged || example.optimizer.range)
     finding.confidence = findings::Confidence::kLikely;
   finding.title = fmt::format(
       "{} {} no gradients: the optimizer runs {} times after the model was handed out{}, "

@@ -154,7 +154,9 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
   findings::Finding finding;
   finding.slug = kSlug;
   finding.severity = findings::Severity::kWarning;
-  finding.confidence = late.waits_known ? findings::Confidence::kCertain : findings::Confidence::kLikely;
+  // By hosts it is not seen that devices have as much to do.
+  finding.confidence =
+      late.waits_known && late.by_devices ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.title =
       fmt::format("{} {} for {} in {} of {} steps, {}: {}", list_ranks(others), verb(others, "waits", "wait"),
                   list_ranks(ranks), late.turns.size(), late.judged, what_is_lost(late), what_it_does(story));

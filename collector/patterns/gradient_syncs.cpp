@@ -16,7 +16,8 @@ using matching::kNone;
 using trace::Operation;
 using Kind = StepEntry::Kind;
 
-constexpr double kNearlyAll = 0.9;            // of the kernels of a micro-batch
+constexpr double kMostKernels = 0.8;  // different ones; those that fill a bucket run where it is reduced
+constexpr double kNearlyAll = 0.9;    // of the kernels of a micro-batch
 constexpr std::uint64_t kLeastValues = 1024;  // of a model
 constexpr std::size_t kLeastUpdates = 3;      // fewer try something out
 constexpr std::size_t kWithin = 1000;         // steps, in which Local SGD averages at least once
@@ -39,7 +40,8 @@ class EarlySyncs {
     }
     if (first == step.end_entry) return std::nullopt;
     std::uint32_t input = input_behind(step, last);
-    if (input == step.end_entry || !is_whole_micro_batch(step, first, input)) return std::nullopt;
+    if (input == step.end_entry || !is_whole_micro_batch(step, last_of_its_micro_batch(step, first), input))
+      return std::nullopt;
     return EarlySync{&step, first, input};
   }
 
@@ -80,17 +82,30 @@ class EarlySyncs {
     return begin;
   }
 
+  // The first bucket may be full after little of the backward pass.
+  std::uint32_t last_of_its_micro_batch(const Step& step, std::uint32_t reduction) const {
+    std::uint32_t last = reduction;
+    for (std::uint32_t i = reduction + 1; i < step.end_entry && rank_.entries[i].kind != Kind::kInput; ++i)
+      if (may_share_gradients(i)) last = i;
+    return last;
+  }
+
+  // By how often they run, and by how many there are: of few kernels that make gradients behind a long
+  // forward pass the count alone says little.
   bool is_whole_micro_batch(const Step& step, std::uint32_t reduction, std::uint32_t input) const {
     Kernels wanted = before(begin_of_micro_batch(step, reduction), reduction + 1);
     Kernels made = before(input + 1, step.end_entry);
     count(step.first_kernel, step.end_kernel, made);
     std::uint64_t all = 0, again = 0;
+    std::size_t known_kernels = 0;
     for (auto [kernel, times] : wanted) {
       all += times;
       auto known = made.find(kernel);
+      known_kernels += known != made.end();
       again += known == made.end() ? 0 : std::min(times, known->second);
     }
-    return all > 0 && static_cast<double>(again) >= kNearlyAll * static_cast<double>(all);
+    return all > 0 && static_cast<double>(again) >= kNearlyAll * static_cast<double>(all) &&
+           static_cast<double>(known_kernels) >= kMostKernels * static_cast<double>(wanted.size());
   }
 
   const Collectives& collectives_;
@@ -112,7 +127,10 @@ class Unsynced {
     std::size_t longest = longest_without_exchange(model->values);
     if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
     return Unsynchronised{
-        collectives_.calls.form(model->largest).communicator, model->largest, longest,
+        collectives_.calls.form(model->largest).communicator,
+        model->largest,
+        longest,
+        longest < updates_.size(),
         in_most_steps([](const Step& step) { return step.captured; }),
         in_most_steps([&](const Step& step) { return reads_back(step); }) || goes_round_by_host()};
   }

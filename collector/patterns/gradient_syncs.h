@@ -29,6 +29,7 @@ struct Unsynchronised {
   std::uint32_t communicator;  // on which a root handed out the model before the first step
   std::uint32_t broadcast;     // its largest call, into Collectives::calls
   std::size_t updates;         // of the optimizer, without anything of the model's size exchanged meanwhile
+  bool exchanged = false;      // such a thing was, before or afterwards: it may be averaged that seldom
   bool captured = false;       // graphs are launched in most steps: they may hold the reductions
   // The host reads back more than a few values in most steps, or now and then what it brings up again: it may
   // exchange them.

@@ -304,6 +304,12 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
   if (model::value_at(counted, counted.size() / 4) * kSteady < model::median(counted)) return std::nullopt;
   late.most_ns = model::median(most);
   late.turn_ns = model::median(lengths);
+  // Devices that take as much longer in one turn than in another hide that a host is late; which do, no host
+  // shows.
+  if (!devices &&
+      model::value_at(lengths, lengths.size() * 3 / 4) - model::value_at(lengths, lengths.size() / 4) >
+          late.lost_ns)
+    return std::nullopt;
   late.processors_short =
       processors.typical * static_cast<double>(late.turn_ns) > static_cast<double>(late.lost_ns);
   std::vector<std::pair<std::int64_t, std::uint32_t>> others;  // by how late they are in the first turn

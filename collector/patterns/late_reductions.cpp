@@ -54,6 +54,7 @@ class Finder {
   void estimate(LateReductions& found) const;
   std::int64_t hidden_of(const LateReductionStep& step) const;
   std::int64_t most_of(const LateReductionStep& step) const;
+  std::uint64_t count_means(const Step& step, const std::vector<std::uint32_t>& entries) const;
   bool behind_all(std::uint32_t entry) const {
     std::size_t ordinal = collectives_.ordinal_of(rank_.entries[entry].call);
     return ordinal < among_.size() && among_[ordinal].behind_all;
@@ -95,7 +96,32 @@ bool Finder::reduces_late(const Step& step, const std::vector<std::uint32_t>& en
     if (i < entries.front() && input) before = 0;  // those of the last micro-batch count
     if (i > entries.front() && i <= entries.back()) between += rank_.entries[i].launches_before;
   }
+  between -= count_means(step, entries);
   return before >= kLeastKernels && between * kFewKernels <= before && !goes_on(entries, before, between);
+}
+
+// How many of those between them turn sums into means: one behind each reduction but the last, the same each
+// time, that does not run before. No part of the backward pass does.
+std::uint64_t Finder::count_means(const Step& step, const std::vector<std::uint32_t>& entries) const {
+  auto run_of = [&](std::uint32_t from, std::uint32_t to) -> const KernelRun* {
+    const KernelRun* only = nullptr;
+    for (std::uint32_t i = from; i <= to; ++i)
+      for (std::uint32_t k = rank_.entries[i].first_kernel; k < rank_.entries[i].end_kernel; ++k) {
+        if (only || rank_.kernels[k].count != 1) return nullptr;
+        only = &rank_.kernels[k];
+      }
+    return only;
+  };
+  const KernelRun* mean = run_of(entries[0] + 1, entries[1]);
+  for (std::size_t i = 2; i < entries.size() && mean; ++i) {
+    const KernelRun* next = run_of(entries[i - 1] + 1, entries[i]);
+    if (!next || next->kernel != mean->kernel) return 0;
+  }
+  if (!mean) return 0;
+  for (std::uint32_t i = step.first_entry; i <= entries.front(); ++i)
+    for (std::uint32_t k = rank_.entries[i].first_kernel; k < rank_.entries[i].end_kernel; ++k)
+      if (rank_.kernels[k].kernel == mean->kernel) return 0;
+  return entries.size() - 1;
 }
 
 // Whether the backward pass goes on behind the first reduction, as it does where that is of a bucket which is
