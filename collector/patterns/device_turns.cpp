@@ -125,10 +125,12 @@ DeviceTurns::DeviceTurns(const model::Job& job, const matching::Collectives& col
     kernels_done_.push_back(find_kernels_done(job, collectives, member));
 }
 
+// Of one that could not be split the last one before it that could.
 std::optional<std::uint32_t> DeviceTurns::end_of(const Turn& turn) const {
-  for (std::uint32_t k = turn.end; k-- > turn.first;)
-    if (among_[k].holds_up && times_.split(communicator_, k)) return k;
-  return std::nullopt;
+  std::uint32_t end = turn.end;
+  while (end > turn.first && !among_[end - 1].holds_up) --end;
+  while (end > turn.first && !times_.split(communicator_, end - 1)) --end;
+  return end > turn.first ? std::optional(end - 1) : std::nullopt;
 }
 
 // before: the last one that was split; level: the last one that all began to work behind; start: of the turn.
