@@ -22,20 +22,27 @@ void wait_for(const std::function<bool()>& there) {
   while (!there()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
+// So long that the others come to look meanwhile, as they do where preparing takes minutes: whoever comes
+// when all is done sees nothing to wait for.
+void prepare(const Write& write) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  write();
+}
+
 // What an earlier run left is not touched: the others would take its marker for this run's.
 void poll_for_marker(const std::filesystem::path& folder, const Write& write, const ProcessGroup& group) {
   const std::filesystem::path marker = folder / "prepared";
   const auto there = [&] { return std::filesystem::exists(marker); };
   if (group.rank() != 0) return wait_for(there);
   if (there()) return;
-  write();
+  prepare(write);
   write_in_place(marker, "");
 }
 
 void poll_for_manifest(const std::filesystem::path& folder, const Write& write, const ProcessGroup& group) {
   const auto there = [&] { return has_manifest(folder); };
   if (group.rank() != 0) return wait_for(there);
-  if (!there()) write();
+  if (!there()) prepare(write);
 }
 
 // Whoever comes first prepares.
