@@ -70,7 +70,7 @@ bool is_of_the_language(std::string_view frame) {
 // "FILE FUNCTION", "MODULE FUNCTION": what stays while a package is built again.
 std::string function_of(std::string_view frame) {
   FrameParts parts = parts_of(frame);
-  if (!parts.line.empty()) return fmt::format("{} {}", without_folder(parts.file), parts.function);
+  if (!parts.line.empty()) return file_and_function(parts);
   return std::string(frame.substr(0, frame.rfind("+0x")));
 }
 
@@ -84,6 +84,10 @@ FrameParts parts_of(std::string_view frame) {
               frame.substr(std::min(end + 1, frame.size()))};
   }
   return {frame, {}, {}};
+}
+
+std::string file_and_function(const FrameParts& parts) {
+  return fmt::format("{} {}", without_folder(parts.file), parts.function);
 }
 
 std::string key_of_frame(std::string_view frame) {

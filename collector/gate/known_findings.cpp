@@ -67,20 +67,14 @@ Result<Suppression> parse_line(std::string_view text, std::size_t line) {
   return Suppression{finding, day, reason, line};
 }
 
-// "train.py main" of "/home/me/train.py:88 main".
-std::string without_line(std::string_view frame) {
-  findings::FrameParts parts = findings::parts_of(frame);
-  std::string_view file = parts.file.substr(parts.file.rfind('/') + 1);
-  return fmt::format("{} {}", file, parts.function);
-}
-
 // Which rank was first, and how often, is chance: each call with its stack counts once.
 std::string shape_of(const std::vector<std::int32_t>& ranks,
                      const std::vector<std::pair<std::string, std::vector<std::string>>>& calls) {
   std::set<std::string> told;
   for (const auto& [call, stack] : calls) {
     std::string with_functions = call;
-    for (const std::string& frame : stack) with_functions += "\n" + without_line(frame);
+    for (const std::string& frame : stack)
+      with_functions += "\n" + findings::file_and_function(findings::parts_of(frame));
     told.insert(std::move(with_functions));
   }
   return fmt::format("{}\n{}", fmt::join(ranks, ","), fmt::join(told, "\n\n"));

@@ -15,8 +15,8 @@ namespace ddpscope::gate {
 struct Baseline {
   struct Entry {
     std::string id, slug;
-    std::string
-        shape;  // what stays where the lines of a program move: ranks, calls, and functions around them
+    // What stays where the lines of a program move: ranks, calls, and the functions around them.
+    std::string shape;
   };
   std::vector<Entry> entries;
 };

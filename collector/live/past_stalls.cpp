@@ -237,9 +237,9 @@ findings::Finding PastJudge::tell(const Conversation& conversation, const Parts&
 }
 
 // Where each gave up to wait for its peers, of a job in which all do: they wait for each other. Nothing
-// unless that is certain of each: since it last spoke it did nothing but wait for a thread, and either an
-// exception came out of that when the first gave up, or something else ended it. One at least is known of two
-// places.
+// unless that is certain of each: since they last spoke it waited for a thread, and either one of those that
+// speak ended that when the first rank gave up, and an exception came out of it, or the rank was killed
+// there.
 PastJudge::RanksByPlace PastJudge::find_apart(const Conversation& conversation) const {
   if (was_told_ || conversation.speakers.size() != static_cast<std::size_t>(job_.world_size)) return {};
   const std::int64_t from_ns = conversation.last_ns + detectors::kLongWait;

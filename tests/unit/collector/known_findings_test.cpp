@@ -108,11 +108,16 @@ Finding saves(const char* id, int line, const char* function = "save") {
   return finding;
 }
 
-TEST(BaselineTest, KnowsWhatOnlyStandsAtOtherLines) {
-  auto baseline = *parse_baseline(report_with(saved_at("00000000000000aa", 36)));
+// These findings against a baseline that has the one at line 36.
+findings::Outcome compared(std::vector<Finding> findings) {
   findings::Outcome outcome;
-  outcome.findings = {saves("00000000000000bb", 37), saves("00000000000000cc", 60)};
-  apply(baseline, outcome);
+  outcome.findings = std::move(findings);
+  apply(*parse_baseline(report_with(saved_at("00000000000000aa", 36))), outcome);
+  return outcome;
+}
+
+TEST(BaselineTest, KnowsWhatOnlyStandsAtOtherLines) {
+  auto outcome = compared({saves("00000000000000bb", 37), saves("00000000000000cc", 60)});
   EXPECT_EQ(outcome.findings[0].known_by, KnownBy::kBaseline);
   EXPECT_EQ(outcome.findings[0].known_because, "at other lines, as 00000000000000aa");
   EXPECT_EQ(outcome.findings[1].known_by, KnownBy::kNobody) << "one of the baseline knows one";
@@ -120,10 +125,7 @@ TEST(BaselineTest, KnowsWhatOnlyStandsAtOtherLines) {
 }
 
 TEST(BaselineTest, AnIdKnowsBeforeAShapeDoes) {
-  auto baseline = *parse_baseline(report_with(saved_at("00000000000000aa", 36)));
-  findings::Outcome outcome;
-  outcome.findings = {saves("00000000000000bb", 37), saves("00000000000000aa", 36)};
-  apply(baseline, outcome);
+  auto outcome = compared({saves("00000000000000bb", 37), saves("00000000000000aa", 36)});
   EXPECT_EQ(outcome.findings[0].known_by, KnownBy::kNobody);
   EXPECT_EQ(outcome.findings[1].known_by, KnownBy::kBaseline);
   EXPECT_EQ(outcome.findings[1].known_because, "");
@@ -134,11 +136,9 @@ TEST(BaselineTest, AnotherFunctionRankOrSlugIsAnotherShape) {
                       +[](Finding& finding) { finding.ranks = {1}; },
                       +[](Finding& finding) { finding.slug = "slow-checkpoint"; },
                       +[](Finding& finding) { finding.evidence[0].call = "rename"; }}) {
-    auto baseline = *parse_baseline(report_with(saved_at("00000000000000aa", 36)));
-    findings::Outcome outcome;
-    outcome.findings = {saves("00000000000000bb", 37)};
-    change(outcome.findings[0]);
-    apply(baseline, outcome);
+    Finding moved = saves("00000000000000bb", 37);
+    change(moved);
+    auto outcome = compared({moved});
     EXPECT_EQ(outcome.findings[0].known_by, KnownBy::kNobody);
     EXPECT_THAT(outcome.gone, ElementsAre("straggler (finding 00000000000000aa)"));
   }
