@@ -4,7 +4,8 @@
 #   tests/run.sh                  every test once, every fuzz target for half a minute
 #   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts; see tests/long.sh
 #
-# Ends with ctest's own summary; exit 1 if anything failed or no test ran. What could not run is listed as skipped.
+# Ends with ctest's own summary and what failed beside it; exit 1 if anything did or no test ran. What could not run is
+# listed as skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -27,14 +28,16 @@ cmake --preset dev
 cmake --build --preset dev --parallel "$(nproc)"
 
 step "fuzz targets, $fuzz_seconds s each"
-failed=0
-bash tests/fuzz.sh "$fuzz_seconds" || failed=1
+failed=()
+bash tests/fuzz.sh "$fuzz_seconds" || failed+=("fuzz targets")
 
 step "tests"
-ctest --preset dev --parallel 4 --timeout 300 || failed=1
+ctest --preset dev --parallel 4 --timeout 300 || failed+=("tests")
 
 # ctest names the tests that were skipped whole; what a Python test skips, or fails as known, is only in its log.
 skipped=$(grep -ahE '^(SKIPPED|XFAIL)' build/dev/Testing/Temporary/LastTest.log | sort | uniq -c || true)
 [ -z "$skipped" ] || printf '\nskipped, or a known failure:\n%s\n' "$skipped"
-[ "$failed" -eq 0 ] || echo "failed: see above" >&2
-exit "$failed"
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'failed: %s\n' "${failed[@]}" >&2
+  exit 1
+fi

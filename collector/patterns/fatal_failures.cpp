@@ -67,7 +67,8 @@ bool FatalFailures::ended(const ordering::Span& failed) {
 }
 
 bool FatalFailures::by_itself(const ordering::Span& failed) const {
-  auto [process, thread] = failed.thread;
+  const std::uint32_t process = failed.thread.process;
+  const std::uint16_t thread = failed.thread.thread;
   const trace::FileHeader& header = job_.processes[process].header();
   const std::int64_t told_ns = job_.told_ns(process);
   if (failed.end_ns >= told_ns) return false;
