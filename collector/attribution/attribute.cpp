@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
@@ -122,17 +123,38 @@ void fold(std::vector<Finding>& found) {
   found = std::move(roots);
 }
 
+// 88 before 101
+struct ByNumbersToo {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return strverscmp(a.c_str(), b.c_str()) < 0;
+  }
+};
+
+// Lines are no part of an id. Findings that differ in them alone are numbered in the order of the lines,
+// which is the same in each run of a program.
+void give_ids(std::vector<Finding>& found) {
+  std::map<std::string, std::map<std::string, Finding*, ByNumbersToo>> alike;
+  for (Finding& finding : found) {
+    std::string text = finding.slug + "\n" + findings::without_lines(finding.key) + "\n";
+    for (std::int32_t rank : finding.ranks) text += fmt::format(" {}", rank);
+    alike[text].emplace(finding.key, &finding);
+  }
+  for (const auto& [text, by_key] : alike) {
+    std::size_t number = 0;
+    for (const auto& [key, finding] : by_key) {
+      finding->id = hash(number ? fmt::format("{}\n{}", text, number) : text);
+      ++number;
+    }
+  }
+}
+
 }  // namespace
 
 void attribute(std::vector<Finding>& found) {
   merge_equal(found);
   fold(found);
-  for (Finding& finding : found) {
-    std::string shape;
-    for (std::int32_t rank : finding.ranks) shape += fmt::format(" {}", rank);
-    finding.id = hash(finding.slug + "\n" + finding.key + "\n" + shape);
-    std::sort(finding.consequences.begin(), finding.consequences.end());
-  }
+  give_ids(found);
+  for (Finding& finding : found) std::sort(finding.consequences.begin(), finding.consequences.end());
   auto worse = [](const Finding& a, const Finding& b) {
     return std::tuple(-static_cast<int>(a.severity), a.first_ns, a.slug, a.key) <
            std::tuple(-static_cast<int>(b.severity), b.first_ns, b.slug, b.key);

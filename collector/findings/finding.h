@@ -38,12 +38,15 @@ FrameParts parts_of(std::string_view frame);
 std::string file_and_function(const FrameParts& parts);
 
 // What of a frame, and of a stack, a key is made of: equal wherever, and however often, the program is
-// installed and built, if its lines are the same. That is no folder; no function where there is a line, since
-// how a lambda is called depends on how much debug information there is; and nothing of what the language's
-// library is made of. Packages count by their functions, not lines, where a frame of the program is there,
-// too: so ids stay while they are upgraded.
+// installed and built, if its lines are the same. That is no folder; no function of C++ where there is a
+// line, since how a lambda is called depends on how much debug information there is; and nothing of what the
+// language's library is made of. Packages count by their functions, not lines, where a frame of the program
+// is there, too: so ids stay while they are upgraded.
 std::string key_of_frame(std::string_view frame);
 std::string key_of_stack(const std::vector<std::string>& stack);
+
+// What of a key stays while lines are put in above: "train.py main" of "train.py:88 main".
+std::string without_lines(std::string_view key);
 
 // "0, 2 and 3"; of many by runs, and no more of these than a reader looks at: "0-3, 7, 9-11, … (999)".
 std::string list_numbers(const std::vector<std::int32_t>& numbers, std::string_view before_last = " and ");
@@ -101,9 +104,9 @@ struct Finding {
   // What tells this bug from another of its slug: calls and places in the code (by key_of_frame(),
   // key_of_stack()), never pids or paths of a run.
   std::string key;
-  std::string id;  // from slug and key, set by attribution
+  std::string id;  // from slug, key and ranks, set by attribution
   KnownBy known_by = KnownBy::kNobody;
-  std::string known_because{};  // of a suppression: until when, and why; of a baseline: empty, or as what
+  std::string known_because{};  // of a suppression: until when, and why
 };
 
 // Of its evidence, the frame that stands for the finding wherever one is wanted: the first that its title

@@ -45,11 +45,14 @@ bool is_in_package(std::string_view frame) {
   return frame.find("/site-packages/") != frame.npos || frame.find("/dist-packages/") != frame.npos;
 }
 
+bool is_of_python(const FrameParts& frame) {
+  return frame.file.ends_with(".py") || frame.file.starts_with('<');
+}
+
 // Names like that are the implementation's in C and C++; in Python they are anybody's.
 bool has_reserved_name(const FrameParts& frame) {
   std::string_view name = frame.function;
-  bool python = frame.file.ends_with(".py") || frame.file.starts_with('<');
-  return !python && name.size() > 1 && name[0] == '_' &&
+  return !is_of_python(frame) && name.size() > 1 && name[0] == '_' &&
          (name[1] == '_' || std::isupper(static_cast<unsigned char>(name[1])));
 }
 
@@ -92,8 +95,9 @@ std::string file_and_function(const FrameParts& parts) {
 
 std::string key_of_frame(std::string_view frame) {
   FrameParts parts = parts_of(frame);
-  return parts.line.empty() ? std::string(frame)
-                            : fmt::format("{}:{}", without_folder(parts.file), parts.line);
+  if (parts.line.empty()) return std::string(frame);
+  std::string place = fmt::format("{}:{}", without_folder(parts.file), parts.line);
+  return is_of_python(parts) ? fmt::format("{} {}", place, parts.function) : place;
 }
 
 std::string key_of_stack(const std::vector<std::string>& stack) {
@@ -105,6 +109,20 @@ std::string key_of_stack(const std::vector<std::string>& stack) {
     if (!is_of_the_language(frame))
       key += (has_own && is_library_frame(frame) ? function_of(frame) : key_of_frame(frame)) + "\n";
   return key.empty() && !stack.empty() ? key_of_frame(stack.front()) + "\n" : key;
+}
+
+std::string without_lines(std::string_view key) {
+  std::string text;
+  while (!key.empty()) {
+    std::size_t colon = std::min(key.find(':'), key.size());
+    text += key.substr(0, colon);
+    key.remove_prefix(colon);
+    std::size_t end = std::min(key.find_first_not_of("0123456789", 1), key.size());
+    bool line = end > 1 && (end == key.size() || key[end] == ' ' || key[end] == '\n');
+    if (!line) text += key.substr(0, std::min<std::size_t>(1, key.size()));
+    key.remove_prefix(line ? end : std::min<std::size_t>(1, key.size()));
+  }
+  return text;
 }
 
 std::string frame_in_title(const Finding& finding) {

@@ -1,11 +1,10 @@
 #include "collector/gate/known_findings.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "collector/findings/catalogue.h"
@@ -67,37 +66,6 @@ Result<Suppression> parse_line(std::string_view text, std::size_t line) {
   return Suppression{finding, day, reason, line};
 }
 
-// Which rank was first, and how often, is chance: each call with its stack counts once.
-std::string shape_of(const std::vector<std::int32_t>& ranks,
-                     const std::vector<std::pair<std::string, std::vector<std::string>>>& calls) {
-  std::set<std::string> told;
-  for (const auto& [call, stack] : calls) {
-    std::string with_functions = call;
-    for (const std::string& frame : stack)
-      with_functions += "\n" + findings::file_and_function(findings::parts_of(frame));
-    told.insert(std::move(with_functions));
-  }
-  return fmt::format("{}\n{}", fmt::join(ranks, ","), fmt::join(told, "\n\n"));
-}
-
-std::string shape_of(const Finding& finding) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> calls;
-  for (const findings::Evidence& evidence : finding.evidence)
-    calls.emplace_back(evidence.call, evidence.stack);
-  return shape_of(finding.ranks, calls);
-}
-
-// Empty of a finding that is not as reports have it: that has no shape.
-std::string shape_of(const nlohmann::json& finding) try {
-  std::vector<std::pair<std::string, std::vector<std::string>>> calls;
-  for (const auto& evidence : finding.at("evidence"))
-    calls.emplace_back(evidence.at("call").get<std::string>(),
-                       evidence.at("stack").get<std::vector<std::string>>());
-  return shape_of(finding.at("ranks").get<std::vector<std::int32_t>>(), calls);
-} catch (const nlohmann::json::exception&) {
-  return "";
-}
-
 Error no_baseline(const std::string& what) {
   return {"this is no baseline: " + what, "",
           "make one with `ddpscope report TRACE --format json --fail-on none -o FILE`"};
@@ -118,7 +86,7 @@ Result<Baseline> parse_baseline(std::string_view json) {
                  ? finding[key].get<std::string>()
                  : std::string();
     };
-    Baseline::Entry entry{text("id"), text("slug"), shape_of(finding)};
+    Baseline::Entry entry{text("id"), text("slug")};
     if (!is_id(entry.id)) return no_baseline("'" + entry.id + "' is not the id of a finding");
     if (!findings::find_row(entry.slug)) return no_baseline("there is no finding '" + entry.slug + "'");
     baseline.entries.push_back(std::move(entry));
@@ -150,25 +118,12 @@ std::string to_text(std::chrono::year_month_day day) {
 }
 
 void apply(const Baseline& baseline, findings::Outcome& outcome) {
-  std::vector<const Baseline::Entry*> absent;
   for (const Baseline::Entry& entry : baseline.entries) {
     auto found = std::ranges::find(outcome.findings, entry.id, &Finding::id);
     if (found == outcome.findings.end())
-      absent.push_back(&entry);
-    else if (found->known_by == KnownBy::kNobody)
+      outcome.gone.push_back(fmt::format("{} (finding {})", entry.slug, entry.id));
+    else
       found->known_by = KnownBy::kBaseline;
-  }
-  for (const Baseline::Entry* entry : absent) {
-    auto moved = std::ranges::find_if(outcome.findings, [&](const Finding& finding) {
-      return finding.known_by == KnownBy::kNobody && finding.slug == entry->slug && !entry->shape.empty() &&
-             shape_of(finding) == entry->shape;
-    });
-    if (moved == outcome.findings.end()) {
-      outcome.gone.push_back(fmt::format("{} (finding {})", entry->slug, entry->id));
-      continue;
-    }
-    moved->known_by = KnownBy::kBaseline;
-    moved->known_because = "at other lines, as " + entry->id;
   }
   outcome.compared = true;
 }

@@ -15,8 +15,6 @@ namespace ddpscope::gate {
 struct Baseline {
   struct Entry {
     std::string id, slug;
-    // What stays where the lines of a program move: ranks, calls, and the functions around them.
-    std::string shape;
   };
   std::vector<Entry> entries;
 };
@@ -36,8 +34,7 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text);
 bool expired(const Suppression& suppression, std::chrono::year_month_day today);
 std::string to_text(std::chrono::year_month_day day);
 
-// Marks what is known: by its id, else as one of the baseline that is not there any more under its own, has
-// the same shape, and is taken for no other. What is left of the baseline becomes the outcome's `gone`.
+// Marks what is known. What the outcome has not becomes its `gone`.
 void apply(const Baseline& baseline, findings::Outcome& outcome);
 // Those that have expired mark nothing. Returns those that match no finding.
 std::vector<const Suppression*> apply(const std::vector<Suppression>& suppressions,

@@ -63,8 +63,7 @@ std::string cost_text(const findings::Finding& finding) {
 }
 
 std::string known_text(const findings::Finding& finding) {
-  if (finding.known_by == findings::KnownBy::kBaseline)
-    return finding.known_because.empty() ? "in the baseline" : "in the baseline, " + finding.known_because;
+  if (finding.known_by == findings::KnownBy::kBaseline) return "in the baseline";
   if (finding.known_by == findings::KnownBy::kSuppression)
     return "suppressed " + escape(finding.known_because);
   return "";

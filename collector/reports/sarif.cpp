@@ -142,9 +142,7 @@ ordered_json Run::result(const findings::Finding& finding) const {
                            {"bytes_per_step", finding.cost.bytes_per_step},
                            {"consequences", finding.consequences}}}};
   if (report_.outcome.compared)
-    result["baselineState"] = finding.known_by != findings::KnownBy::kBaseline ? "new"
-                              : finding.known_because.empty()                  ? "unchanged"
-                                                                               : "updated";  // other lines
+    result["baselineState"] = finding.known_by == findings::KnownBy::kBaseline ? "unchanged" : "new";
   if (finding.known_by == findings::KnownBy::kSuppression)
     result["suppressions"] =
         ordered_json::array({{{"kind", "external"}, {"justification", escape(finding.known_because)}}});

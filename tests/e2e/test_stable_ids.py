@@ -121,10 +121,20 @@ def test_a_program_built_otherwise_and_elsewhere_has_the_same_id(tmp_path, optio
     assert len(found) == 1 and [slug for slug, _ in found.pop()] == ["duplicate-checkpoint-write"], found
 
 
-def test_a_script_in_another_folder_has_the_same_id(tmp_path):
-    found = set()
-    for folder in tmp_path / "a", tmp_path / "b b/c":
-        folder.mkdir(parents=True)
-        (folder / "saves.py").write_text(SAVES_IN_PYTHON)
-        found.add(tuple(ids_of_two_ranks(f"{sys.executable} '{folder}/saves.py'", folder)))
-    assert len(found) == 1 and [slug for slug, _ in found.pop()] == ["duplicate-checkpoint-write"], found
+def ids_of_script(text, folder):
+    folder.mkdir(parents=True)
+    (folder / "saves.py").write_text(text)
+    return ids_of_two_ranks(f"{sys.executable} '{folder}/saves.py'", folder)
+
+
+@pytest.mark.parametrize("text", [SAVES_IN_PYTHON, "# What it is for.\n\n" + SAVES_IN_PYTHON], ids=["the same", "with lines above"])
+def test_a_script_in_another_folder_has_the_same_id(tmp_path, text):
+    found = ids_of_script(SAVES_IN_PYTHON, tmp_path / "a")
+    assert [slug for slug, _ in found] == ["duplicate-checkpoint-write"]
+    assert ids_of_script(text, tmp_path / "b b/c") == found
+
+
+def test_another_function_is_another_bug(tmp_path):
+    found = [ids_of_script(SAVES_IN_PYTHON.replace("save(", name), tmp_path / name[:-1]) for name in ("save(", "store(")]
+    assert [slug for slug, _ in found[1]] == ["duplicate-checkpoint-write"]
+    assert found[0] != found[1]

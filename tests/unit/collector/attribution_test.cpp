@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace ddpscope::attribution {
 namespace {
 
@@ -96,6 +98,36 @@ TEST(Attribution, TheSameBugTwiceIsCountedAndKeepsItsId) {
   EXPECT_EQ(twice[0].count, 2u);
   EXPECT_EQ(twice[0].last_ns, 40);
   EXPECT_EQ(twice[0].id, once[0].id);
+}
+
+// By the text of each key, as attribution orders them otherwise.
+std::map<std::string, std::string> ids_of(const std::vector<std::string>& keys) {
+  std::vector<Finding> found;
+  for (const std::string& key : keys) {
+    found.push_back(make("straggler", {1}, 10, 20));
+    found.back().key = key;
+  }
+  attribute(found);
+  std::map<std::string, std::string> ids;
+  for (const Finding& finding : found) ids[finding.key] = finding.id;
+  return ids;
+}
+
+TEST(Attribution, AnIdStaysWhereLinesMove) {
+  auto id = [](const std::string& key) { return ids_of({key}).at(key); };
+  EXPECT_EQ(id("train.py:8 main"), id("train.py:9 main"));
+  EXPECT_NE(id("train.py:8 main"), id("train.py:8 step"));
+  EXPECT_NE(id("train.py:8 main"), id("test.py:8 main"));
+}
+
+TEST(Attribution, BugsThatDifferInTheirLinesAloneAreNumbered) {
+  auto ids = ids_of({"train.py:30 main", "train.py:8 main", "train.py:8 step"});
+  EXPECT_NE(ids["train.py:8 main"], ids["train.py:30 main"]);
+  EXPECT_NE(ids["train.py:8 main"], ids["train.py:8 step"]);
+  auto moved = ids_of({"train.py:11 step", "train.py:11 main", "train.py:101 main"});
+  EXPECT_EQ(moved["train.py:11 main"], ids["train.py:8 main"]);
+  EXPECT_EQ(moved["train.py:101 main"], ids["train.py:30 main"]) << "by number: 101 comes after 11";
+  EXPECT_EQ(ids_of({"train.py:30 main"})["train.py:30 main"], ids["train.py:8 main"]);
 }
 
 TEST(Attribution, WorstFirstThenByTime) {

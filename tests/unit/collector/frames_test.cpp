@@ -23,7 +23,7 @@ TEST(KeyOfStack, IsTheSameInAnotherFolderAndOfAnotherBuild) {
   Stack there = {"/x y/save.py:3 write", "/venv/lib/python3.12/site-packages/torch/nn.py:70 forward",
                  "/b/train.py:8 main", "<frozen runpy>:198 _run_module_as_main"};
   EXPECT_EQ(key_of_stack(here), key_of_stack(there));
-  EXPECT_EQ(key_of_stack(here), "save.py:3\nnn.py forward\ntrain.py:8\n");
+  EXPECT_EQ(key_of_stack(here), "save.py:3 write\nnn.py forward\ntrain.py:8 main\n");
   Stack with_types = {"learner.cpp:31 Learner::train::{lambda}",
                       "invoke.h:61 __invoke_impl<void, Learner::train()::<lambda()>&>",
                       "std_function.h:290 _M_invoke",
@@ -48,7 +48,7 @@ TEST(KeyOfStack, IsAnotherAtAnotherLineOfTheProgramOrInAnotherFunctionOfAPackage
 // Nothing else tells its bugs apart.
 TEST(KeyOfStack, OfAProgramThatIsAPackageHasItsLines) {
   EXPECT_EQ(key_of_stack({"/a/site-packages/train.py:5 step", "<frozen runpy>:88 _run_code"}),
-            "train.py:5\n");
+            "train.py:5 step\n");
   EXPECT_EQ(key_of_stack({"libtrain.so step+0x1f"}), "libtrain.so step+0x1f\n");
   EXPECT_EQ(key_of_stack({"libc.so.6 read+0x1f"}), "libc.so.6 read+0x1f\n");
   EXPECT_EQ(key_of_stack({}), "");
@@ -56,7 +56,16 @@ TEST(KeyOfStack, OfAProgramThatIsAPackageHasItsLines) {
 
 TEST(KeyOfStack, KeepsPythonsOwnSpecialFunctions) {
   EXPECT_EQ(key_of_stack({"/a/data.py:5 __getitem__", "/a/site-packages/torch/data.py:7 __next__"}),
-            "data.py:5\ndata.py __next__\n");
+            "data.py:5 __getitem__\ndata.py __next__\n");
+}
+
+TEST(WithoutLines, LeavesFunctionsAndWhatOnlyLooksLikeALine) {
+  EXPECT_EQ(without_lines("a.py:3 write against train.py:88 main"), "a.py write against train.py main");
+  EXPECT_EQ(without_lines("save.cpp:31\nmodel.cpp:109\n"), "save.cpp\nmodel.cpp\n");
+  EXPECT_EQ(without_lines("save.cpp:31"), "save.cpp");
+  EXPECT_EQ(without_lines("libtrain.so step+0x1f"), "libtrain.so step+0x1f");
+  EXPECT_EQ(without_lines("a::b c: d:1e f:"), "a::b c: d:1e f:");
+  EXPECT_EQ(without_lines(""), "");
 }
 
 }  // namespace

@@ -89,61 +89,6 @@ TEST(BaselineTest, KnowsWhatItHasAndTellsWhatIsGone) {
   EXPECT_TRUE(outcome.compared);
 }
 
-// As a report has it, of one that all ranks make.
-std::string saved_at(const char* id, int line) {
-  return R"({"id":")" + std::string(id) +
-         R"(","slug":"straggler","ranks":[0,1],"evidence":[{"call":"open","stack":["/a/train.py:)" +
-         std::to_string(line) + R"( save","/a/train.py:90 main"]}]})";
-}
-
-Finding saves(const char* id, int line, const char* function = "save") {
-  Finding finding;
-  finding.slug = "straggler", finding.id = id, finding.ranks = {0, 1};
-  for (int rank : finding.ranks) {
-    findings::Evidence evidence;
-    evidence.rank = rank, evidence.call = "open";
-    evidence.stack = {"/b/train.py:" + std::to_string(line) + " " + function, "/b/train.py:91 main"};
-    finding.evidence.push_back(evidence);
-  }
-  return finding;
-}
-
-// These findings against a baseline that has the one at line 36.
-findings::Outcome compared(std::vector<Finding> findings) {
-  findings::Outcome outcome;
-  outcome.findings = std::move(findings);
-  apply(*parse_baseline(report_with(saved_at("00000000000000aa", 36))), outcome);
-  return outcome;
-}
-
-TEST(BaselineTest, KnowsWhatOnlyStandsAtOtherLines) {
-  auto outcome = compared({saves("00000000000000bb", 37), saves("00000000000000cc", 60)});
-  EXPECT_EQ(outcome.findings[0].known_by, KnownBy::kBaseline);
-  EXPECT_EQ(outcome.findings[0].known_because, "at other lines, as 00000000000000aa");
-  EXPECT_EQ(outcome.findings[1].known_by, KnownBy::kNobody) << "one of the baseline knows one";
-  EXPECT_TRUE(outcome.gone.empty());
-}
-
-TEST(BaselineTest, AnIdKnowsBeforeAShapeDoes) {
-  auto outcome = compared({saves("00000000000000bb", 37), saves("00000000000000aa", 36)});
-  EXPECT_EQ(outcome.findings[0].known_by, KnownBy::kNobody);
-  EXPECT_EQ(outcome.findings[1].known_by, KnownBy::kBaseline);
-  EXPECT_EQ(outcome.findings[1].known_because, "");
-}
-
-TEST(BaselineTest, AnotherFunctionRankOrSlugIsAnotherShape) {
-  for (auto change : {+[](Finding& finding) { finding = saves("00000000000000bb", 36, "save_all"); },
-                      +[](Finding& finding) { finding.ranks = {1}; },
-                      +[](Finding& finding) { finding.slug = "slow-checkpoint"; },
-                      +[](Finding& finding) { finding.evidence[0].call = "rename"; }}) {
-    Finding moved = saves("00000000000000bb", 37);
-    change(moved);
-    auto outcome = compared({moved});
-    EXPECT_EQ(outcome.findings[0].known_by, KnownBy::kNobody);
-    EXPECT_THAT(outcome.gone, ElementsAre("straggler (finding 00000000000000aa)"));
-  }
-}
-
 TEST(BaselineTest, OfNothingKnowsNothing) {
   auto outcome = found();
   apply(*parse_baseline(report_with("")), outcome);
