@@ -3,7 +3,7 @@
 #
 #   tests/gpu/run.sh [BUILD] [--standins] [--only NAME,...] [--out FOLDER] [--seconds N] [--page FILE]
 #
-# Needs Python 3.8 or newer and, for a GPU, NVIDIA's driver. Exit code 1: a check failed; 2: nothing could be run.
+# Needs Python 3.8 or newer and, for a GPU, NVIDIA's driver. Exit code 1: a check failed; 2: nothing has run.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=${DDPSCOPE_GPU_PYTHON:-python3}  # PyTorch is looked for in this one, too

@@ -99,6 +99,30 @@ def test_hint_is_what_this_tree_was_configured_for():
     assert "BUILD_TESTING:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
 
 
+@pytest.mark.parametrize("only", ["nosuch", "cupti.recorded,nosuch"])
+def test_a_name_that_no_check_has_is_an_error_that_lists_them(tmp_path, only):
+    results, said = run(HERE / "run.sh", BUILD, "--standins", "--only", only, out=tmp_path / "out", code=2)
+    assert not results and not (tmp_path / "out").exists()
+    assert "error: --only: no check is called nosuch" in said and "cupti.recorded, " in said and "overhead.ns-a-call" in said
+
+
+def test_nothing_run_is_an_error(tmp_path):
+    results, said = run(HERE / "run.sh", BUILD, "--standins", "--only", "overhead.ns-a-call", out=tmp_path / "out", code=2)
+    assert outcomes(results) == {"overhead.ns-a-call": "skipped"} and "error: no check has run" in said
+
+
+@pytest.mark.parametrize("there, refused", [("nothing", False), ("a file in it", True), ("a file", True)])
+def test_folder_that_exists(tmp_path, there, refused):
+    out = tmp_path / "out"
+    out.write_text("") if there == "a file" else out.mkdir()
+    if there == "a file in it":
+        (out / "results.txt").write_text("of an earlier run")
+    # The check needs no run of its own: it is the folder that matters.
+    _, said = run(HERE / "run.sh", BUILD, "--standins", "--only", "overhead.ns-a-call", out=out, code=2)
+    assert (f"error: {out}: " in said and "hint: --out takes" in said) == refused and "Traceback" not in said
+    assert (out / "results.json").exists() != refused
+
+
 class OtherNccl(machine.Machine):
     """The stand-ins, as an NCCL of another version and profiler interface."""
 

@@ -43,9 +43,25 @@ def commit():
     return git.stdout.strip() or "unknown"
 
 
+def refuse(text, hint=""):
+    print(f"error: {text}" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+    return 2
+
+
 def chosen(checks, only):
+    """(the checks that are meant, the names that mean none)"""
     names = [name for name in only.split(",") if name]
-    return [one for one in checks if not names or any(one.name.startswith(name) for name in names)]
+    meant = [one for one in checks if not names or any(one.name.startswith(name) for name in names)]
+    return meant, [name for name in names if not any(one.name.startswith(name) for one in checks)]
+
+
+def against_folder(out):
+    """Makes it; why it cannot be taken. What an earlier run has left there would be taken for this one's."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        return "the folder is not empty" if any(out.iterdir()) else ""
+    except OSError as reason:
+        return reason.strerror
 
 
 def describe(machine):
@@ -89,24 +105,26 @@ def how_to_build(build):
 def main():
     options = arguments()
     if not (options.build / "bin" / "gpu_guest").exists():
-        print(f"error: {options.build}: here is no built tree, or gpu_guest is missing in it", file=sys.stderr)
-        print(f"hint: {how_to_build(options.build)}", file=sys.stderr)
-        return 2
+        return refuse(f"{options.build}: here is no built tree, or gpu_guest is missing in it", how_to_build(options.build))
     if options.page and not options.page.is_file():
-        print(f"error: {options.page}: there is no such page", file=sys.stderr)
-        return 2
+        return refuse(f"{options.page}: there is no such page")
     os.environ["DDPSCOPE_BUILD"] = str(options.build.resolve())
     # In the order in which they run: what is cheap and what the rest stands on comes first.
     import check
     import cupti, nccl, trainer, torch_ddp, overhead  # noqa: F401, E401
     import page
     from machine import Machine
-    checks = chosen(check.REGISTERED, options.only)
+    checks, unknown = chosen(check.REGISTERED, options.only)
+    if unknown:
+        return refuse(f"--only: no check is called {' or '.join(unknown)}",
+                      f"the checks are {', '.join(one.name for one in check.REGISTERED)}")
     if options.list:
         print("\n".join(f"{one.name}  about {one.seconds} s" for one in checks))
         return 0
     out = (options.out or pathlib.Path(f"gpu-checks.{time.strftime('%Y%m%d-%H%M%S')}")).resolve()
-    out.mkdir(parents=True)
+    against = against_folder(out)
+    if against:
+        return refuse(f"{out}: {against}", "--out takes a new folder, or an empty one")
     machine = Machine(options.build.resolve(), out, options.standins)
     os.environ["LD_LIBRARY_PATH"] = machine.variables("own")["LD_LIBRARY_PATH"]  # for `dump` and `report`
     if options.rounds:
@@ -114,12 +132,9 @@ def main():
     try:
         machine.look(out)
     except (check.Failed, check.Skipped) as reason:
-        print(f"error: no CUDA device can be used: {reason}", file=sys.stderr)
-        print("hint: --standins runs the checks without one, and shows nothing about a GPU", file=sys.stderr)
-        return 2
+        return refuse(f"no CUDA device can be used: {reason}", "--standins runs the checks without one, and shows nothing about a GPU")
     if machine.is_standin() and not (options.standins or options.as_if_gpu):
-        print("error: the CUDA runtime that was found is the stand-in: --standins says so", file=sys.stderr)
-        return 2
+        return refuse("the CUDA runtime that was found is the stand-in: --standins says so")
     print(f"on {machine.device['device']}, driver {machine.device['driver']}")
     results = run_all(checks, machine, out, options.seconds)
     written = {"machine": describe(machine), "results": [dataclasses.asdict(result) for result in results]}
@@ -129,6 +144,8 @@ def main():
     counts = {outcome: sum(result.outcome == outcome for result in results) for outcome in ("passed", "failed", "skipped")}
     print(f"results in {out}")
     print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    if counts["skipped"] == len(results):
+        return refuse("no check has run")
     return 1 if counts["failed"] else 0
 
 
