@@ -15,6 +15,7 @@ sys.path.append(str(HERE / "checks"))
 import check
 import machine
 import nccl
+import overhead
 import page
 import paired
 
@@ -126,8 +127,8 @@ def test_folder_that_exists(tmp_path, there, refused):
 class OtherNccl(machine.Machine):
     """The stand-ins, as an NCCL of another version and profiler interface."""
 
-    def record(self, *arguments, **settings):
-        return super().record(*arguments, STANDIN_NCCL_VERSION=self.version, STANDIN_PROFILER_VERSION=self.interface, **settings)
+    def run(self, *arguments, **settings):
+        return super().run(*arguments, STANDIN_NCCL_VERSION=self.version, STANDIN_PROFILER_VERSION=self.interface, **settings)
 
 
 def other_nccl(tmp_path, version, interface):
@@ -185,10 +186,22 @@ def test_runs_take_turns():
     assert list(paired.orders("AB", 3)) == list("ABBAAB")
 
 
+@pytest.mark.parametrize("version, interface, told", [(22809, 5, True), (23102, 6, False)])
+def test_overhead_of_every_tier_is_measured(tmp_path, version, interface, told):
+    """But for the one that this NCCL leaves to events: the page says so."""
+    other = other_nccl(tmp_path, version, interface)
+    other.rounds = 1
+    measured = overhead.step_of_100_ms(other, tmp_path)
+    tiers = [kind for kind in measured if kind in overhead.BUDGET]
+    assert tiers == [tier for tier in ("none", "events", "profiler", "cupti") if told or tier != "profiler"]
+    table = page.overhead_table({"overhead.step-of-100-ms": {"measured": measured}})
+    assert ("| profiler | not measured: this NCCL tells no times | | | 0.25 |" in table) != told
+
+
 def test_page_is_written_between_its_markers(tmp_path):
     spread = [1.0, 0.5, 1.5]
     shape = {"kernels": 50, "buckets": 5, "floats": 4096, "ns": 1, "steps": 12, "calls": 69}
-    tiers = ("none", "events", "cupti")
+    tiers = ("none", "events", "profiler", "cupti")
     ns = {tier: {"ns_a_call": spread, "percent_of_step": spread} for tier in tiers}
     results = [{"name": "overhead.step-of-100-ms", "measured": {"step_ms": 111.0, "rounds": 4, "shape": shape, **dict.fromkeys(tiers, spread)}},
                {"name": "overhead.ns-a-call", "measured": {"step_ms": 2.0, "rounds": 4, "shape": shape, **ns}}]
@@ -198,4 +211,6 @@ def test_page_is_written_between_its_markers(tmp_path):
     page.write(tmp_path / "page.md", {"machine": machine, "results": results})
     written = (tmp_path / "page.md").read_text()
     assert written.startswith("before\n<!-- gpu: begin -->\nnothing\n<!-- gpu: end -->\n") and written.endswith("after\n")
-    assert "old" not in written and "| events | 1.0 (0.5 to 1.5) | 1.0 (0.5 to 1.5) | 1.0 (0.5 to 1.5) | 0.25 |" in written
+    assert "old" not in written
+    for tier in ("events", "profiler"):
+        assert f"| {tier} | 1.0 (0.5 to 1.5) | 1.0 (0.5 to 1.5) | 1.0 (0.5 to 1.5) | 0.25 |" in written

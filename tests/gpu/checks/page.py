@@ -45,10 +45,12 @@ def overhead_table(results):
         text += (f" Nanoseconds a call: the same with kernels that take no time, {calls['shape']['calls']} calls in {calls['step_ms']} ms. "
                  f"Share: that times {CALLS} calls of a step of {STEP_MS} ms.")
     return [text, "", "| tier | paired step, % longer | ns a call | share of the step, % | budget, % |", "|---|---|---|---|---|",
-            *(row(kind, budget, paired[kind], calls) for kind, budget in BUDGET.items())]
+            *(row(kind, budget, paired.get(kind), calls) for kind, budget in BUDGET.items())]
 
 
 def row(kind, budget, ratio, calls):
+    if not ratio:
+        return f"| {kind} | not measured: this NCCL tells no times | | | {budget} |"
     ns, share = (spread(calls[kind][key]) for key in ("ns_a_call", "percent_of_step")) if calls else ("", "")
     return f"| {kind} | {spread(ratio)} | {ns} | {share} | {budget} |"
 
