@@ -40,14 +40,15 @@ std::uint64_t capture_of(cudaStream_t stream) {
   return number;
 }
 
-void note_if_captured(const CapturableCall& call) {
+bool note_if_captured(const CapturableCall& call) {
   std::uint64_t capture = capture_of(call.stream);
-  if (!capture) return;
+  if (!capture) return false;
   trace::FileWriter* file = recorder(Weight::kOpens);
   OwnWork work(file);
-  if (!work) return;
-  record_moment<Call::call_captured>(
-      *file, {as_number(call.stream), capture, as_number(call.graph), call.communicator, call.sequence});
+  if (work)
+    record_moment<Call::call_captured>(
+        *file, {as_number(call.stream), capture, as_number(call.graph), call.communicator, call.sequence});
+  return true;
 }
 
 // What fails for its thread or its stream goes on.

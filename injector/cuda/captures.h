@@ -12,19 +12,19 @@ inline bool captures_open() { return __atomic_load_n(&open_captures, __ATOMIC_RE
 // error.
 std::uint64_t capture_of(cudaStream_t stream);
 
-// Of a collective, or of the launch of a graph (communicator 0): if its stream captures, says so.
+// Of a collective, or of the launch of a graph (communicator 0): if its stream captures, the trace says so.
 struct CapturableCall {
   cudaStream_t stream;
   std::uint32_t communicator, sequence;
   cudaGraphExec_t graph;
 };
-void note_if_captured(const CapturableCall& call);
+bool note_if_captured(const CapturableCall& call);
 
 // An open collective. Must be called before the real call, which may end the capture by failing.
-inline void note_if_captured(const OpenRecord& open, cudaStream_t stream) {
-  if (!captures_open() || !file_of(open)) return;
+inline bool note_if_captured(const OpenRecord& open, cudaStream_t stream) {
+  if (!captures_open() || !file_of(open)) return false;
   const auto& fields = open.payload<trace::payload::Collective>();
-  note_if_captured(CapturableCall{stream, fields.communicator, fields.sequence, nullptr});
+  return note_if_captured(CapturableCall{stream, fields.communicator, fields.sequence, nullptr});
 }
 
 template <Call call, class... Params, class... Args>

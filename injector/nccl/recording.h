@@ -67,9 +67,10 @@ ncclResult_t collective(ncclResult_t (*self)(Params...), const CollectiveArgumen
   if (!function) return kNoNccl;
   if (inside_vendor_call()) return function(args...);  // ncclBcast calls ncclBroadcast: one operation
   OpenRecord open = begin_collective<call>(arguments);
-  note_if_captured(open, arguments.stream);
+  bool captured = note_if_captured(open, arguments.stream);
   VendorCall vendor;
   TimedCollective timed(open, arguments.stream);
+  if (captured) timed.note_captured();
   ncclResult_t result = function(args...);
   finish<PayloadOf<call>>(open, result);
   timed.end(result);

@@ -20,6 +20,10 @@ class TimedCollective {
     bool told = __builtin_expect(__atomic_load_n(&profiler::any_session, __ATOMIC_RELAXED), 0);
     if (told || times_by_events(*file)) begin(*file, open, stream, told);
   }
+  // It goes into a graph. Before version 5 NCCL does not say so.
+  void note_captured() {
+    if (told_) profiler::mark_captured(this_thread.asking);
+  }
   // After the real call. A non-blocking communicator (ncclInProgress) enqueues later: that cannot be timed
   // so.
   void end(ncclResult_t result) {

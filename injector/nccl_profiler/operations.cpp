@@ -3,6 +3,7 @@
 #include "injector/nccl_profiler/operations.h"
 
 #include "injector/core/hook.h"
+#include "injector/device_times/timing.h"
 #include "injector/nccl/functions.h"
 #include "injector/nccl_profiler/device_timer.h"
 #include "trace/device_work.h"
@@ -116,7 +117,13 @@ void expect_parts(OperationRef ref, std::uint32_t parts) {
 }
 
 void mark_captured(OperationRef ref) {
-  if (Operation* operation = find(ref)) operation->captured = true;
+  Operation* operation = find(ref);
+  if (!operation || operation->captured) return;
+  operation->captured = true;
+  trace::FileWriter* file = open_recorder();
+  // In tier events it is counted there.
+  if (file && __atomic_load_n(&timing_tier, __ATOMIC_RELAXED) == TimingTier::kProfiler)
+    file->count(trace::Health::device_work_untimed);
 }
 
 void begin_part(OperationRef ref, PartTime time) {

@@ -31,7 +31,7 @@ OperationRef find_asked(std::uint8_t function, const void* send, const void* rec
 
 // It was enqueued, in so many parts more; 0: their number is not known.
 void expect_parts(OperationRef operation, std::uint32_t parts);
-// Enqueued in a graph: it may run many times, or never.
+// Enqueued in a graph: it may run many times, or never. Counted, where this is who would have timed it.
 void mark_captured(OperationRef operation);
 
 // A part of its kernel began, or ended, at this time of the device's clock or (by_device false) the host's.
