@@ -18,18 +18,31 @@ def draw_of(seed, name, ranks):
     return draw
 
 
-@trainer.everywhere
-def test_after_backward(tmp_path, ranks, seed):
-    draw = draw_of(seed, "after-backward", ranks)
-    trace = trainer.fault("exposed-communication/after-backward", draw, tmp_path, *SMALL)
+def assert_exposed(draw, folder):
+    """Runs the faulty job; returns its trace."""
+    trace = trainer.fault("exposed-communication/after-backward", draw, folder, *SMALL)
     finding = ddpscope.only_finding(trace, "exposed-communication")
-    assert (finding["severity"], finding["ranks"]) == ("info", list(range(ranks)))
+    assert (finding["severity"], finding["ranks"]) == ("info", list(range(draw.ranks)))
     buckets = [step for step in finding["evidence"] if step["call"] == "ncclAllReduce"]
     assert len(buckets) > 1
     # All but one bucket, each at least as long as the link's latency, as far as backward is long.
     assert LINK_MS <= finding["cost"]["ms_per_step"]
     trainer.assert_at(finding, buckets[0]["rank"], "ncclAllReduce", trainer.place("gradient_buckets.cpp", "group_.all_reduce("))
     trainer.assert_ends_a_step(finding)
+    return trace
+
+
+@trainer.everywhere
+def test_after_backward(tmp_path, ranks, seed):
+    assert_exposed(draw_of(seed, "after-backward", ranks), tmp_path)
+
+
+@trainer.other_tiers
+def test_after_backward_by_times_of_other_tiers(tmp_path, tier, seed):
+    draw = draw_of(seed, f"after-backward {tier}", 2)
+    draw.gpu_timing = tier
+    trace = assert_exposed(draw, tmp_path)
+    assert ddpscope.report(trace)["job"]["gpu_timing"] == tier
 
 
 @trainer.everywhere
@@ -37,3 +50,10 @@ def test_after_backward(tmp_path, ranks, seed):
 def test_nothing_is_exposed(tmp_path, arguments, ranks, seed):
     draw = draw_of(seed, f"healthy {arguments[-1]}", ranks)
     trainer.assert_silent(trainer.train(draw, tmp_path, *arguments))
+
+
+@trainer.other_tiers
+def test_nothing_is_exposed_by_times_of_other_tiers(tmp_path, tier, seed):
+    draw = draw_of(seed, f"healthy {tier}", 2)
+    draw.gpu_timing = tier
+    trainer.assert_silent(trainer.train(draw, tmp_path, *SMALL))

@@ -8,6 +8,10 @@ STEPS = 30  # of an epoch: 60 in all, more than the 50 from which a rank counts 
 KERNELS = {"STANDIN_KERNEL_NS": "100000"}  # a step takes its time, and leaves the processors to others meanwhile
 
 
+# Eight ranks on two processors wait for these longer than a millisecond a kernel.
+SLOW_KERNELS = {"STANDIN_KERNEL_NS": "4000000"}
+
+
 def draw_of(seed, name, ranks):
     draw = trainer.Draw(seed, f"straggler/{name}", ranks)
     draw.epochs, draw.steps_per_epoch, draw.accumulate, draw.batch = 2, STEPS, 1, 4
@@ -43,10 +47,19 @@ def test_slow_input(tmp_path, ranks, seed):
 def test_slow_device(tmp_path, ranks, seed):
     """Its host issues all in time: only device times show it."""
     draw = draw_of(seed, "slow-compute", ranks)
-    # Eight ranks on two processors wait for these longer than a millisecond a kernel.
-    draw.environment = {"STANDIN_KERNEL_NS": "4000000"}
+    draw.environment = SLOW_KERNELS
     trace = trainer.fault("straggler/slow-compute", draw, tmp_path)
     assert_late(draw, trace, "its device is late though its host is not")
+
+
+@trainer.other_tiers
+def test_slow_device_by_times_of_other_tiers(tmp_path, tier, seed):
+    draw = draw_of(seed, f"slow-compute {tier}", 2)
+    draw.environment, draw.gpu_timing = SLOW_KERNELS, tier
+    trace = trainer.fault("straggler/slow-compute", draw, tmp_path)
+    # Only CUPTI times kernels.
+    assert_late(draw, trace, "its device computes" if tier == "cupti" else "its device is late though its host is not")
+    assert ddpscope.report(trace)["job"]["gpu_timing"] == tier
 
 
 @trainer.everywhere
@@ -78,3 +91,10 @@ def test_nobody_is_late(tmp_path, twin, ranks, seed):
     draw = draw_of(seed, twin or "healthy", ranks)
     trace = trainer.train(draw, tmp_path, *(["--twin", twin, "--fault-delay", 1] if twin else []))
     trainer.assert_silent(trace)
+
+
+@trainer.other_tiers
+def test_nobody_is_late_by_times_of_other_tiers(tmp_path, tier, seed):
+    draw = draw_of(seed, f"healthy {tier}", 2)
+    draw.gpu_timing = tier
+    trainer.assert_silent(trainer.train(draw, tmp_path))

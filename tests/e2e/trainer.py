@@ -21,6 +21,8 @@ WITHOUT_DETECTOR = set()
 
 # Every end-to-end test runs at these sizes and once a seed; CI leaves out the middle one (tests/python/rank_counts.py).
 everywhere = pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (2, 4, 8) for seed in ddpscope.SEEDS])
+# What is judged by device times is judged by those of each tier: events, the default, everywhere; the others here.
+other_tiers = pytest.mark.parametrize("tier, seed", [(tier, seed) for tier in ("profiler", "cupti") for seed in ddpscope.SEEDS])
 
 
 class Draw:
@@ -40,6 +42,7 @@ class Draw:
         self.timeout = 5  # seconds without progress after which the trainer gives up
         self.workers = None  # of a rank's loader; None: drawn
         self.environment = {}
+        self.gpu_timing = "auto"
 
     @property
     def samples(self):
@@ -57,7 +60,7 @@ def train(draw, folder, *extra, code=0):
     work = folder / draw.rng.choice(["out", "run", "job"])
     trace = folder / "trace"
     command = [TRAINER, *draw.arguments(), "--workdir", work, *extra]
-    done = ddpscope.record(command, trace, folder, cpu=True, env=draw.environment, timeout=180)
+    done = ddpscope.record(command, trace, folder, cpu=True, env=draw.environment, timeout=180, gpu_timing=draw.gpu_timing)
     wrong = done.code == 0 if code is None else done.code != code
     assert not wrong, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
     return trace

@@ -110,9 +110,9 @@ def descendants(pid):
     return found
 
 
-def record(command, trace, cwd, cpu=False, env=None, timeout=240, may_leave=False):
+def record(command, trace, cwd, cpu=False, env=None, timeout=240, may_leave=False, gpu_timing="auto"):
     """The same under `ddpscope run -o trace`; cpu: on the stand-ins of CUDA and NCCL."""
-    run = [DDPSCOPE, "run", *(["--cpu"] if cpu else []), "-o", trace, "--"]
+    run = [DDPSCOPE, "run", *(["--cpu"] if cpu else []), "--gpu-timing", gpu_timing, "-o", trace, "--"]
     return start(run + list(command), cwd, env, timeout, may_leave, hold=True)
 
 
