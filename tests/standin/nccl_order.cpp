@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cmath>
 
 #include "nccl_rank.h"
 
@@ -263,6 +264,28 @@ void buffers_are_registered() {
   REQUIRE_NCCL(ncclCommDeregister(comm, handle));
 }
 
+/// A communicator that several ids make, a registered buffer, and a reduction with a factor.
+void averages_on_several_ids() {
+  REQUIRE_CUDA(cudaSetDevice(job().rank));
+  ncclUniqueId ids[] = {shared_id("first"), shared_id("second", 1)};
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  ncclComm_t comm = nullptr;
+  REQUIRE_NCCL(ncclCommInitRankScalable(&comm, job().size, job().rank, 2, ids, &config));
+  const DeviceBuffer<float> value(std::vector<float>{static_cast<float>(job().rank)});
+  void* handle = nullptr;
+  REQUIRE_NCCL(ncclCommRegister(comm, value.get(), sizeof(float), &handle));
+  float share = 1.0F / static_cast<float>(job().size);
+  ncclRedOp_t average;
+  REQUIRE_NCCL(ncclRedOpCreatePreMulSum(&average, &share, ncclFloat32, ncclScalarHostImmediate, comm));
+  const cudaStream_t stream = new_stream();
+  REQUIRE_NCCL(ncclAllReduce(value.get(), value.get(), 1, ncclFloat32, average, comm, stream));
+  REQUIRE_NCCL(ncclRedOpDestroy(average, comm));
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(std::abs(value.values()[0] - static_cast<float>(job().size - 1) / 2) < 1e-5F);
+  REQUIRE_NCCL(ncclCommDeregister(comm, handle));
+  REQUIRE_NCCL(ncclCommDestroy(comm));
+}
+
 ncclConfig_t non_blocking() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -351,6 +374,7 @@ int main(int argc, char** argv) {
                        {"wrong-arguments-are-refused", wrong_arguments_are_refused},
                        {"what-is-not-provided-says-so", what_is_not_provided_says_so},
                        {"buffers-are-registered", buffers_are_registered},
+                       {"averages-on-several-ids", averages_on_several_ids},
                        {"creation-need-not-block", creation_need_not_block},
                        {"creations-of-a-group-need-not-block", creations_of_a_group_need_not_block},
                        {"threads-block-signals", threads_block_signals}});

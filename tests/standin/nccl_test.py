@@ -179,6 +179,12 @@ def test_buffers_are_registered(run):
 
 
 @pytest.mark.parametrize("size", [2, 4])
+def test_several_ids_make_a_communicator(run, size):
+    codes, errors = run(size, "nccl_order", "averages-on-several-ids")
+    assert codes == [0] * size, "".join(errors)
+
+
+@pytest.mark.parametrize("size", [2, 4])
 @pytest.mark.parametrize("scenario", ["creation-need-not-block", "creations-of-a-group-need-not-block"])
 def test_creation_in_progress(run, scenario, size):
     codes, errors = run(size, "nccl_order", scenario)
