@@ -16,7 +16,7 @@ constinit TimingTier timing_tier{};
 
 namespace {
 
-enum class Wish { kAuto, kNone, kCupti, kProfiler };
+enum class Wish { kAuto, kNone, kCupti, kProfiler, kUnknown };
 Wish wish;
 const char* against_profiler =
     "NCCL has not taken the profiler plugin: it is older than 2.23, or was told to take another one";
@@ -25,10 +25,16 @@ int deciding;           // __atomic, 1: a thread decides
 
 // The environment is read once, before the guest can change it.
 __attribute__((constructor(102))) void load() {
+  constexpr struct {
+    const char* text;
+    Wish wish;
+  } kWishes[] = {{"", Wish::kAuto},     {"auto", Wish::kAuto},   {"events", Wish::kAuto},
+                 {"none", Wish::kNone}, {"cupti", Wish::kCupti}, {"profiler", Wish::kProfiler}};
   const char* text = getenv("DDPSCOPE_GPU_TIMING");
-  if (text && strcmp(text, "none") == 0) wish = Wish::kNone;
-  if (text && strcmp(text, "cupti") == 0) wish = Wish::kCupti;
-  if (text && strcmp(text, "profiler") == 0) wish = Wish::kProfiler;
+  if (!text) return;
+  wish = Wish::kUnknown;
+  for (const auto& known : kWishes)
+    if (strcmp(text, known.text) == 0) wish = known.wish;
 }
 
 const char* name_of(TimingTier tier) {
@@ -55,6 +61,8 @@ Decision decision(trace::FileWriter& file, Occasion occasion) {
   if (parent_used_cuda)
     return {TimingTier::kNone, "the process was forked by one that had used CUDA, which does not work in it"};
   const char* against = "";
+  if (wish == Wish::kUnknown)
+    against = "DDPSCOPE_GPU_TIMING is not auto, none, events, profiler or cupti: it was taken for auto";
   if (wish == Wish::kProfiler) {
     against = __atomic_load_n(&against_profiler, __ATOMIC_ACQUIRE);
     if (!against) return {TimingTier::kProfiler, ""};

@@ -15,8 +15,9 @@ enum class TimingTier : int {
 extern TimingTier timing_tier;  // __atomic; of the open trace
 
 // Decides as DDPSCOPE_GPU_TIMING wishes (none, events, profiler, cupti; all else is auto, which is events),
-// and tells it in the trace. By a thread that has used CUDA, so that it works. NCCL introduces its
-// communicators to its profiler plugin: before the first collective that is not decided.
+// and tells it in the trace, with why where it is not what was wished for. By a thread that has used CUDA, so
+// that it works. NCCL introduces its communicators to its profiler plugin: before the first collective that
+// is not decided.
 enum class Occasion { kFirstUse, kIntroduction, kCollective };
 TimingTier decide_tier(trace::FileWriter& file, Occasion occasion);
 inline void decide_tier_once(trace::FileWriter& file) {

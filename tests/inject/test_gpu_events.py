@@ -13,9 +13,9 @@ GUEST = BUILD / "bin" / "inject" / "gpu_events_guest"
 
 
 class Run:
-    def __init__(self, folder, story, timing="events", runs=True):
+    def __init__(self, folder, story, timing="events", runs=True, by_hand=None):
         self.trace = folder / "trace"
-        command = [GUEST, story]
+        command = [GUEST, story] if by_hand is None else ["env", f"DDPSCOPE_GPU_TIMING={by_hand}", GUEST, story]
         if runs:
             command = [BUILD / "bin" / "ddpscope", "run", "--cpu", "--gpu-timing", timing, "-o", self.trace, "--", *command]
         self.done = subprocess.run([str(word) for word in command], cwd=folder, text=True, timeout=120,
@@ -74,6 +74,15 @@ def test_a_group_has_one_time_for_all(run):
     assert len({(work.begin, work.end) for work in guest.collectives}) == 1
     end_of_group = next(record for record in records.read(guest.trace) if record.call == "ncclGroupEnd")
     assert guest.collectives[0].begin > end_of_group.begin + 0.02  # behind the work before it
+
+
+@pytest.mark.parametrize("wish, why", [("garbage", "taken for auto"), ("Cupti", "taken for auto"), ("auto", ""), ("", "")])
+def test_what_nobody_can_wish_for_is_told(run, wish, why):
+    """As it is set by hand: `run` refuses it."""
+    guest = run("peers", by_hand=wish)
+    [(tier, reason)] = guest.timings()
+    assert tier == "events" and len(guest.collectives) == 4
+    assert why in reason if why else reason == "-"
 
 
 @pytest.mark.parametrize("story", ["elsewhere", "split_elsewhere"])
