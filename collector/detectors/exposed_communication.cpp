@@ -96,7 +96,7 @@ findings::Finding finding_of(const Facts& facts, const std::vector<LateReduction
 // Why most steps of a rank could not be judged; nullptr: they were.
 const char* doubt_of(const LateReductions& rank) {
   if (rank.judged >= kLeastSteps || rank.untimed + rank.unsplit < kLeastSteps) return nullptr;
-  return rank.untimed >= rank.unsplit ? "no device times of their reductions were recorded"
+  return rank.untimed >= rank.unsplit ? "no device times of most of their reductions were recorded"
                                       : "the device times of their reductions do not tell transfer from "
                                         "waiting: not all members were timed, "
                                         "or their ends lie too far apart";

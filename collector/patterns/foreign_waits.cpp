@@ -41,7 +41,7 @@ void ForeignWaits::add_calls(const matching::Collectives& collectives,
       waits_.push_back({time->begin_ns, time->end_ns});
       continue;
     }
-    ++untimed_;
+    untimed_ns_.push_back(collectives.calls.begin_ns(call));
     std::uint32_t wait = device_order.completions[call].wait;
     if (wait != matching::kNone)
       waits_.push_back({device_order.waits[wait].begin_ns, device_order.waits[wait].end_ns});
@@ -66,6 +66,7 @@ void ForeignWaits::add_receiving(const model::Job& job, const matching::Collecti
 }
 
 void ForeignWaits::join() {
+  std::sort(untimed_ns_.begin(), untimed_ns_.end());
   std::sort(waits_.begin(), waits_.end(),
             [](const Wait& a, const Wait& b) { return a.begin_ns < b.begin_ns; });
   std::vector<Wait> joined;
@@ -85,6 +86,11 @@ std::int64_t ForeignWaits::within(std::int64_t from_ns, std::int64_t to_ns) cons
   for (; next != waits_.end() && next->begin_ns < to_ns; ++next)
     sum += std::max<std::int64_t>(std::min(next->end_ns, to_ns) - std::max(next->begin_ns, from_ns), 0);
   return sum;
+}
+
+std::size_t ForeignWaits::untimed_within(std::int64_t from_ns, std::int64_t to_ns) const {
+  auto from = std::lower_bound(untimed_ns_.begin(), untimed_ns_.end(), from_ns);
+  return static_cast<std::size_t>(std::lower_bound(from, untimed_ns_.end(), to_ns) - from);
 }
 
 }  // namespace ddpscope::patterns

@@ -21,8 +21,8 @@ class ForeignWaits {
                std::uint32_t communicator, const matching::Member& member);
 
   std::int64_t within(std::int64_t from_ns, std::int64_t to_ns) const;
-  // Of the calls, how many have no device time.
-  std::size_t untimed() const { return untimed_; }
+  // Of the calls that begin then, how many have no device time.
+  std::size_t untimed_within(std::int64_t from_ns, std::int64_t to_ns) const;
   // The operations of the first of these calls, in order: equal for members that have the same part in the
   // job, as stages of a pipeline have not.
   const std::vector<trace::Operation>& shape() const { return shape_; }
@@ -37,8 +37,8 @@ class ForeignWaits {
                      const matching::Member& member);
   void join();
 
-  std::vector<Wait> waits_;  // by begin, none overlaps another
-  std::size_t untimed_ = 0;
+  std::vector<Wait> waits_;               // by begin, none overlaps another
+  std::vector<std::int64_t> untimed_ns_;  // ascending
   std::vector<trace::Operation> shape_;
 };
 

@@ -93,7 +93,9 @@ class Finder {
   std::vector<MemberWindow> windows_of(const DeviceTurn& turn) const;
   std::optional<Arrivals> by_devices(std::size_t turn) const;
   std::optional<Arrivals> by_hosts(std::size_t turn) const;
-  std::size_t stride(bool devices) const;  // of the turns that are looked at
+  bool is_timed(const Turn& turn) const;
+  std::vector<std::size_t> turns_to_look_at(bool devices) const;
+  bool any_foreign_untimed(const std::vector<Arrivals>& timed) const;
   std::vector<Arrivals> arrivals(bool devices);
   void take_gaps(std::vector<Arrivals>& all) const;
   std::int64_t known_ns(const Member& member, std::uint32_t ordinal) const {
@@ -222,13 +224,24 @@ void Finder::take_gaps(std::vector<Arrivals>& all) const {
   }
 }
 
-std::size_t Finder::stride(bool devices) const {
+bool Finder::is_timed(const Turn& turn) const {
+  return times_.of(members_.front().calls[turn.first]) || times_.of(members_.front().calls[turn.end - 1]);
+}
+
+// Spread over those that may be timed: of a long job that may be a few in a hundred.
+std::vector<std::size_t> Finder::turns_to_look_at(bool devices) const {
+  std::vector<std::size_t> known;
+  for (std::size_t turn = 1; turn < turns_.size(); ++turn)
+    if (!devices || is_timed(turns_[turn])) known.push_back(turn);
   std::size_t most = kMostTurns;
   if (devices) {
     std::size_t comings = members_.size() * (turns_.back().end - turns_.front().first) / turns_.size();
     most = std::clamp(kMostComings / std::max<std::size_t>(comings, 1), kFewTurns, kMostTurns);
   }
-  return std::max<std::size_t>(turns_.size() / most, 1);
+  std::size_t every = std::max<std::size_t>(known.size() / most, 1);
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < known.size(); i += every) chosen.push_back(known[i]);
+  return chosen;
 }
 
 std::vector<Arrivals> Finder::arrivals(bool devices) {
@@ -238,8 +251,7 @@ std::vector<Arrivals> Finder::arrivals(bool devices) {
       known_from = std::max(known_from, launches_known_from(job_, member.process));
   if (devices) look_at_devices();
   std::vector<Arrivals> all;
-  std::size_t every = stride(devices);
-  for (std::size_t turn = 1; turn < turns_.size(); turn += every) {
+  for (std::size_t turn : turns_to_look_at(devices)) {
     auto found = devices ? by_devices(turn) : by_hosts(turn);
     if (!found) continue;
     bool known = std::all_of(found->windows.begin(), found->windows.end(),
@@ -319,6 +331,17 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
   return late;
 }
 
+// In one turn of ten or more.
+bool Finder::any_foreign_untimed(const std::vector<Arrivals>& timed) const {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    std::size_t untimed = 0;
+    for (const Arrivals& turn : timed)
+      untimed += foreign_[m].untimed_within(turn.windows[m].from_ns, turn.windows[m].over_ns);
+    if (untimed * 10 > timed.size()) return true;
+  }
+  return false;
+}
+
 LateRanksFound Finder::find() {
   if (!pairs_up()) return {};
   turns_ = find_turns(job_, collectives_, device_order_, index_);
@@ -330,9 +353,8 @@ LateRanksFound Finder::find() {
       return {.doubt = "they have different parts in the job, as stages of a pipeline have"};
   std::vector<Arrivals> timed = times_.any() ? arrivals(true) : std::vector<Arrivals>{};
   if (timed.size() > kLeastTurns) {
-    for (const ForeignWaits& foreign : foreign_)
-      if (foreign.untimed() * 10 > turns_.size())
-        return {.doubt = "what they wait for on other communicators was not timed"};
+    if (any_foreign_untimed(timed))
+      return {.doubt = "what they wait for on other communicators was not timed"};
     error_ns_ = 0;  // lengths are compared
     LateRanksFound found{.late = judge(timed, true, Measure::kLeast)};
     bool same = late_members(timed, Measure::kLeast) == late_members(timed, Measure::kMost);
@@ -355,8 +377,7 @@ std::vector<TurnWait> Finder::waits_for(const std::vector<bool>& who) {
   look_for_foreign_waits();
   std::vector<TurnWait> waits;
   look_at_devices();
-  std::size_t every = stride(true);
-  for (std::size_t turn = 1; turn < turns_.size(); turn += every)
+  for (std::size_t turn : turns_to_look_at(true))
     if (auto read = device_turns_->read(turns_[turn - 1], turns_[turn]))
       waits.push_back({windows_of(*read), read->waited_for(who)});
   return waits;

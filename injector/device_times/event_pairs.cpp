@@ -17,19 +17,15 @@ namespace {
 
 DevicePairs* devices[kTimedDevices];  // __atomic
 
-constexpr std::uint32_t kStretchBits = 6;  // collectives that are sampled together
-constexpr std::uint32_t kMostLevel = 10;
-constexpr std::uint64_t kShare = 500;
-std::uint32_t level;     // every 2^level-th stretch is sampled
+std::uint32_t left_out;  // __atomic: 1: nothing is timed at the moment
 std::uint64_t cheapest;  // __atomic: ticks that a pair costs, without what other programs took of it
-std::uint32_t since;     // __atomic: pairs since adapt_sampling()
+std::uint32_t since;     // __atomic: pairs, also those left out, since cost_since()
 
 void note_cost(std::uint64_t ticks) {
   // A busy machine makes single ones dear; what all cost is near the least. It may grow again, slowly.
   std::uint64_t known = __atomic_load_n(&cheapest, __ATOMIC_RELAXED);
   std::uint64_t least = known && known + known / 128 < ticks ? known + known / 128 : ticks;
   __atomic_store_n(&cheapest, least, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&since, 1, __ATOMIC_RELAXED);
 }
 
 DevicePairs* make_pairs(unsigned device) {
@@ -73,7 +69,7 @@ bool has_events(EventPair& pair) {
 }
 
 EventPair* start_pair(const EnqueuedCollectives& collectives, unsigned device) {
-  if (device >= kTimedDevices || !is_sampled(collectives.sequence)) return nullptr;
+  if (device >= kTimedDevices) return nullptr;
   DevicePairs* pairs = pairs_of_device(device);
   if (!pairs) pairs = make_pairs(device);
   if (!pairs || !start_event_poller()) return nullptr;
@@ -101,21 +97,20 @@ bool stop_pair(const EventPair& pair, cudaStream_t stream) {
 
 DevicePairs* pairs_of_device(unsigned device) { return __atomic_load_n(&devices[device], __ATOMIC_ACQUIRE); }
 
-bool is_sampled(std::uint32_t sequence) {
-  std::uint32_t mask = (1u << __atomic_load_n(&level, __ATOMIC_RELAXED)) - 1;
-  return ((sequence >> kStretchBits) & mask) == 0;
-}
+void choose_sampled(bool sampled) { __atomic_store_n(&left_out, !sampled, __ATOMIC_RELAXED); }
 
-void adapt_sampling(std::uint64_t elapsed_ticks) {
-  std::uint64_t spent =
-      __atomic_exchange_n(&since, 0, __ATOMIC_RELAXED) * __atomic_load_n(&cheapest, __ATOMIC_RELAXED);
-  if (spent * kShare > elapsed_ticks && level < kMostLevel)
-    __atomic_store_n(&level, level + 1, __ATOMIC_RELAXED);
+std::uint64_t cost_since() {
+  return __atomic_exchange_n(&since, 0, __ATOMIC_RELAXED) * __atomic_load_n(&cheapest, __ATOMIC_RELAXED);
 }
 
 EventPair* begin_pair(const EnqueuedCollectives& collectives, std::uint8_t device) {
   trace::FileWriter* file = open_recorder();
   if (!file || !times_by_events(*file)) return nullptr;
+  __atomic_fetch_add(&since, 1, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&left_out, __ATOMIC_RELAXED)) {
+    file->count(trace::Health::device_work_left_out, collectives.count);
+    return nullptr;
+  }
   std::uint64_t before = trace::read_ticks(file->clock().kind);
   int saved = errno;
   EventPair* pair = start_pair(collectives, device);
@@ -155,7 +150,7 @@ void end_pair(EventPair* pair, const EnqueuedCollectives& collectives, std::uint
 
 void forget_event_pairs() {
   for (DevicePairs*& pairs : devices) pairs = nullptr;
-  level = 0;
+  left_out = 0;
   cheapest = 0;
   since = 0;
 }

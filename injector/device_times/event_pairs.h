@@ -40,11 +40,10 @@ struct DevicePairs {
 // nullptr: no collective was timed on it.
 DevicePairs* pairs_of_device(unsigned device);
 
-// Of which collectives times are taken: all, until what that costs a thread comes to more than 1/500 of its
-// time; then every second, fourth, ... stretch of 64 in the communicator's order, so that all ranks choose
-// the same and whole steps are seen.
-bool is_sampled(std::uint32_t sequence);
-void adapt_sampling(std::uint64_t elapsed_ticks);  // by the poller: since the last time
+// Whether collectives are timed from now on (sampling.h); by the poller.
+void choose_sampled(bool sampled);
+// Ticks that it would have taken to time all collectives since it was asked for the last time.
+std::uint64_t cost_since();
 
 // Records the first event. nullptr, counted: not timed (the stream captures, no pair is free, not sampled);
 // leaves the guest's last error as it is.

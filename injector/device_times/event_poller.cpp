@@ -10,6 +10,7 @@
 #include "injector/device_times/cuda_events.h"
 #include "injector/device_times/event_pairs.h"
 #include "injector/device_times/own_thread.h"
+#include "injector/device_times/sampling.h"
 #include "injector/device_times/timing.h"
 #include "trace/device_work.h"
 #include "trace/write/raw_syscall.h"
@@ -22,6 +23,9 @@ OwnThread thread;
 // A float holds milliseconds: after 8 s it tells half a microsecond.
 constexpr std::uint64_t kAnchorNs = 4'000'000'000;
 constexpr std::uint64_t kOldestAnchorNs = 7'500'000'000;
+// Behind an anchor that cannot be renewed: what is further off is not told. (What began before one, as it
+// waited for long, is told by a float that is less exact by then: to 4 us after a minute.)
+constexpr float kMostSinceMs = 8192;
 constexpr std::uint64_t kGoodAnchorNs = 5'000;  // one that is known so well is not tried again
 constexpr std::uint64_t kFairAnchorNs = 50'000;
 constexpr int kAnchorTries = 3;
@@ -30,7 +34,6 @@ constexpr std::uint64_t kDozeNs = 100'000;
 constexpr std::uint64_t kAnchorPatienceNs = 20'000'000;
 constexpr std::uint64_t kBusyPauseNs = 5'000'000;
 constexpr std::uint64_t kIdlePauseNs = 50'000'000;
-constexpr std::uint64_t kSamplingNs = 1'000'000'000;
 constexpr std::uint64_t kRateNs = 20'000'000;  // over less than that the clock's rate is not measured
 constexpr std::uint64_t kFinishNs = 50'000'000;
 
@@ -50,8 +53,9 @@ struct Anchor {
 struct Poller {
   Anchor anchors[kTimedDevices];
   std::uint64_t base_ticks, base_ns;
-  std::uint64_t sampled_ticks, sampled_ns;
-  int device;  // that is current in this thread
+  std::uint32_t level;                   // of sampling.h, found when
+  std::uint64_t stretch, stretch_ticks;  // this one began
+  int device;                            // that is current in this thread
 };
 Poller poller;
 
@@ -147,6 +151,7 @@ bool read_pair(trace::FileWriter& file, const EventPair& pair, const Anchor& anc
   float since_ms = 0, took_ms = -1;
   bool read = passed == cudaSuccess && pair.file_epoch == file.epoch() &&
               CudaEvents::elapsed.get()(&since_ms, anchor.events[anchor.in_use], pair.start) == cudaSuccess &&
+              since_ms <= kMostSinceMs &&
               CudaEvents::elapsed.get()(&took_ms, pair.start, pair.stop) == cudaSuccess &&
               took_ms >= 0;  // else the clock that the events are read by was set back
   if (read)
@@ -205,13 +210,22 @@ bool look(trace::FileWriter& file) {
   return any;
 }
 
+std::uint64_t wall_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The level stays while a stretch lasts: its steps are timed as a whole, or not.
 void sample(const trace::FileWriter& file) {
-  std::uint64_t now_ns = trace::monotonic_ns();
-  if (now_ns - poller.sampled_ns < kSamplingNs) return;
-  std::uint64_t now_ticks = ticks(file);
-  adapt_sampling(now_ticks - poller.sampled_ticks);
-  poller.sampled_ns = now_ns;
-  poller.sampled_ticks = now_ticks;
+  std::uint64_t now_ns = wall_ns();
+  if (std::uint64_t stretch = now_ns / kStretchNs; stretch != poller.stretch) {
+    std::uint64_t now_ticks = ticks(file);
+    poller.level = next_level(poller.level, cost_since(), now_ticks - poller.stretch_ticks);
+    poller.stretch = stretch;
+    poller.stretch_ticks = now_ticks;
+  }
+  choose_sampled(is_sampled(poller.level, trace::monotonic_ns() - poller.base_ns, now_ns));
 }
 
 // What devices have not passed when the process ends.
@@ -226,8 +240,9 @@ void count_unread(trace::FileWriter& file) {
 }
 
 void poll_until_finished(trace::FileWriter& file) {
-  poller.base_ticks = poller.sampled_ticks = ticks(file);
-  poller.base_ns = poller.sampled_ns = trace::monotonic_ns();
+  poller.base_ticks = poller.stretch_ticks = ticks(file);
+  poller.base_ns = trace::monotonic_ns();
+  poller.stretch = wall_ns() / kStretchNs;
   poller.device = -1;
   bool any = false;
   bool goes_on = thread.goes_on_after(kRateNs);

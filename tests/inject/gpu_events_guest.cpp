@@ -20,16 +20,28 @@
 #include "child.h"
 #include "stories.h"
 
-// The clock that the stand-in stamps its events with; a story sets it back.
+// The clocks that the stand-in stamps its events with and the injector looks at; a story sets them back, or
+// lets them run faster, from a time of its own.
 static std::atomic<bool> set_back{false};
+static std::atomic<long> rate{1}, real_from{0}, told_from{0};  // ns
+
+static long clock_ns(clockid_t clock) {
+  timespec time;
+  syscall(SYS_clock_gettime, clock, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
 extern "C" [[gnu::visibility("default")]] int clock_gettime(clockid_t clock, timespec* time) noexcept {
   long result = syscall(SYS_clock_gettime, clock, time);
-  if (clock == CLOCK_MONOTONIC && set_back) {
-    const long ns = time->tv_nsec - 40'000'000;
-    *time = ns < 0 ? timespec{time->tv_sec - 1, ns + 1'000'000'000} : timespec{time->tv_sec, ns};
-  }
+  long ns = time->tv_sec * 1'000'000'000 + time->tv_nsec;
+  if (clock == CLOCK_MONOTONIC && set_back) ns -= 40'000'000;
+  if (clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME)
+    if (real_from) ns = told_from + (clock_ns(CLOCK_MONOTONIC) - real_from) * rate;
+  *time = {ns / 1'000'000'000, ns % 1'000'000'000};
   return static_cast<int>(result);
 }
+
+extern "C" void hold_other_threads_events();  // held_events.cpp
 
 namespace {
 
@@ -113,6 +125,62 @@ void restless_clock() {
   }
   clock.join();
   std::printf("collectives %d\n", collectives);
+}
+
+void run_clocks(long from_ns, long times) {
+  told_from = from_ns, rate = times;
+  real_from = clock_ns(CLOCK_MONOTONIC);
+}
+
+long age_ms(long from_ns) {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (time.tv_sec * 1'000'000'000 + time.tv_nsec - from_ns) / 1'000'000;
+}
+
+int reduce_until(const Device& own, ncclComm_t communicator, long from_ns, long until_ms) {
+  int collectives = 0;
+  for (; age_ms(from_ns) < until_ms; ++collectives) {
+    own.reduce(communicator);
+    check(cudaStreamSynchronize(own.stream));
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  return collectives;
+}
+
+void wait_until(long from_ns, long until_ms) {
+  while (age_ms(from_ns) < until_ms) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// Many collectives for the first 27 s and from 33 s to 43 s, few after 79 s, of a clock that runs 20 times as
+// fast; it began in the middle of a stretch of the wall clock that is sampled at all levels.
+void dear() {
+  constexpr long kFrom = 30'000'000'000L * 512 * 100'000 + 15'000'000'000L;
+  run_clocks(kFrom, 20);
+  Device own(0);
+  ncclComm_t communicator = alone();
+  int first = reduce_until(own, communicator, kFrom, 27'000);
+  wait_until(kFrom, 33'000);
+  int second = reduce_until(own, communicator, kFrom, 43'000);
+  wait_until(kFrom, 79'000);
+  for (int i = 0; i < 5; ++i) own.reduce(communicator);
+  check(cudaStreamSynchronize(own.stream));
+  std::printf("collectives %d %d 5\n", first, second);
+}
+
+// From 3 s on no event of the poller's passes.
+void old_anchor() {
+  constexpr long kFrom = 30'000'000'000L * 512 * 100'000;
+  run_clocks(kFrom, 20);
+  Device own(0);
+  ncclComm_t communicator = alone();
+  int before = reduce_until(own, communicator, kFrom, 3'000);
+  wait_until(kFrom, 5'000);
+  hold_other_threads_events();
+  wait_until(kFrom, 15'000);
+  for (int i = 0; i < 20; ++i) own.reduce(communicator);
+  check(cudaStreamSynchronize(own.stream));
+  std::printf("collectives %d 20\n", before);
 }
 
 // Three collectives that one ncclGroupEnd enqueues, behind 40 ms of other work.
@@ -301,6 +369,8 @@ constexpr Story kStories[] = {{"peers", peers},
                               {"threads", count_threads},
                               {"signals", signals},
                               {"restless_clock", restless_clock},
+                              {"dear", dear},
+                              {"old_anchor", old_anchor},
                               {"elsewhere", elsewhere},
                               {"split_elsewhere", split_elsewhere},
                               {"default_stream_elsewhere", default_stream_elsewhere},

@@ -144,6 +144,26 @@ def test_what_ended_before_it_began_is_counted(run):
     assert 0 < guest.health("device_work_untimed") <= collectives - len(guest.collectives)
 
 
+def test_what_costs_too_much_is_left_out_after_the_first_half_minute(run):
+    """And is timed again once it costs less."""
+    guest = run("dear")
+    assert guest.done.returncode == 0, guest.done.stderr
+    first, second, last = map(int, re.search(r"collectives (\d+) (\d+) (\d+)", guest.done.stdout).groups())
+    left_out, untimed = guest.health("device_work_left_out"), guest.health("device_work_untimed")
+    assert len(guest.collectives) + left_out + untimed == first + second + last
+    assert 0.9 * second <= left_out <= second
+    sequences = {work["sequence"] for work in guest.collectives}
+    assert {*range(first + second, first + second + last)} <= sequences
+    assert len(sequences & {*range(first)}) >= 0.9 * first
+
+
+def test_what_lies_too_far_behind_an_anchor_is_counted(run):
+    guest = run("old_anchor")
+    assert guest.done.returncode == 0, guest.done.stderr
+    before, behind = map(int, re.search(r"collectives (\d+) (\d+)", guest.done.stdout).groups())
+    assert (len(guest.collectives), guest.health("device_work_untimed")) == (before, behind)
+
+
 @pytest.mark.parametrize("story, code", [("quick_end", 7), ("normal_end", 0)])
 def test_the_end_loses_nothing(run, story, code):
     guest = run(story)
