@@ -42,13 +42,6 @@ std::optional<Error> check(const ReportOptions& options) {
 
 using FailFrom = std::optional<findings::Severity>;  // none: whatever is found, the exit code is 0
 
-FailFrom fail_from(const std::string& fail_on) {
-  using findings::Severity;
-  for (Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kError})
-    if (fail_on == name_of(severity)) return severity;
-  return std::nullopt;
-}
-
 bool reaches(const findings::Outcome& outcome, FailFrom from) {
   return from &&
          std::any_of(outcome.findings.begin(), outcome.findings.end(), [&](const findings::Finding& finding) {
@@ -137,7 +130,7 @@ Outcome report(const ReportOptions& options) {
   auto found = merged::is_merged_file(options.of.trace) ? read_merged(options) : analyze(options);
   if (!found) return failed(found.error());
   apply_known(*known, options.suppress.value_or(""), *found);
-  FailFrom from = fail_from(options.fail_on);
+  FailFrom from = findings::severity_named(options.fail_on);
   reports::Report facts{found->job, found->outcome, DDPSCOPE_VERSION, from, {}, working_folder()};
   if (format.shows_pictures) facts.pictures = take_pictures(options.of, found->outcome.findings);
   std::string text = format.write(facts);
@@ -169,8 +162,9 @@ Action declare_report(CLI::App& app) {
       ->type_name("SLUG")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--baseline", options->baseline,
-                 "an earlier report in JSON: what it has is known, and fails nothing")
+  app.add_option(
+         "--baseline", options->baseline,
+         "an earlier report in JSON, or a summary: what it has, no less severe, is known and fails nothing")
       ->type_name("FILE");
   app.add_option("--suppress", options->suppress,
                  "a file of findings that fail nothing: id or slug, until when, and why")

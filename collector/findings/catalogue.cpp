@@ -18,6 +18,12 @@ const char* name_of(Severity severity) {
   return kNames[static_cast<std::size_t>(severity)];
 }
 
+std::optional<Severity> severity_named(std::string_view name) {
+  for (Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kError})
+    if (name == name_of(severity)) return severity;
+  return std::nullopt;
+}
+
 const char* name_of(Confidence confidence) {
   constexpr const char* kNames[] = {"possible", "likely", "certain"};
   return kNames[static_cast<std::size_t>(confidence)];

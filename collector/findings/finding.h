@@ -13,6 +13,7 @@ namespace ddpscope::findings {
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 enum class Confidence : std::uint8_t { kPossible, kLikely, kCertain };
 const char* name_of(Severity severity);
+std::optional<Severity> severity_named(std::string_view name);
 const char* name_of(Confidence confidence);
 
 // One call that the story is made of. Stack: innermost frame first, "FILE:LINE FUNCTION".
@@ -106,7 +107,8 @@ struct Finding {
   std::string key;
   std::string id;  // from slug, key and ranks, set by attribution
   KnownBy known_by = KnownBy::kNobody;
-  std::string known_because{};  // of a suppression: until when, and why
+  std::string known_because{};           // of a suppression: until when, and why
+  std::optional<Severity> worse_than{};  // what the baseline has it as: so that does not know it
 };
 
 // Of its evidence, the frame that stands for the finding wherever one is wanted: the first that its title

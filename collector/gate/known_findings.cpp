@@ -86,9 +86,11 @@ Result<Baseline> parse_baseline(std::string_view json) {
                  ? finding[key].get<std::string>()
                  : std::string();
     };
-    Baseline::Entry entry{text("id"), text("slug")};
+    Baseline::Entry entry{text("id"), text("slug"), findings::severity_named(text("severity"))};
     if (!is_id(entry.id)) return no_baseline("'" + entry.id + "' is not the id of a finding");
     if (!findings::find_row(entry.slug)) return no_baseline("there is no finding '" + entry.slug + "'");
+    if (!entry.severity && finding.contains("severity"))
+      return no_baseline("finding " + entry.id + " has a severity that there is not");
     baseline.entries.push_back(std::move(entry));
   }
   return baseline;
@@ -122,6 +124,8 @@ void apply(const Baseline& baseline, findings::Outcome& outcome) {
     auto found = std::ranges::find(outcome.findings, entry.id, &Finding::id);
     if (found == outcome.findings.end())
       outcome.gone.push_back(fmt::format("{} (finding {})", entry.slug, entry.id));
+    else if (entry.severity && *entry.severity < found->severity)
+      found->worse_than = entry.severity;
     else
       found->known_by = KnownBy::kBaseline;
   }

@@ -11,14 +11,15 @@
 
 namespace ddpscope::gate {
 
-// The findings of an earlier report (`report --format json`).
+// The findings of an earlier report (`report --format json`) or summary (`export --format summary`).
 struct Baseline {
   struct Entry {
     std::string id, slug;
+    std::optional<findings::Severity> severity;  // none: written by hand, it knows its finding at any
   };
   std::vector<Entry> entries;
 };
-// No JSON, another schema, an id or a slug that no report has: an error that says so.
+// No JSON, another schema, an id, a slug or a severity that no report has: an error that says so.
 Result<Baseline> parse_baseline(std::string_view json);
 
 // A file of lines "FINDING UNTIL REASON": an id or a slug, the last day on which it holds (2027-01-31, or
@@ -34,7 +35,8 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text);
 bool expired(const Suppression& suppression, std::chrono::year_month_day today);
 std::string to_text(std::chrono::year_month_day day);
 
-// Marks what is known. What the outcome has not becomes its `gone`.
+// Marks what is known. A bug keeps its id while it gets worse (the barrier between its writes is taken away),
+// and is not known then. What the outcome has not becomes its `gone`.
 void apply(const Baseline& baseline, findings::Outcome& outcome);
 // Those that have expired mark nothing. Returns those that match no finding.
 std::vector<const Suppression*> apply(const std::vector<Suppression>& suppressions,

@@ -193,6 +193,7 @@ void Page::add_finding(const Finding& finding) {
   fact("cost", cost_text(finding));
   fact("causes", slug_list(finding.consequences));
   fact("known", known_text(finding));
+  fact("new", worse_text(finding));
   add_advice(facts, finding.advice);
   fact("id", finding.id);
   add(body_, "p", "Evidence", "severity");

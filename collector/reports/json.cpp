@@ -82,6 +82,7 @@ ordered_json finding_object(const findings::Finding& finding) {
   if (finding.known_by == findings::KnownBy::kBaseline) object["known_by"] = "baseline";
   if (finding.known_by == findings::KnownBy::kSuppression) object["known_by"] = "suppression";
   if (!finding.known_because.empty()) object["known_because"] = valid_utf8(finding.known_because);
+  if (finding.worse_than) object["worse_than_baseline"] = name_of(*finding.worse_than);
   object["evidence"] = ordered_json::array();
   for (const findings::Evidence& evidence : finding.evidence)
     object["evidence"].push_back(evidence_object(evidence));

@@ -69,6 +69,12 @@ std::string known_text(const findings::Finding& finding) {
   return "";
 }
 
+std::string worse_text(const findings::Finding& finding) {
+  if (!finding.worse_than) return "";
+  const char* article = finding.worse_than == findings::Severity::kInfo ? "" : "a ";
+  return fmt::format("worse than in the baseline: {}{} there", article, name_of(*finding.worse_than));
+}
+
 std::string coverage_text(const findings::Coverage& entry) {
   std::string unjudged = slug_list(entry.unjudged);
   return fmt::format("{}: {}{}{}", escape(entry.what), escape(entry.why),

@@ -18,6 +18,7 @@ std::string times_text(const findings::Finding& finding);           // ", 3 time
 bool stops_the_job(const findings::Finding& finding);
 std::string cost_text(const findings::Finding& finding);     // "12.5 ms a step"; empty: not known
 std::string known_text(const findings::Finding& finding);    // "in the baseline"; empty: it is not
+std::string worse_text(const findings::Finding& finding);    // than in the baseline; empty: it is not
 std::string coverage_text(const findings::Coverage& entry);  // "WHAT: WHY; unjudged: SLUG, ..."
 // Of an advice words and, what stands between backticks, code; those themselves are in neither.
 struct AdvicePart {

@@ -127,6 +127,12 @@ ordered_json Run::flow(const findings::Finding& finding) const {
   return {{"threadFlows", threads}};
 }
 
+// Whatever is not "unchanged" is for a gate to fail on.
+const char* baseline_state(const findings::Finding& finding) {
+  if (finding.known_by == findings::KnownBy::kBaseline) return "unchanged";
+  return finding.worse_than ? "updated" : "new";
+}
+
 ordered_json Run::result(const findings::Finding& finding) const {
   ordered_json result = {{"ruleId", finding.slug},
                          {"level", level_of(finding.severity)},
@@ -141,8 +147,8 @@ ordered_json Run::result(const findings::Finding& finding) const {
                            {"ms_per_step", finding.cost.ms_per_step},
                            {"bytes_per_step", finding.cost.bytes_per_step},
                            {"consequences", finding.consequences}}}};
-  if (report_.outcome.compared)
-    result["baselineState"] = finding.known_by == findings::KnownBy::kBaseline ? "unchanged" : "new";
+  if (report_.outcome.compared) result["baselineState"] = baseline_state(finding);
+  if (finding.worse_than) result["properties"]["worse_than_baseline"] = name_of(*finding.worse_than);
   if (finding.known_by == findings::KnownBy::kSuppression)
     result["suppressions"] =
         ordered_json::array({{{"kind", "external"}, {"justification", escape(finding.known_because)}}});

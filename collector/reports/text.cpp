@@ -101,6 +101,7 @@ std::string finding_text(const JobFacts& job, const findings::Finding& finding) 
   for (std::size_t i = 0; i < finding.evidence.size(); ++i) text += evidence_text(i + 1, finding.evidence[i]);
   text += field("fix", escape(finding.advice));
   if (std::string known = known_text(finding); !known.empty()) text += field("known", known);
+  if (std::string worse = worse_text(finding); !worse.empty()) text += field("new", worse);
   text += field("more", fmt::format("ddpscope explain {}    (finding {})", finding.slug, finding.id));
   return text + "\n";
 }

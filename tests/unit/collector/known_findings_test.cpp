@@ -89,6 +89,25 @@ TEST(BaselineTest, KnowsWhatItHasAndTellsWhatIsGone) {
   EXPECT_TRUE(outcome.compared);
 }
 
+TEST(BaselineTest, DoesNotKnowWhatGotWorse) {
+  using findings::Severity;
+  for (const auto& [there, here, knows] : {std::tuple(R"(,"severity":"warning")", Severity::kError, false),
+                                           {R"(,"severity":"info")", Severity::kWarning, false},
+                                           {R"(,"severity":"warning")", Severity::kWarning, true},
+                                           {R"(,"severity":"error")", Severity::kWarning, true},
+                                           {"", Severity::kError, true}}) {
+    auto outcome = found();
+    outcome.findings[1].severity = here;
+    auto baseline = parse_baseline(
+        report_with(R"({"id":"fedcba9876543210","slug":"straggler")" + std::string(there) + "}"));
+    ASSERT_TRUE(baseline);
+    apply(*baseline, outcome);
+    EXPECT_EQ(outcome.findings[1].known_by, knows ? KnownBy::kBaseline : KnownBy::kNobody) << there;
+    EXPECT_EQ(outcome.findings[1].worse_than, knows ? std::nullopt : baseline->entries[0].severity) << there;
+    EXPECT_TRUE(outcome.gone.empty());
+  }
+}
+
 TEST(BaselineTest, OfNothingKnowsNothing) {
   auto outcome = found();
   apply(*parse_baseline(report_with("")), outcome);
@@ -101,7 +120,9 @@ TEST(BaselineTest, WhatIsNoReportIsRefused) {
        {std::string(), std::string("{"), std::string("[]"), std::string(R"({"schema":2,"findings":[]})"),
         std::string(R"({"schema":1})"), std::string(R"({"schema":1,"findings":{}})"), report_with("3"),
         report_with(R"({"id":"x","slug":"straggler"})"), report_with(R"({"id":7,"slug":"straggler"})"),
-        report_with(R"({"id":"fedcba9876543210","slug":"stragler"})")})
+        report_with(R"({"id":"fedcba9876543210","slug":"stragler"})"),
+        report_with(R"({"id":"fedcba9876543210","slug":"straggler","severity":"fatal"})"),
+        report_with(R"({"id":"fedcba9876543210","slug":"straggler","severity":1})")})
     EXPECT_FALSE(parse_baseline(text)) << text;
 }
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from command_line import assert_cannot_run, compile_trace, ddpscope
-from report_formats_test import GOLDEN, assert_junit, assert_sarif
+from report_formats_test import GOLDEN, assert_junit, assert_sarif, golden_trace
 
 FAULTY = GOLDEN / "duplicate-checkpoint-write/speaks-one-path.txt"
 SLUG = "duplicate-checkpoint-write"
@@ -23,6 +23,10 @@ def baseline(trace, tmp_path):
     file = tmp_path / "baseline.json"
     assert ddpscope("report", trace, "--format", "json", "-o", file).returncode == 1
     return file
+
+
+def findings_of(file):
+    return json.loads(file.read_text())["findings"]
 
 
 def suppress(folder, line):
@@ -50,6 +54,35 @@ def test_what_is_new_fails(trace, tmp_path):
     empty.write_text('{"schema": 1, "findings": []}')
     assert ddpscope("report", trace, "--baseline", empty).returncode == 1
     assert assert_sarif(trace, "--baseline", empty)["results"][0]["baselineState"] == "new"
+
+
+@pytest.mark.parametrize("make", [["report", "--fail-on", "none", "--format", "json"], ["export", "--format", "summary"]],
+                         ids=["report", "summary"])
+def test_what_got_worse_is_not_known(tmp_path, make):
+    """The barriers between the ranks' writes are taken away: the same bug, by its id, and an error instead of a warning."""
+    ordered = golden_trace(FAULTY.with_name("speaks-in-turn.txt"), tmp_path / "ordered")
+    unordered = golden_trace(FAULTY.with_name("speaks-rename-target.txt"), tmp_path / "unordered")
+    warning, error = tmp_path / "warning.json", tmp_path / "error.json"
+    for trace, file in (ordered, warning), (unordered, error):
+        assert ddpscope(make[0], trace, *make[1:], "-o", file).returncode == 0
+    assert findings_of(warning)[0]["id"] == findings_of(error)[0]["id"]
+
+    done = ddpscope("report", unordered, "--baseline", warning, "--fail-on", "error")
+    assert done.returncode == 1 and "new       worse than in the baseline: a warning there" in done.stdout
+    assert "known" not in done.stdout and "gone since" not in done.stdout and done.stderr == ""
+    (finding,) = json.loads(ddpscope("report", unordered, "--baseline", warning, "--format", "json").stdout)["findings"]
+    assert finding["worse_than_baseline"] == "warning" and "known_by" not in finding
+    (result,) = assert_sarif(unordered, "--baseline", warning)["results"]
+    assert result["baselineState"] == "updated" and result["properties"]["worse_than_baseline"] == "warning"
+    failed = assert_junit(unordered, tmp_path, "--baseline", warning)
+    assert "<failure" in failed and "worse than in the baseline" in failed
+    for format in "markdown", "html":
+        page = ddpscope("report", unordered, "--baseline", warning, "--format", format).stdout
+        assert "worse than in the baseline: a warning there" in page and "1 known" not in page
+
+    for trace in ordered, unordered:
+        done = ddpscope("report", trace, "--baseline", error, "--fail-on", "info")
+        assert done.returncode == 0 and "known     in the baseline" in done.stdout
 
 
 def test_what_is_gone_is_told(trace, baseline, tmp_path):
