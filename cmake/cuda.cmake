@@ -7,22 +7,36 @@
 #   add_cuda_object(NAME FILE.cu [OPTIONS ...])   compiles one .cu file with nvcc into NAME's object
 set(DDPSCOPE_CUDA_ROOT "" CACHE PATH "folder with bin/nvcc, include/cuda_runtime.h, include/nccl.h (empty: search)")
 
+set(cuda_parts CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUPTI_INCLUDE_DIR CUDART_LIBRARY NCCL_LIBRARY CUPTI_LIBRARY NVCC)
 # What an earlier run found may have been removed since (.venv, another toolkit).
-foreach(found CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUPTI_INCLUDE_DIR CUDART_LIBRARY NCCL_LIBRARY CUPTI_LIBRARY NVCC)
-  if(NOT EXISTS "${${found}}")
-    unset(${found} CACHE)
+foreach(part ${cuda_parts})
+  if(NOT EXISTS "${${part}}")
+    unset(${part} CACHE)
   endif()
 endforeach()
 
 set(cuda_hints ${DDPSCOPE_CUDA_ROOT} ${PROJECT_SOURCE_DIR}/.venv/cuda $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /opt/cuda)
-find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
-find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${cuda_hints} PATH_SUFFIXES include REQUIRED)
-find_path(CUPTI_INCLUDE_DIR cupti.h HINTS ${cuda_hints} PATH_SUFFIXES include extras/CUPTI/include REQUIRED)
-find_library(CUDART_LIBRARY NAMES cudart libcudart.so.13 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
-find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_hints} PATH_SUFFIXES include)
+find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${cuda_hints} PATH_SUFFIXES include)
+find_path(CUPTI_INCLUDE_DIR cupti.h HINTS ${cuda_hints} PATH_SUFFIXES include extras/CUPTI/include)
+find_library(CUDART_LIBRARY NAMES cudart libcudart.so.13 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64)
+find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64)
 find_library(CUPTI_LIBRARY NAMES cupti libcupti.so.13 NAMES_PER_DIR HINTS ${cuda_hints}
-             PATH_SUFFIXES lib lib64 extras/CUPTI/lib64 REQUIRED)
-find_program(NVCC nvcc HINTS ${cuda_hints} PATH_SUFFIXES bin REQUIRED)
+             PATH_SUFFIXES lib lib64 extras/CUPTI/lib64)
+find_program(NVCC nvcc HINTS ${cuda_hints} PATH_SUFFIXES bin)
+
+set(missing ${cuda_parts})
+foreach(part ${cuda_parts})
+  if(${part})
+    list(REMOVE_ITEM missing ${part})
+  endif()
+endforeach()
+if(missing)
+  list(JOIN missing ", " missing)
+  message(FATAL_ERROR "of the CUDA toolkit 13 and NCCL these are not found: ${missing}\n"
+    "hint: `bash cmake/install_dependencies.sh` brings NVIDIA's wheels where there is no toolkit; "
+    "-DDDPSCOPE_CUDA_ROOT=FOLDER names one that lies elsewhere")
+endif()
 
 add_library(ddpscope_cuda_headers INTERFACE)
 add_library(ddpscope::cuda_headers ALIAS ddpscope_cuda_headers)

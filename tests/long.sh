@@ -78,6 +78,20 @@ part_status() {
     PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/e2e/test_status.py
 }
 
+# What the README says under "Install", in a clone: preset release, which CI does not build, on NVIDIA's wheels though a
+# toolkit may be here; its package is made, and installed as far as that goes without leaving it here (tests/install).
+part_install() {
+  local clone=$PWD/build/long/install elsewhere
+  rm -rf "$clone" && git clone --quiet . "$clone" || return 1
+  (cd "$clone" && DDPSCOPE_FORCE_WHEELS=1 bash cmake/install_dependencies.sh && cmake --preset release >/dev/null &&
+    cmake --build --preset release --parallel "$(nproc)") || return 1
+  elsewhere=$(grep -E '^((CUDA|NCCL|CUPTI)_INCLUDE_DIR|(CUDART|NCCL|CUPTI)_LIBRARY|NVCC):' "$clone/build/release/CMakeCache.txt" |
+    grep -v "=$clone/.venv/")
+  [ -z "$elsewhere" ] || { echo "error: not of the wheels: $elsewhere" >&2; return 1; }
+  DDPSCOPE_BUILD=$clone/build/release PYTHONPATH=$clone/tests/python PYTHONDONTWRITEBYTECODE=1 \
+    /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider "$clone/tests/install"
+}
+
 part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
 part_fuzz() { bash tests/fuzz.sh "$fuzz_seconds"; }

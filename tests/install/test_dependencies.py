@@ -1,4 +1,7 @@
-"""cmake/install_dependencies.sh on a network that fails: apt-get, pip and a toolkit are stand-ins, nothing is installed."""
+"""cmake/install_dependencies.sh on a network that fails, and CMake where nothing was installed.
+
+apt-get, pip and a toolkit are stand-ins, and what is here already is hidden from CMake.
+"""
 import os
 import pathlib
 import shutil
@@ -60,3 +63,16 @@ def test_one_that_goes_on_failing_is_told_and_asked_for_again_the_next_time(inst
     assert install(failures=3).returncode == 0
     assert len(install.downloads.read_text().splitlines()) == 4 and (install.schemas / "junit-10.xsd").exists()
     assert install(failures=3).returncode == 0 and len(install.downloads.read_text().splitlines()) == 4, "it is there"
+
+
+def test_without_a_toolkit_cmake_names_the_script_that_brings_one(tmp_path):
+    only_there = "".join(f"set(CMAKE_FIND_ROOT_PATH_MODE_{kind} ONLY)\n" for kind in ("INCLUDE", "LIBRARY", "PROGRAM"))
+    (tmp_path / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES NONE)
+set(CMAKE_FIND_ROOT_PATH {tmp_path / "nothing"})
+{only_there}include({SCRIPT.parent / "cuda.cmake"})
+""")
+    done = subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build"], capture_output=True, text=True, timeout=60)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 1 and "bash cmake/install_dependencies.sh" in said and "DDPSCOPE_CUDA_ROOT" in said, said
+    assert "CUDA_INCLUDE_DIR, NCCL_INCLUDE_DIR" in said and said.count("CMake Error") == 1

@@ -58,6 +58,7 @@ def test_the_package_holds_what_is_installed_and_names_what_it_needs(package, pr
     file, root = package
     told = run("dpkg-deb", "--info", file)
     assert re.search(r"Depends: .*libc6.*libdw1", told) and "Package: ddpscope" in told
+    assert "Inst ddpscope" in run("apt-get", "install", "--simulate", "-o", "APT::Sandbox::User=root", file), "all of it can be had"
     assert record_and_report(root / "usr/bin/ddpscope", tmp_path)["job"]["ranks"] == 2
 
     def files(folder):
