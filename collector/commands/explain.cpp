@@ -1,6 +1,7 @@
 // ddpscope explain: the page of a finding.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "collector/commands/command.h"
@@ -10,10 +11,12 @@ namespace ddpscope::commands {
 namespace {
 
 Outcome list() {
-  constexpr const char* kLine = "{:28} {:8} {:16} {}{}\n";
-  fmt::print(kLine, "FINDING", "SEVERITY", "WORKS ON", "IN ONE SENTENCE", "");
+  constexpr const char* kLine = "{:28} {:8} {:{}} {}{}\n";
+  auto width = [](const findings::CatalogueRow& row) { return row.works_on.size(); };
+  const std::size_t widest = width(std::ranges::max(findings::catalogue(), {}, width));
+  fmt::print(kLine, "FINDING", "SEVERITY", "WORKS ON", widest, "IN ONE SENTENCE", "");
   for (const findings::CatalogueRow& row : findings::catalogue())
-    fmt::print(kLine, row.slug, name_of(row.severity), row.works_on, row.sentence,
+    fmt::print(kLine, row.slug, name_of(row.severity), row.works_on, widest, row.sentence,
                findings::page_of(row.slug).empty() ? " (not in this version)" : "");
   return {};
 }
