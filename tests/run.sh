@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds and tests everything: what CI runs, made for 15 minutes on two cores.
+# Installs what is missing, builds presets dev and fuzz and tests everything: what CI runs, 40 minutes on two cores.
 #
 #   tests/run.sh                  every test once, every fuzz target for half a minute
-#   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts; see tests/long.sh
+#   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts, preset release; see tests/long.sh
 #
 # Ends with ctest's own summary and what failed beside it; exit 1 if anything did or no test ran. What could not run is
 # listed as skipped.
