@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 
 #include "collector/model/order_statistics.h"
@@ -13,7 +14,8 @@
 namespace ddpscope::summary {
 namespace {
 
-constexpr std::size_t kMostDealt = 20;
+constexpr std::size_t kMostDealt = 20;    // runs in all; of more, deals are drawn
+constexpr std::uint64_t kDrawn = 10'000;  // the deal as it is among them
 
 std::vector<FoundRow> only_in(const Runs& here, const Runs& other) {
   std::set<std::string> known;
@@ -133,6 +135,42 @@ void compare_judged(const Runs& base, const Runs& now, Difference& difference) {
       difference.not_compared.push_back(slug + ": it was judged in BASE, and in NEW it is not");
 }
 
+double ways_to_deal(std::size_t one, std::size_t other) {
+  double ways = 1;
+  for (std::size_t i = 1; i <= other; ++i) ways *= static_cast<double>(one + i) / static_cast<double>(i);
+  return ways;
+}
+
+// The part of all ways to deal so many of the values to the second side in which their sum is at least this.
+double part_of_all_deals(const std::vector<double>& values, std::size_t dealt_to_it, double least) {
+  std::uint64_t ways = 0, as_far = 0;
+  for (std::uint32_t dealt = 0; dealt < std::uint32_t{1} << values.size(); ++dealt) {
+    if (static_cast<std::size_t>(std::popcount(dealt)) != dealt_to_it) continue;
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (dealt >> i & 1) sum += values[i];
+    ++ways;
+    as_far += sum >= least;
+  }
+  return static_cast<double>(as_far) / static_cast<double>(ways);
+}
+
+// The same, of ways drawn at random. The deal as it is counts as one of them: so a chance below any level is
+// as seldom, of runs that do not differ, as that level says, however few are drawn.
+double part_of_drawn_deals(std::vector<double> values, std::size_t dealt_to_it, double least) {
+  std::mt19937_64 random;  // always of the same seed: the same runs get the same answer
+  std::uint64_t as_far = 1;
+  for (std::uint64_t drawn = 1; drawn < kDrawn; ++drawn) {
+    double sum = 0;
+    for (std::size_t i = 0; i < dealt_to_it; ++i) {
+      std::swap(values[i], values[i + random() % (values.size() - i)]);
+      sum += values[i];
+    }
+    as_far += sum >= least;
+  }
+  return static_cast<double>(as_far) / static_cast<double>(kDrawn);
+}
+
 }  // namespace
 
 bool Difference::regression() const {
@@ -143,24 +181,15 @@ bool Difference::regression() const {
 }
 
 std::optional<double> chance_of(const std::vector<double>& base, const std::vector<double>& now) {
-  std::size_t all = base.size() + now.size();
-  if (base.empty() || now.empty() || all > kMostDealt) return std::nullopt;
+  if (base.empty() || now.empty() || 1 / ways_to_deal(base.size(), now.size()) >= kUnlikely)
+    return std::nullopt;
   std::vector<double> values = base;
   values.insert(values.end(), now.begin(), now.end());
-  double total = std::accumulate(values.begin(), values.end(), 0.0);
   // Of a fixed number of values, the mean of one side grows with its sum.
-  double here = std::accumulate(now.begin(), now.end(), 0.0), rounding = 1e-12 * std::abs(total);
-  std::uint64_t ways = 0, as_far = 0;
-  for (std::uint32_t dealt = 0; dealt < std::uint32_t{1} << all; ++dealt) {
-    if (static_cast<std::size_t>(std::popcount(dealt)) != now.size()) continue;
-    double sum = 0;
-    for (std::size_t i = 0; i < all; ++i)
-      if (dealt >> i & 1) sum += values[i];
-    ++ways;
-    as_far += sum >= here - rounding;
-  }
-  if (1.0 / static_cast<double>(ways) >= kUnlikely) return std::nullopt;
-  return static_cast<double>(as_far) / static_cast<double>(ways);
+  double total = std::accumulate(values.begin(), values.end(), 0.0);
+  double here = std::accumulate(now.begin(), now.end(), 0.0) - 1e-12 * std::abs(total);
+  return values.size() <= kMostDealt ? part_of_all_deals(values, now.size(), here)
+                                     : part_of_drawn_deals(values, now.size(), here);
 }
 
 bool is_slower(const std::vector<double>& base, const std::vector<double>& now) {

@@ -27,6 +27,20 @@ Runs runs(const std::vector<double>& steps_ms) {
   return made;
 }
 
+// Runs of one job on a machine that is busy now and then.
+class SameJob {
+ public:
+  std::vector<double> runs(std::size_t count) {
+    std::vector<double> made(count);
+    for (double& ms : made) ms = 10 * busy_(random_);
+    return made;
+  }
+
+ private:
+  std::mt19937 random_{1};
+  std::lognormal_distribution<double> busy_{0, 0.5};
+};
+
 TEST(DifferenceTest, OfEqualRunsIsNothing) {
   Difference difference = compare(runs({10}), runs({10}));
   EXPECT_FALSE(difference.regression());
@@ -103,10 +117,33 @@ TEST(ChanceTest, IsThatOfAllWaysToDealTheRuns) {
   EXPECT_NEAR(*chance_of({1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}), 1, 1e-9);
 }
 
+// Of too many for all ways.
+TEST(ChanceTest, OfManyRunsIsThatOfDrawnWays) {
+  std::vector<double> low, two = {100, 101}, high;
+  for (int i = 0; i < 19; ++i) low.push_back(i), high.push_back(200 + i);
+  EXPECT_NEAR(*chance_of(low, two), 1.0 / 210, 0.002);
+  EXPECT_NEAR(*chance_of(low, high), 1.0 / 10'000, 1e-9) << "what is there is one of the drawn";
+  EXPECT_NEAR(*chance_of(high, low), 1, 1e-9);
+  EXPECT_NEAR(*chance_of(std::vector(15, 1.0), std::vector(15, 1.0)), 1, 1e-9);
+  EXPECT_EQ(*chance_of(low, two), *chance_of(low, two));
+}
+
+TEST(ChanceTest, OfDrawnWaysHoldsItsLevel) {
+  SameJob job;
+  int unlikely = 0, one_in_ten = 0;
+  for (int pair = 0; pair < 500; ++pair) {
+    double chance = *chance_of(job.runs(15), job.runs(15));
+    unlikely += chance < kUnlikely, one_in_ten += chance < 0.1;
+  }
+  EXPECT_LE(unlikely, 12);  // 5 are expected, 50 of one in ten
+  EXPECT_NEAR(one_in_ten, 50, 20);
+}
+
 TEST(ChanceTest, OfTooFewRunsThereIsNone) {
   EXPECT_FALSE(chance_of({1}, {100}));
   EXPECT_FALSE(chance_of({1, 2, 3, 4}, {5, 6, 7, 8}));
   EXPECT_FALSE(chance_of({}, {1}));
+  EXPECT_FALSE(chance_of(std::vector(30, 1.0), {100})) << "one of 31 ways";
 }
 
 TEST(SlowerTest, AllRunsHaveToLieFarAbove) {
@@ -119,15 +156,21 @@ TEST(SlowerTest, AllRunsHaveToLieFarAbove) {
   EXPECT_FALSE(is_slower({10}, {100})) << "one run says nothing";
 }
 
-// Runs of one job on a machine that is busy now and then: whatever way they are dealt, none is slower.
+// Whatever way they are dealt, none is slower.
 TEST(SlowerTest, NoiseIsNot) {
-  std::mt19937 random(1);
-  std::lognormal_distribution<double> busy(0, 0.5);
-  for (int pair = 0; pair < 2'000; ++pair) {
-    std::vector<double> base, now;
-    for (int i = 0; i < 5; ++i) base.push_back(10 * busy(random)), now.push_back(10 * busy(random));
-    EXPECT_FALSE(is_slower(base, now));
-  }
+  SameJob job;
+  for (int pair = 0; pair < 2'000; ++pair) EXPECT_FALSE(is_slower(job.runs(5), job.runs(5)));
+  for (int pair = 0; pair < 300; ++pair) EXPECT_FALSE(is_slower(job.runs(15), job.runs(15)));
+}
+
+TEST(SlowerTest, OfManyRunsToo) {
+  std::vector<double> base, now;
+  for (int i = 0; i < 15; ++i) base.push_back(10 + 0.1 * i), now.push_back(30 + 0.3 * i);
+  Difference difference = compare(runs(base), runs(now));
+  EXPECT_TRUE(difference.regression());
+  EXPECT_TRUE(difference.not_compared.empty());
+  EXPECT_FALSE(compare(runs(base), runs(base)).regression());
+  EXPECT_FALSE(compare(runs(now), runs(base)).regression());
 }
 
 TEST(SummaryFile, IsReadAsItWasWritten) {
