@@ -17,15 +17,41 @@ namespace {
 constexpr std::size_t kMostDealt = 20;    // runs in all; of more, deals are drawn
 constexpr std::uint64_t kDrawn = 10'000;  // the deal as it is among them
 
-std::vector<FoundRow> only_in(const Runs& here, const Runs& other) {
-  std::set<std::string> known;
-  for (const Summary& run : other)
-    for (const FoundRow& row : run.findings) known.insert(row.id);
-  std::vector<FoundRow> found;
-  for (const Summary& run : here)
-    for (const FoundRow& row : run.findings)
-      if (known.insert(row.id).second) found.push_back(row);
-  return found;
+findings::Severity severity_of(const FoundRow& row) {
+  using findings::Severity;
+  for (Severity severity : {Severity::kInfo, Severity::kWarning})
+    if (row.severity == findings::name_of(severity)) return severity;
+  return Severity::kError;
+}
+
+// Each finding once, of the run in which it is gravest, in the order in which they were met.
+std::vector<FoundRow> gravest_of(const Runs& runs) {
+  std::vector<FoundRow> rows;
+  std::map<std::string, std::size_t> places;
+  for (const Summary& run : runs)
+    for (const FoundRow& row : run.findings) {
+      auto [at, is_first] = places.try_emplace(row.id, rows.size());
+      if (is_first)
+        rows.push_back(row);
+      else if (severity_of(row) > severity_of(rows[at->second]))
+        rows[at->second] = row;
+    }
+  return rows;
+}
+
+void compare_findings(const Runs& base, const Runs& now, Difference& difference) {
+  std::vector<FoundRow> before = gravest_of(base), after = gravest_of(now);
+  for (const FoundRow& row : after) {
+    auto known = std::ranges::find(before, row.id, &FoundRow::id);
+    if (known == before.end())
+      difference.found.push_back(row);
+    else if (severity_of(row) > severity_of(*known))
+      difference.worse.push_back({row, known->severity});
+    else if (severity_of(row) < severity_of(*known))
+      difference.better.push_back({row, known->severity});
+  }
+  for (const FoundRow& row : before)
+    if (std::ranges::find(after, row.id, &FoundRow::id) == after.end()) difference.gone.push_back(row);
 }
 
 // What runs of one side agree about: the middle one of what each issues in a step.
@@ -174,9 +200,9 @@ double part_of_drawn_deals(std::vector<double> values, std::size_t dealt_to_it, 
 }  // namespace
 
 bool Difference::regression() const {
-  auto grave = [](const FoundRow& row) { return row.severity != "info"; };
+  auto grave = [](const FoundRow& row) { return severity_of(row) > findings::Severity::kInfo; };
   auto slower = [](const DurationChange& change) { return change.slower; };
-  return more_issued || std::any_of(found.begin(), found.end(), grave) ||
+  return more_issued || !worse.empty() || std::any_of(found.begin(), found.end(), grave) ||
          std::any_of(durations.begin(), durations.end(), slower);
 }
 
@@ -202,8 +228,7 @@ bool is_slower(const std::vector<double>& base, const std::vector<double>& now) 
 
 Difference compare(const Runs& base, const Runs& now) {
   Difference difference;
-  difference.found = only_in(now, base);
-  difference.gone = only_in(base, now);
+  compare_findings(base, now, difference);
   compare_issued(base, now, difference);
   compare_durations(base, now, difference);
   compare_judged(base, now, difference);

@@ -10,6 +10,11 @@ namespace ddpscope::summary {
 
 using Runs = std::vector<Summary>;  // of one version of the job, at least one
 
+struct SeverityChange {
+  FoundRow row;  // as in NEW
+  std::string base_severity;
+};
+
 struct IssuedChange {
   std::string call;
   std::uint64_t base, now;  // per step; 0: none
@@ -29,12 +34,14 @@ struct DurationChange {
 
 struct Difference {
   std::vector<FoundRow> found, gone;  // in some run of one side, in none of the other
+  // In both, by the gravest run of each.
+  std::vector<SeverityChange> worse, better;
   std::vector<IssuedChange> issued;
   bool more_issued = false;  // more calls, or more bytes, a step
   std::vector<DurationChange> durations;
   std::vector<std::string> not_compared;  // what, and why
 
-  bool regression() const;  // a new error or warning, more issued, or something slower
+  bool regression() const;  // a new error or warning, a worse one, more issued, or something slower
 };
 
 // Unlikely is less than one in a hundred.

@@ -12,9 +12,13 @@ namespace {
 using nlohmann::ordered_json;
 using reports::escape;
 
-std::string finding_line(const char* how, const FoundRow& row) {
-  return fmt::format("{:7} {}: {} (finding {})\n        {}\n", how, escape(row.severity), escape(row.slug),
-                     escape(row.id), escape(row.title));
+std::string finding_line(const char* how, const FoundRow& row, const std::string& in_base = "") {
+  return fmt::format("{:7} {}: {} (finding {}){}\n        {}\n", how, escape(row.severity), escape(row.slug),
+                     escape(row.id), in_base, escape(row.title));
+}
+
+std::string finding_line(const char* how, const SeverityChange& change) {
+  return finding_line(how, change.row, fmt::format(" ({} in BASE)", escape(change.base_severity)));
 }
 
 std::string duration_line(const DurationChange& change) {
@@ -26,13 +30,23 @@ std::string duration_line(const DurationChange& change) {
                      verdict);
 }
 
-ordered_json findings_array(const std::vector<FoundRow>& rows) {
+ordered_json finding_object(const FoundRow& row) {
+  return {{"id", row.id},
+          {"slug", row.slug},
+          {"severity", row.severity},
+          {"title", reports::valid_utf8(row.title)}};
+}
+
+ordered_json finding_object(const SeverityChange& change) {
+  ordered_json object = finding_object(change.row);
+  object["base_severity"] = change.base_severity;
+  return object;
+}
+
+template <class Row>
+ordered_json findings_array(const std::vector<Row>& rows) {
   ordered_json array = ordered_json::array();
-  for (const FoundRow& row : rows)
-    array.push_back({{"id", row.id},
-                     {"slug", row.slug},
-                     {"severity", row.severity},
-                     {"title", reports::valid_utf8(row.title)}});
+  for (const Row& row : rows) array.push_back(finding_object(row));
   return array;
 }
 
@@ -41,6 +55,8 @@ ordered_json findings_array(const std::vector<FoundRow>& rows) {
 std::string to_text(const Difference& difference) {
   std::string text;
   for (const FoundRow& row : difference.found) text += finding_line("new", row);
+  for (const SeverityChange& change : difference.worse) text += finding_line("worse", change);
+  for (const SeverityChange& change : difference.better) text += finding_line("better", change);
   for (const FoundRow& row : difference.gone) text += finding_line("gone", row);
   if (!difference.issued.empty()) text += "a step issues, before and now\n";
   for (const IssuedChange& change : difference.issued)
@@ -59,6 +75,8 @@ std::string to_json(const Difference& difference) {
   ordered_json object = {{"schema", 1},
                          {"regression", difference.regression()},
                          {"new", findings_array(difference.found)},
+                         {"worse", findings_array(difference.worse)},
+                         {"better", findings_array(difference.better)},
                          {"gone", findings_array(difference.gone)},
                          {"issued", ordered_json::array()},
                          {"more_issued", difference.more_issued},

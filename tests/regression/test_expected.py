@@ -39,7 +39,7 @@ def differences(base, now):
     assert done.code in (0, 1), done.stderr
     told = json.loads(done.stdout)
     assert told["regression"] == (done.code == 1)
-    return {what: told[what] for what in ("new", "gone", "issued", "not_judged") if told[what]}
+    return {what: told[what] for what in ("new", "worse", "better", "gone", "issued", "not_judged") if told[what]}
 
 
 @pytest.mark.parametrize("job", JOBS)

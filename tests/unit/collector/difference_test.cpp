@@ -61,6 +61,35 @@ TEST(DifferenceTest, FindingsByTheirIds) {
   EXPECT_FALSE(compare({base, now}, {now}).regression()) << "it is in one of the runs before";
 }
 
+Summary with_finding(const char* severity) {
+  Summary summary = run();
+  summary.findings = {{"a", "duplicate-checkpoint-write", severity, "t"}};
+  return summary;
+}
+
+TEST(DifferenceTest, AFindingThatIsGraverIsARegressionAndOneThatIsLessGraveIsNot) {
+  Summary info = with_finding("info"), warning = with_finding("warning"), error = with_finding("error");
+  Difference worse = compare({warning}, {error});
+  EXPECT_TRUE(worse.regression());
+  EXPECT_TRUE(worse.found.empty() && worse.gone.empty() && worse.better.empty());
+  EXPECT_THAT(to_text(worse),
+              HasSubstr("worse   error: duplicate-checkpoint-write (finding a) (warning in BASE)"));
+  EXPECT_THAT(to_json(worse), HasSubstr("\"base_severity\": \"warning\""));
+  EXPECT_TRUE(compare({info}, {warning}).regression());
+  Difference better = compare({error}, {warning});
+  EXPECT_FALSE(better.regression());
+  EXPECT_THAT(to_text(better),
+              HasSubstr("better  warning: duplicate-checkpoint-write (finding a) (error in BASE)"));
+  EXPECT_TRUE(compare({error}, {error}).better.empty() && compare({error}, {error}).worse.empty());
+}
+
+TEST(DifferenceTest, OfSeveralRunsTheGravestCounts) {
+  Summary info = with_finding("info"), warning = with_finding("warning"), error = with_finding("error");
+  EXPECT_FALSE(compare({warning, error, info}, {error}).regression());
+  EXPECT_TRUE(compare({warning, info}, {info, error, warning}).regression());
+  EXPECT_TRUE(compare({run()}, {info, warning}).regression()) << "a new one, too";
+}
+
 TEST(DifferenceTest, MoreCallsOrBytesAStepAreARegressionFewerAreNot) {
   EXPECT_TRUE(compare({run(10, 2)}, {run(10, 3)}).regression());
   Difference fewer = compare({run(10, 3)}, {run(10, 2)});
