@@ -15,7 +15,7 @@ Result<summary::Summary> summary_in(const TraceOptions& of) {
   if (!text) return text.error();
   auto summary = summary::parse(*text);
   return summary ? summary
-                 : Error{"the merged file is damaged: " + summary.error().what, of.trace,
+                 : Error{"the merged file's summary cannot be read: " + summary.error().what, of.trace,
                          "export the trace again"};
 }
 

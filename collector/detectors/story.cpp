@@ -106,10 +106,6 @@ std::string call_and_file(const model::Job& job, model::EventRef event) {
   return (info ? info->symbol : "a call") + (file.empty() ? "" : " of " + file);
 }
 
-std::string list_ranks(const std::vector<std::int32_t>& ranks) {
-  return verb(ranks, "rank ", "ranks ") + findings::list_numbers(ranks);
-}
-
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets, std::string_view between) {
   constexpr std::size_t kMaxTold = 4;
   std::string text;

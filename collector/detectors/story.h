@@ -46,7 +46,7 @@ std::vector<findings::LookedFor> looked_for(const ordering::HappensBefore& order
 std::string call_and_file(const model::Job& job, model::EventRef event);
 
 using findings::list_numbers;
-std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
+using findings::list_ranks;
 // "ranks 0 and 2, and likewise ranks 1 and 3"; the first four sets.
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets,
                       std::string_view between = ", and likewise ");

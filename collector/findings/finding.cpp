@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kFew = 8;  // a host's ranks are told one by one
 
-// "0-3", "7"
+}  // namespace
+
 std::vector<std::string> runs_of(const std::vector<std::int32_t>& numbers) {
   std::vector<std::string> runs;
   for (std::size_t i = 0, last; i < numbers.size(); i = last + 1) {
@@ -20,8 +21,6 @@ std::vector<std::string> runs_of(const std::vector<std::int32_t>& numbers) {
   }
   return runs;
 }
-
-}  // namespace
 
 std::string list_numbers(const std::vector<std::int32_t>& numbers, std::string_view before_last) {
   std::vector<std::string> parts;
@@ -34,6 +33,10 @@ std::string list_numbers(const std::vector<std::int32_t>& numbers, std::string_v
   for (std::size_t i = 0; i < std::min(parts.size(), kFew); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : i + 1 == parts.size() ? before_last : ", ", parts[i]);
   return parts.size() > kFew ? fmt::format("{}, … ({})", text, numbers.size()) : text;
+}
+
+std::string list_ranks(const std::vector<std::int32_t>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + list_numbers(ranks);
 }
 
 void Outcome::leave_unjudged(Coverage entry) {

@@ -49,8 +49,10 @@ std::string key_of_stack(const std::vector<std::string>& stack);
 // What of a key stays while lines are put in above: "train.py main" of "train.py:88 main".
 std::string without_lines(std::string_view key);
 
+std::vector<std::string> runs_of(const std::vector<std::int32_t>& numbers);  // ascending: "0-3", "7"
 // "0, 2 and 3"; of many by runs, and no more of these than a reader looks at: "0-3, 7, 9-11, … (999)".
 std::string list_numbers(const std::vector<std::int32_t>& numbers, std::string_view before_last = " and ");
+std::string list_ranks(const std::vector<std::int32_t>& ranks);  // "rank 1", "ranks 0, 2 and 3"
 
 struct Cost {
   double ms_per_step = 0;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "collector/model/order_statistics.h"
 
@@ -54,21 +55,76 @@ void compare_findings(const Runs& base, const Runs& now, Difference& difference)
     if (std::ranges::find(after, row.id, &FoundRow::id) == after.end()) difference.gone.push_back(row);
 }
 
+// By rank of which steps are known in some run, and by call.
+using Issued = std::map<std::int32_t, std::map<std::string, std::uint64_t>>;
+
 // What runs of one side agree about: the middle one of what each issues in a step.
-std::map<std::string, IssuedRow> issued_by(const Runs& runs) {
-  std::map<std::string, std::vector<std::uint64_t>> counts;
-  std::map<std::string, IssuedRow> rows;
-  std::size_t known = 0;
+Issued issued_by(const Runs& runs) {
+  std::map<std::int32_t, std::size_t> known;
+  std::map<std::pair<std::int32_t, std::string>, std::vector<std::uint64_t>> counts;
   for (const Summary& run : runs) {
-    known += run.steps > 0;
-    for (const IssuedRow& row : run.issued) counts[row.call].push_back(row.per_step), rows[row.call] = row;
+    for (std::int32_t rank : run.ranks_with_steps) ++known[rank];
+    for (const IssuedRow& row : run.issued)
+      for (std::int32_t rank : row.ranks) counts[{rank, row.call}].push_back(row.per_step);
   }
-  for (auto& [call, values] : counts) {
-    values.resize(known);
-    rows[call].per_step = model::median(values);
+  Issued issued;
+  for (const auto& [rank, of_runs] : known) issued[rank];
+  for (auto& [key, values] : counts) {
+    values.resize(std::max(known[key.first], values.size()));
+    if (std::uint64_t per_step = model::median(values)) issued[key.first][key.second] = per_step;
   }
-  std::erase_if(rows, [](const auto& row) { return row.second.per_step == 0; });
-  return rows;
+  return issued;
+}
+
+std::map<std::string, std::uint64_t> bytes_of_calls(const Runs& base, const Runs& now) {
+  std::map<std::string, std::uint64_t> bytes;
+  for (const Runs* runs : {&base, &now})
+    for (const Summary& run : *runs)
+      for (const IssuedRow& row : run.issued) bytes[row.call] = row.bytes;
+  return bytes;
+}
+
+// Adds up what differs, rank after rank.
+class IssuedChanges {
+ public:
+  explicit IssuedChanges(std::map<std::string, std::uint64_t> bytes) : bytes_(std::move(bytes)) {}
+
+  using OfRank = Issued::mapped_type;
+  void add(std::int32_t rank, const OfRank& before, const OfRank& after) {
+    std::uint64_t calls[2] = {0, 0}, bytes[2] = {0, 0};
+    for (const auto& [call, bytes_of_one] : bytes_) {
+      std::uint64_t per_step[2] = {of(before, call), of(after, call)};
+      for (int side : {0, 1}) calls[side] += per_step[side], bytes[side] += per_step[side] * bytes_of_one;
+      if (per_step[0] == per_step[1]) continue;
+      auto [at, is_first] = changes_.try_emplace(
+          {call, per_step[0], per_step[1]}, IssuedChange{call, per_step[0], per_step[1], bytes_of_one, {}});
+      at->second.ranks.push_back(rank);
+    }
+    more_ = more_ || calls[1] > calls[0] || bytes[1] > bytes[0];
+  }
+
+  void add_to(Difference& difference) {
+    for (auto& [key, change] : changes_) difference.issued.push_back(std::move(change));
+    difference.more_issued = more_;
+  }
+
+ private:
+  static std::uint64_t of(const OfRank& rank, const std::string& call) {
+    auto found = rank.find(call);
+    return found == rank.end() ? 0 : found->second;
+  }
+
+  std::map<std::string, std::uint64_t> bytes_;
+  std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, IssuedChange> changes_;
+  bool more_ = false;
+};
+
+// Of which steps are known on this side alone.
+std::vector<std::int32_t> ranks_only_in(const Issued& here, const Issued& other) {
+  std::vector<std::int32_t> ranks;
+  for (const auto& [rank, calls] : here)
+    if (!other.count(rank)) ranks.push_back(rank);
+  return ranks;
 }
 
 template <class Is>
@@ -99,21 +155,18 @@ void compare_issued(const Runs& base, const Runs& now, Difference& difference) {
         "are)");
     return;
   }
-  auto before = issued_by(base), after = issued_by(now);
-  std::uint64_t calls[2] = {0, 0}, bytes[2] = {0, 0};
-  std::map<std::string, IssuedChange> changes;
-  for (const auto& [call, row] : before) {
-    calls[0] += row.per_step, bytes[0] += row.per_step * row.bytes;
-    changes[call] = {call, row.per_step, 0, row.bytes};
-  }
-  for (const auto& [call, row] : after) {
-    calls[1] += row.per_step, bytes[1] += row.per_step * row.bytes;
-    IssuedChange& change = changes.try_emplace(call, IssuedChange{call, 0, 0, row.bytes}).first->second;
-    change.now = row.per_step;
-  }
-  for (const auto& [call, change] : changes)
-    if (change.base != change.now) difference.issued.push_back(change);
-  difference.more_issued = calls[1] > calls[0] || bytes[1] > bytes[0];
+  Issued before = issued_by(base), after = issued_by(now);
+  IssuedChanges changes(bytes_of_calls(base, now));
+  for (const auto& [rank, calls] : before)
+    if (auto found = after.find(rank); found != after.end()) changes.add(rank, calls, found->second);
+  changes.add_to(difference);
+  auto tell = [&](const std::vector<std::int32_t>& ranks, const char* where) {
+    if (!ranks.empty())
+      difference.not_compared.push_back(fmt::format("what is issued by {}: their steps are known in {} only",
+                                                    findings::list_ranks(ranks), where));
+  };
+  tell(ranks_only_in(before, after), "BASE");
+  tell(ranks_only_in(after, before), "NEW");
 }
 
 struct Samples {

@@ -19,6 +19,7 @@ struct IssuedChange {
   std::string call;
   std::uint64_t base, now;  // per step; 0: none
   std::uint64_t bytes;      // of one
+  std::vector<std::int32_t> ranks;
 };
 
 // Medians over the runs of what each run's half, or 95 in a hundred, stays below.
@@ -37,7 +38,7 @@ struct Difference {
   // In both, by the gravest run of each.
   std::vector<SeverityChange> worse, better;
   std::vector<IssuedChange> issued;
-  bool more_issued = false;  // more calls, or more bytes, a step
+  bool more_issued = false;  // more calls, or more bytes, a step of some rank
   std::vector<DurationChange> durations;
   std::vector<std::string> not_compared;  // what, and why
 

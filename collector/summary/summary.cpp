@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "collector/model/order_statistics.h"
 #include "collector/patterns/training_steps.h"
@@ -38,26 +40,33 @@ DurationRow duration_of(std::string what, std::vector<std::int64_t>& samples_ns)
   return {std::move(what), samples_ns.size(), ms(ns.p50), ms(ns.p95)};
 }
 
-class Making {
+// What one rank issues, and how long it takes.
+class RankMaking {
  public:
-  Making(const matching::Collectives& collectives, const patterns::CollectiveTimes& times,
-         const RankSteps& rank)
-      : collectives_(collectives), times_(times), rank_(rank), steps_(typical_steps(rank)) {}
-
-  void add_to(Summary& summary) {
-    summary.steps = steps_.size();
-    if (steps_.empty()) return;
+  RankMaking(const matching::Collectives& collectives, const patterns::CollectiveTimes& times,
+             const RankSteps& rank)
+      : collectives_(collectives), times_(times), rank_(rank), steps_(typical_steps(rank)) {
     for (std::size_t s = 0; s < steps_.size(); ++s) add_step(s);
-    for (auto& [call, kind] : kinds_) {
-      std::uint64_t per_step = model::median(kind.in_step);
-      if (per_step > 0) summary.issued.push_back({call, per_step, kind.bytes});
-    }
+  }
+
+  std::size_t steps() const { return steps_.size(); }
+
+  std::vector<IssuedRow> issued() {
+    std::vector<IssuedRow> rows;
+    for (auto& [call, kind] : kinds_)
+      if (std::uint64_t per_step = model::median(kind.in_step))
+        rows.push_back({call, per_step, kind.bytes, {rank_.rank}});
+    return rows;
+  }
+
+  std::vector<DurationRow> durations() {
     std::vector<std::int64_t> lengths;
     for (const Step& step : steps_) lengths.push_back(step.end_ns - step.begin_ns);
-    summary.durations.push_back(duration_of("step", lengths));
+    std::vector<DurationRow> rows = {duration_of("step", lengths)};
     for (auto& [call, kind] : kinds_)
       if (kind.transfers_ns.size() >= kLeastTransfers)
-        summary.durations.push_back(duration_of("transfer: " + call, kind.transfers_ns));
+        rows.push_back(duration_of("transfer: " + call, kind.transfers_ns));
+    return rows;
   }
 
  private:
@@ -67,14 +76,21 @@ class Making {
     std::vector<std::int64_t> transfers_ns;
   };
 
+  Kind& kind_of(const matching::CallForm& form) {
+    Kind*& kind = kind_of_form_[&form];
+    if (kind) return *kind;
+    kind = &kinds_[name_of(collectives_, form)];
+    kind->bytes = matching::bytes_of(form.signature);
+    kind->in_step.resize(steps_.size());
+    return *kind;
+  }
+
   void add_step(std::size_t number) {
     for (std::uint32_t i = steps_[number].first_entry; i < steps_[number].end_entry; ++i) {
       const StepEntry& entry = rank_.entries[i];
       if (entry.call == matching::kNone) continue;
       const matching::CallForm& form = collectives_.calls.form(entry.call);
-      Kind& kind = kinds_[name_of(collectives_, form)];
-      kind.bytes = matching::bytes_of(form.signature);
-      kind.in_step.resize(steps_.size());
+      Kind& kind = kind_of(form);
       ++kind.in_step[number];
       if (auto split = times_.split(form.communicator, collectives_.ordinal_of(entry.call)))
         kind.transfers_ns.push_back(split->transfer_ns);
@@ -86,6 +102,43 @@ class Making {
   const RankSteps& rank_;
   std::vector<Step> steps_;
   std::map<std::string, Kind> kinds_;
+  std::unordered_map<const matching::CallForm*, Kind*>
+      kind_of_form_;  // steps repeat forms: names are made once
+};
+
+// Of all ranks. One that has been several processes counts as the first of which steps are known.
+class Making {
+ public:
+  Making(const matching::Collectives& collectives, const patterns::CollectiveTimes& times)
+      : collectives_(collectives), times_(times) {}
+
+  void add(const RankSteps& steps) {
+    RankMaking rank(collectives_, times_, steps);
+    if (rank.steps() == 0 || !ranks_.insert(steps.rank).second) return;
+    if (steps.rank == *ranks_.begin()) steps_ = rank.steps(), durations_ = rank.durations();
+    for (IssuedRow& row : rank.issued()) {
+      auto [at, is_first] = issued_.try_emplace({row.call, row.per_step}, row);
+      if (!is_first) at->second.ranks.push_back(steps.rank);
+    }
+  }
+
+  void add_to(Summary& summary) {
+    summary.ranks_with_steps.assign(ranks_.begin(), ranks_.end());
+    summary.steps = steps_;
+    summary.durations = std::move(durations_);
+    for (auto& [key, row] : issued_) {
+      std::sort(row.ranks.begin(), row.ranks.end());
+      summary.issued.push_back(std::move(row));
+    }
+  }
+
+ private:
+  const matching::Collectives& collectives_;
+  const patterns::CollectiveTimes& times_;
+  std::set<std::int32_t> ranks_;
+  std::size_t steps_ = 0;
+  std::vector<DurationRow> durations_;
+  std::map<std::pair<std::string, std::uint64_t>, IssuedRow> issued_;  // by call, and how often it is issued
 };
 
 }  // namespace
@@ -104,14 +157,9 @@ Summary summarise(const model::Job& job, const matching::Collectives& collective
   std::sort(summary.unjudged.begin(), summary.unjudged.end());
   summary.unjudged.erase(std::unique(summary.unjudged.begin(), summary.unjudged.end()),
                          summary.unjudged.end());
-  std::optional<std::uint32_t> lowest;
-  for (std::uint32_t p = 0; p < job.processes.size(); ++p)
-    if (job.processes[p].role == model::Role::kRank &&
-        (!lowest || job.processes[p].rank < job.processes[*lowest].rank))
-      lowest = p;
-  if (!lowest) return summary;
-  RankSteps rank = patterns::find_steps(job, collectives, *lowest);
-  Making(collectives, times, rank).add_to(summary);
+  Making making(collectives, times);
+  patterns::for_each_rank_steps(job, collectives, [&](const RankSteps& rank) { making.add(rank); });
+  making.add_to(summary);
   return summary;
 }
 

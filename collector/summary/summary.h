@@ -19,12 +19,13 @@ struct FoundRow {
   std::string id, slug, severity, title;
 };
 
-// A kind of collective, as the lowest rank issues it in the median step. No noise is in it: how often one is
-// issued does not depend on how busy a machine is.
+// A kind of collective, as ranks issue it in their median step. No noise is in it: how often one is issued
+// does not depend on how busy a machine is. Ranks that issue it as often share a row.
 struct IssuedRow {
   std::string call;  // "all-reduce of 16384 float32 (avg) among 4 ranks"
   std::uint64_t per_step;
-  std::uint64_t bytes;  // of one
+  std::uint64_t bytes;              // of one
+  std::vector<std::int32_t> ranks;  // ascending
 };
 
 struct DurationRow {
@@ -35,11 +36,13 @@ struct DurationRow {
 
 struct Summary {
   std::string version;
-  std::uint64_t ranks = 0, steps = 0;  // steps of the lowest rank; 0: none are known
+  std::uint64_t ranks = 0;
+  std::vector<std::int32_t> ranks_with_steps;  // of which some are known, ascending
+  std::uint64_t steps = 0;                     // of the lowest of these
   std::vector<FoundRow> findings;
-  std::vector<std::string> unjudged;  // slugs, entirely
-  std::vector<IssuedRow> issued;      // by name
-  std::vector<DurationRow> durations;
+  std::vector<std::string> unjudged;   // slugs, entirely
+  std::vector<IssuedRow> issued;       // by name
+  std::vector<DurationRow> durations;  // of the lowest rank with steps
 };
 
 // Steps end with the optimizer (docs/steps.md); the first one, in which buffers are made, counts for nothing.

@@ -60,12 +60,12 @@ std::string to_text(const Difference& difference) {
   for (const FoundRow& row : difference.gone) text += finding_line("gone", row);
   if (!difference.issued.empty()) text += "a step issues, before and now\n";
   for (const IssuedChange& change : difference.issued)
-    text += fmt::format("  {:>5} {:>5}   {} ({} bytes)\n", change.base, change.now, escape(change.call),
-                        change.bytes);
+    text += fmt::format("  {:>5} {:>5}   {} ({} bytes) by {}\n", change.base, change.now, escape(change.call),
+                        change.bytes, findings::list_ranks(change.ranks));
   if (difference.more_issued) text += "  MORE than before\n";
   if (!difference.durations.empty())
-    text += fmt::format("  {:>10} {:>10} {:>8} {:>10} {:>10}   medians over the runs\n", "p50, ms", "now", "",
-                        "p95, ms", "now");
+    text += fmt::format("  {:>10} {:>10} {:>8} {:>10} {:>10}   medians over the runs, of the lowest rank\n",
+                        "p50, ms", "now", "", "p95, ms", "now");
   for (const DurationChange& change : difference.durations) text += duration_line(change);
   for (const std::string& what : difference.not_compared) text += "not judged: " + escape(what) + "\n";
   return text + (difference.regression() ? "regression\n" : "no regression\n");
@@ -83,8 +83,11 @@ std::string to_json(const Difference& difference) {
                          {"durations", ordered_json::array()},
                          {"not_judged", difference.not_compared}};
   for (const IssuedChange& change : difference.issued)
-    object["issued"].push_back(
-        {{"call", change.call}, {"base", change.base}, {"new", change.now}, {"bytes", change.bytes}});
+    object["issued"].push_back({{"call", change.call},
+                                {"base", change.base},
+                                {"new", change.now},
+                                {"bytes", change.bytes},
+                                {"ranks", change.ranks}});
   for (const DurationChange& change : difference.durations)
     object["durations"].push_back({{"what", change.what},
                                    {"base_runs", change.base_runs},

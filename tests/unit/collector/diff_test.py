@@ -20,3 +20,45 @@ def test_a_finding_that_is_graver_is_a_regression_and_one_that_is_less_grave_is_
     assert "(warning in BASE)" in told.stdout
     told = ddpscope("diff", error, warning)
     assert told.returncode == 0 and told.stdout.startswith("better  warning: duplicate-checkpoint-write (finding "), told.stdout
+
+
+# Ranks 0 and 1 reduce on a communicator of their own in every step, and so do ranks 2 and 3, as often as MORE says.
+PAIRS = """
+let forward = cudaLaunchKernel name="forward" stream=0x5 count=10
+let optimizer = cudaLaunchKernel name="adamw_kernel" stream=0x5
+let gradients = ncclAllReduce communicator=1 count=250000 datatype=f32 stream=0x7 buffer=0x2000000 stack="ddp.py:5 reduce"
+let activations = ncclAllReduce communicator=2 count=9000 datatype=f32 stream=0x7 buffer=0x90000 stack="tp.py:9 row"
+for r in 0..3 {
+  process r$r rank=$r world=4 until=5
+  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=4 device=$r
+}
+for r in 0..1 {
+  r$r 0.200 +0.050 ncclCommInitRank communicator=2 id=0xdef rank=$r size=2 device=$r
+  r${r + 2} 0.200 +0.050 ncclCommInitRank communicator=2 id=0xfed rank=$r size=2 device=${r + 2}
+  for s in 0..9 every 0.100 {
+    r$r 1.010 +0.0001 $activations
+    for i in 1..MORE every 0.001 {
+      r${r + 2} 1.010 +0.0001 $activations
+    }
+  }
+}
+for r in 0..3 {
+  for s in 0..9 every 0.100 {
+    r$r 1.001 +0.0001 $forward
+    r$r 1.040 +0.0001 $gradients
+    r$r 1.050 +0.0001 $optimizer
+    r$r 1.051 +0.0050 cudaStreamSynchronize stream=0x5
+  }
+}
+"""
+
+
+def test_calls_on_a_communicator_without_rank_0_are_compared(tmp_path):
+    base, now = (compile_trace(PAIRS.replace("MORE", more), tmp_path / more) for more in ("1", "10"))
+    told = ddpscope("diff", base, now)
+    assert told.returncode == 1 and "  MORE than before\n" in told.stdout, told.stdout
+    assert "      1    10   all-reduce of 9000 float32 (sum) among 2 ranks (36000 bytes) by ranks 2 and 3\n" in told.stdout
+    summary = tmp_path / "summary"
+    assert ddpscope("export", base, "--format", "summary", "-o", summary).returncode == 0
+    assert summary.read_text().count('"ranks": "0-3"') == 2, "ranks that issue the same share a row"
+    assert ddpscope("diff", summary, now).stdout == told.stdout and ddpscope("diff", summary, base).returncode == 0

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <numeric>
 #include <random>
 
 namespace ddpscope::summary {
@@ -15,8 +16,8 @@ using ::testing::SizeIs;
 Summary run(double step_ms = 10, std::uint64_t calls = 2) {
   Summary summary;
   summary.version = "1.2.3";
-  summary.ranks = 2, summary.steps = 20;
-  summary.issued = {{"all-reduce of 8 float32 (avg) among 2 ranks", calls, 32}};
+  summary.ranks = 2, summary.steps = 20, summary.ranks_with_steps = {0, 1};
+  summary.issued = {{"all-reduce of 8 float32 (avg) among 2 ranks", calls, 32, {0, 1}}};
   summary.durations = {{"step", 20, step_ms, step_ms * 2}};
   return summary;
 }
@@ -99,16 +100,46 @@ TEST(DifferenceTest, MoreCallsOrBytesAStepAreARegressionFewerAreNot) {
   EXPECT_EQ(fewer.issued[0].now, 2u);
 }
 
+// On a communicator of their own, say.
+TEST(DifferenceTest, EachRanksCallsAreCompared) {
+  auto with = [](std::vector<IssuedRow> rows) {
+    Summary summary = run();
+    summary.ranks_with_steps = {0, 1, 2, 3};
+    summary.issued = std::move(rows);
+    return summary;
+  };
+  Summary base = with({{"c", 1, 4, {0, 1, 2, 3}}}), now = with({{"c", 1, 4, {0, 1}}, {"c", 10, 4, {2, 3}}});
+  Difference difference = compare({base}, {now});
+  EXPECT_TRUE(difference.more_issued && difference.regression());
+  ASSERT_THAT(difference.issued, SizeIs(1));
+  EXPECT_THAT(difference.issued[0].ranks, ElementsAre(2, 3));
+  EXPECT_THAT(to_text(difference), HasSubstr("1    10   c (4 bytes) by ranks 2 and 3\n"));
+  EXPECT_FALSE(compare({now}, {base}).regression());
+  Summary moved = with({{"c", 2, 4, {0}}, {"c", 1, 4, {2, 3}}});
+  EXPECT_TRUE(compare({base}, {moved}).more_issued) << "though it is less in all: rank 0 takes longer";
+}
+
+TEST(DifferenceTest, RanksOfWhichStepsAreKnownOnOneSideOnlyAreTold) {
+  Summary more = run();
+  more.ranks_with_steps = {0, 1, 2, 3};
+  more.issued[0].ranks = {0, 1, 2, 3};
+  EXPECT_FALSE(compare({run()}, {more}).regression());
+  EXPECT_THAT(to_text(compare({run()}, {more})),
+              HasSubstr("not judged: what is issued by ranks 2 and 3: their steps are known in NEW only\n"));
+  EXPECT_THAT(to_text(compare({more}, {run()})),
+              HasSubstr("not judged: what is issued by ranks 2 and 3: their steps are known in BASE only\n"));
+}
+
 TEST(DifferenceTest, ACallInFewRunsOnlyIsNotWhatAStepIssues) {
   Runs now = runs({10, 10, 10});
-  now[1].issued.push_back({"broadcast", 1, 64});
+  now[1].issued.push_back({"broadcast", 1, 64, {0, 1}});
   EXPECT_TRUE(compare(runs({10}), now).issued.empty());
 }
 
 // As of a job on Gloo without a GPU.
 TEST(DifferenceTest, WithoutStepsFindingsAloneAreComparedAndThatIsTold) {
   Summary none = run();
-  none.steps = 0, none.issued.clear(), none.durations.clear();
+  none.steps = 0, none.ranks_with_steps.clear(), none.issued.clear(), none.durations.clear();
   auto told = [](const Summary& base, const Summary& now) { return to_text(compare({base}, {now})); };
   EXPECT_THAT(told(run(), none), HasSubstr("no steps are known of NEW ("));
   EXPECT_THAT(told(none, run()), HasSubstr("no steps are known of BASE ("));
@@ -209,6 +240,36 @@ TEST(SummaryFile, IsReadAsItWasWritten) {
   auto read = parse(to_json(made));
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(to_json(*read), to_json(made));
+}
+
+TEST(SummaryFile, RanksAreListedByRuns) {
+  Summary made = run();
+  made.ranks_with_steps.resize(512);
+  std::iota(made.ranks_with_steps.begin(), made.ranks_with_steps.end(), 0);
+  made.issued[0].ranks = {0, 1, 2, 7, 9, 10};
+  std::string text = to_json(made);
+  EXPECT_THAT(text, HasSubstr("\"ranks_with_steps\": \"0-511\""));
+  EXPECT_THAT(text, HasSubstr("\"ranks\": \"0-2,7,9-10\""));
+  auto read = parse(text);
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->ranks_with_steps, made.ranks_with_steps);
+  EXPECT_EQ(read->issued[0].ranks, made.issued[0].ranks);
+  for (const char* wrong : {"0-", "-1", "1-0", "0,", "0-2147483647", "99999999999", "a", "0-1-2", "0 1"}) {
+    std::string with = text;
+    with.replace(with.find("0-2,7,9-10"), 10, wrong);
+    EXPECT_FALSE(parse(with)) << wrong;
+  }
+}
+
+// Of the lowest rank alone.
+TEST(SummaryFile, OfAnOlderVersionIsRefused) {
+  auto older =
+      parse(R"({"schema": 1, "kind": "summary", "ddpscope": {"version": "0.1.0"}, "job": {"ranks": 2},
+      "steps": 7, "findings": [], "unjudged": [], "durations": [],
+      "issued": [{"call": "all-reduce", "per_step": 1, "bytes": 4}]})");
+  ASSERT_FALSE(older);
+  EXPECT_THAT(older.error().what, HasSubstr("of an older version"));
+  EXPECT_THAT(older.error().hint, HasSubstr("make it again"));
 }
 
 TEST(SummaryFile, WhatIsNoneIsRefused) {
