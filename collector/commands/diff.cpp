@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 struct DiffOptions {
   std::string base, now, format = "text";
+  bool fail_on_unjudged = false;
 };
 
 bool is_trace_file(const fs::path& path) { return path.extension() == trace::kFileSuffix; }
@@ -65,7 +66,7 @@ Outcome diff(const DiffOptions& options) {
   if (!base) return failed(base.error());
   auto now = runs_of(options.now);
   if (!now) return failed(now.error());
-  summary::Difference difference = summary::compare(*base, *now);
+  summary::Difference difference = summary::compare(*base, *now, options.fail_on_unjudged);
   std::string text = options.format == "json" ? summary::to_json(difference) : summary::to_text(difference);
   fmt::print("{}", text);
   return {difference.regression() ? kFindings : kNothingFound, {}};
@@ -83,6 +84,8 @@ Action declare_diff(CLI::App& app) {
   app.add_option("--format", options->format, "text or json")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}));
+  app.add_flag("--fail-on-unjudged", options->fail_on_unjudged,
+               "a regression, too: something that was judged in BASE cannot be judged in NEW");
   return [options] { return diff(*options); };
 }
 

@@ -147,6 +147,7 @@ void compare_issued(const Runs& base, const Runs& now, Difference& difference) {
         "what steps issue, and how long they and transfers last: no steps are known of {} (of a job "
         "on Gloo or MPI without a GPU none are): findings alone are compared",
         which));
+    difference.less_judged = !has_no_steps(base);
     return;
   }
   if (issues_nothing(base) && issues_nothing(now)) {
@@ -165,7 +166,9 @@ void compare_issued(const Runs& base, const Runs& now, Difference& difference) {
       difference.not_compared.push_back(fmt::format("what is issued by {}: their steps are known in {} only",
                                                     findings::list_ranks(ranks), where));
   };
-  tell(ranks_only_in(before, after), "BASE");
+  std::vector<std::int32_t> lost = ranks_only_in(before, after);
+  difference.less_judged = !lost.empty();
+  tell(lost, "BASE");
   tell(ranks_only_in(after, before), "NEW");
 }
 
@@ -210,8 +213,10 @@ void compare_judged(const Runs& base, const Runs& now, Difference& difference) {
   std::set<std::string> slugs;
   for (const Summary& run : now) slugs.insert(run.unjudged.begin(), run.unjudged.end());
   for (const std::string& slug : slugs)
-    if (judged(base, slug) && !judged(now, slug))
+    if (judged(base, slug) && !judged(now, slug)) {
       difference.not_compared.push_back(slug + ": it was judged in BASE, and in NEW it is not");
+      difference.less_judged = true;
+    }
 }
 
 double ways_to_deal(std::size_t one, std::size_t other) {
@@ -255,7 +260,8 @@ double part_of_drawn_deals(std::vector<double> values, std::size_t dealt_to_it, 
 bool Difference::regression() const {
   auto grave = [](const FoundRow& row) { return severity_of(row) > findings::Severity::kInfo; };
   auto slower = [](const DurationChange& change) { return change.slower; };
-  return more_issued || !worse.empty() || std::any_of(found.begin(), found.end(), grave) ||
+  return (unjudged_fails && less_judged) || more_issued || !worse.empty() ||
+         std::any_of(found.begin(), found.end(), grave) ||
          std::any_of(durations.begin(), durations.end(), slower);
 }
 
@@ -279,8 +285,9 @@ bool is_slower(const std::vector<double>& base, const std::vector<double>& now) 
   return least >= *highest * kLeastGrowth && least - *highest >= kSpreads * (*highest - *lowest);
 }
 
-Difference compare(const Runs& base, const Runs& now) {
+Difference compare(const Runs& base, const Runs& now, bool unjudged_fails) {
   Difference difference;
+  difference.unjudged_fails = unjudged_fails;
   compare_findings(base, now, difference);
   compare_issued(base, now, difference);
   compare_durations(base, now, difference);

@@ -41,8 +41,11 @@ struct Difference {
   bool more_issued = false;  // more calls, or more bytes, a step of some rank
   std::vector<DurationChange> durations;
   std::vector<std::string> not_compared;  // what, and why
+  bool less_judged = false;               // of this, something that is known of BASE
+  bool unjudged_fails = false;            // then that is a regression
 
-  bool regression() const;  // a new error or warning, a worse one, more issued, or something slower
+  // A new error or warning, a worse one, more issued, something slower; less judged, where that is one.
+  bool regression() const;
 };
 
 // Unlikely is less than one in a hundred.
@@ -52,7 +55,7 @@ constexpr double kUnlikely = 0.01;
 // differ by chance alone that is so in less than one of 10,000.
 constexpr double kLeastGrowth = 1.1, kSpreads = 2;
 
-Difference compare(const Runs& base, const Runs& now);
+Difference compare(const Runs& base, const Runs& now, bool unjudged_fails = false);
 
 // One-sided: of all ways to deal the runs to two sides, the part in which the second's mean is as far above
 // the first's as it is here, or farther. Exact for up to 20 runs in all; of more, 10,000 ways are drawn, the

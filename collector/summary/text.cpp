@@ -68,6 +68,7 @@ std::string to_text(const Difference& difference) {
                         "p50, ms", "now", "", "p95, ms", "now");
   for (const DurationChange& change : difference.durations) text += duration_line(change);
   for (const std::string& what : difference.not_compared) text += "not judged: " + escape(what) + "\n";
+  if (difference.unjudged_fails && difference.less_judged) text += "  LESS is judged than before\n";
   return text + (difference.regression() ? "regression\n" : "no regression\n");
 }
 
@@ -81,7 +82,8 @@ std::string to_json(const Difference& difference) {
                          {"issued", ordered_json::array()},
                          {"more_issued", difference.more_issued},
                          {"durations", ordered_json::array()},
-                         {"not_judged", difference.not_compared}};
+                         {"not_judged", difference.not_compared},
+                         {"less_judged", difference.less_judged}};
   for (const IssuedChange& change : difference.issued)
     object["issued"].push_back({{"call", change.call},
                                 {"base", change.base},

@@ -62,3 +62,14 @@ def test_calls_on_a_communicator_without_rank_0_are_compared(tmp_path):
     assert ddpscope("export", base, "--format", "summary", "-o", summary).returncode == 0
     assert summary.read_text().count('"ranks": "0-3"') == 2, "ranks that issue the same share a row"
     assert ddpscope("diff", summary, now).stdout == told.stdout and ddpscope("diff", summary, base).returncode == 0
+
+
+def test_what_cannot_be_judged_any_more_fails_where_that_is_asked_for(tmp_path):
+    base, now = (compile_trace(PAIRS.replace("MORE", "1").replace("adamw_kernel", kernel), tmp_path / kernel)
+                 for kernel in ("adamw_kernel", "unknown"))
+    told = ddpscope("diff", base, now)
+    assert told.returncode == 0 and "no steps are known of NEW" in told.stdout and told.stdout.endswith("\nno regression\n"), told.stdout
+    told = ddpscope("diff", base, now, "--fail-on-unjudged")
+    assert told.returncode == 1 and told.stdout.endswith("\n  LESS is judged than before\nregression\n"), told.stdout
+    assert ddpscope("diff", base, base, "--fail-on-unjudged").returncode == 0
+    assert "--fail-on-unjudged" in ddpscope("diff", "--help").stdout

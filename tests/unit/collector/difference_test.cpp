@@ -170,6 +170,21 @@ TEST(DifferenceTest, WhatIsNotJudgedAnyMoreIsTold) {
               ::testing::Not(::testing::Contains(HasSubstr("straggler"))));
 }
 
+TEST(DifferenceTest, WhatIsNotJudgedAnyMoreFailsWhereThatIsAskedFor) {
+  Summary blind = run(), none = run(), fewer = run();
+  blind.unjudged = {"straggler"};
+  none.steps = 0, none.ranks_with_steps.clear(), none.issued.clear(), none.durations.clear();
+  fewer.ranks_with_steps = {0}, fewer.issued[0].ranks = {0};
+  for (const Summary& now : {blind, none, fewer}) {
+    EXPECT_FALSE(compare({run()}, {now}).regression());
+    Difference asked = compare({run()}, {now}, true);
+    EXPECT_TRUE(asked.regression());
+    EXPECT_THAT(to_text(asked), HasSubstr("  LESS is judged than before\nregression\n"));
+    EXPECT_FALSE(compare({now}, {now}, true).regression());
+    EXPECT_FALSE(compare({now}, {run()}, true).regression()) << "more is none";
+  }
+}
+
 TEST(ChanceTest, IsThatOfAllWaysToDealTheRuns) {
   // 252 ways of 5 and 5; one is as far, or 252.
   EXPECT_NEAR(*chance_of({1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}), 1.0 / 252, 1e-9);
