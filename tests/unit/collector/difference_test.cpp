@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "collector/model/order_statistics.h"
+
 namespace ddpscope::summary {
 namespace {
 
@@ -236,6 +238,30 @@ TEST(SlowerTest, NoiseIsNot) {
   SameJob job;
   for (int pair = 0; pair < 2'000; ++pair) EXPECT_FALSE(is_slower(job.runs(5), job.runs(5)));
   for (int pair = 0; pair < 300; ++pair) EXPECT_FALSE(is_slower(job.runs(15), job.runs(15)));
+}
+
+// Why p95 is not judged: of some steps that stall, it is a matter of one more or less whether it is one of
+// these, and then it is far away.
+TEST(SlowerTest, TheSameTestOfP95SpeaksOnNoise) {
+  std::mt19937 random(1);
+  auto run_of_20 = [&] {
+    std::vector<double> steps(20);
+    for (double& ms : steps)
+      ms = (10 + 0.2 * static_cast<double>(random() % 100) / 100) * (random() % 100 < 8 ? 5 : 1);
+    return model::percentiles(steps);
+  };
+  int p50 = 0, p95 = 0;
+  for (int pair = 0; pair < 20'000; ++pair) {
+    std::vector<double> half[2], most[2];
+    for (int side : {0, 1})
+      for (int run = 0; run < 5; ++run) {
+        auto of = run_of_20();
+        half[side].push_back(of.p50), most[side].push_back(of.p95);
+      }
+    p50 += is_slower(half[0], half[1]), p95 += is_slower(most[0], most[1]);
+  }
+  EXPECT_EQ(p50, 0);
+  EXPECT_GT(p95, 5);
 }
 
 TEST(SlowerTest, OfManyRunsToo) {
