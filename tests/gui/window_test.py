@@ -1,66 +1,20 @@
-"""The program as a user meets it: a window under Xvfb that obeys keys, pictures without a display, errors that help."""
+"""The program as a user meets it without a window: pictures without a display, errors that help."""
 
 import contextlib
 import os
-import resource
 import shutil
-import signal
 import struct
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
-from ddpscope import BUILD
-from live_jobs import wait_for
-
-VIEWER = BUILD / "bin" / "ddpscope-viewer"
-DDPSCOPE = BUILD / "bin" / "ddpscope"
-
-SKIPPED = """
-for r in 0..2 {
-  process r$r rank=$r world=3 pid=${100+r} until=30
-  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=3 device=$r
-}
-for r in 0..1 {
-  r$r 2.000 +0.001 ncclAllReduce communicator=1 count=1 datatype=f32 stream=0x7 buffer=0x100 stack="data.py:88 prepare"
-  r$r 2.002 inside cudaStreamSynchronize stream=0x7
-}
-r2 1.900 +0.001 ncclBroadcast communicator=1 count=64K datatype=f32 peer=0 stream=0x7 buffer=0x200 stack="train.py:41 load"
-r2 1.902 inside cudaStreamSynchronize stream=0x7
-"""
-
-
-def without_display():
-    return {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+from ddpscope import BUILD, DDPSCOPE
+from viewer_window import VIEWER, display, without_display
 
 
 def run(*words, program=VIEWER, **options):
     settings = {"capture_output": True, "text": True, "timeout": 60, "env": without_display(), **options}
     return subprocess.run([program, *map(str, words)], **settings)
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("viewer")
-    (folder / "job.txt").write_text(SKIPPED)
-    subprocess.run([BUILD / "bin" / "text_trace", folder / "job.txt", folder / "trace"], check=True, timeout=60)
-    return folder / "trace"
-
-
-@contextlib.contextmanager
-def display():
-    """Its name; a screen of its own."""
-    read, write = os.pipe()
-    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1600x900x24", "-noreset", "-nolisten", "tcp"],
-                              pass_fds=[write], stderr=subprocess.DEVNULL)
-    os.close(write)
-    try:
-        yield ":" + os.read(read, 16).decode().strip()
-    finally:
-        server.terminate()
-        server.wait(timeout=10)
-        os.close(read)
 
 
 def png_size(path):
@@ -229,89 +183,3 @@ def test_a_cache_that_leads_elsewhere_is_told_and_not_followed(trace, tmp_path):
     result = run(linked, "--screenshot", tmp_path / "a.png", "--size", "400x400", env=env)
     assert result.returncode == 0 and (tmp_path / "a.png").exists(), result.stderr
     assert "warning: " in result.stderr and "symbolic link" in result.stderr and not any(elsewhere.iterdir()), result.stderr
-
-
-@contextlib.contextmanager
-def window(trace, **options):
-    """The viewer on a screen of its own: (its process, what calls xdotool). `options`: of Popen."""
-    with display() as name:
-        env = {**without_display(), "DISPLAY": name}
-        viewer = subprocess.Popen([VIEWER, trace], env=env, stderr=subprocess.PIPE, text=True, **options)
-
-        def xdotool(*words):
-            return subprocess.run(["xdotool", *words], env=env, capture_output=True, text=True, timeout=30).stdout
-
-        try:
-            wait_for(lambda: xdotool("search", "--name", "ddpscope:").strip(), viewer)
-            yield viewer, xdotool
-            assert viewer.poll() is None, viewer.stderr.read()
-            found = xdotool("search", "--name", "ddpscope:").split()[0]
-            xdotool("windowclose", found)
-            xdotool("windowquit", found)
-        finally:
-            viewer.terminate()
-            viewer.wait(timeout=60)
-
-
-needs_a_screen = pytest.mark.skipif(not shutil.which("Xvfb") or not shutil.which("xdotool"), reason="Xvfb or xdotool is missing")
-
-
-@needs_a_screen
-def test_a_window_obeys_keys_and_closes(trace):
-    notes = trace / "ddpscope.notes"
-    with window(trace) as (viewer, xdotool):
-        time.sleep(0.5)
-        xdotool("mousemove", "800", "400", "click", "1")
-        xdotool("key", "m")  # pressed and released between two frames: not lost
-        wait_for(notes.exists, viewer)
-        assert notes.read_text().count("\n") == 1
-
-
-@needs_a_screen
-def test_what_is_merged_is_shown_meanwhile(tmp_path):
-    trace, merged = tmp_path / "trace", tmp_path / "trace" / ".ddpscope-cache"
-    subprocess.run([BUILD / "bin" / "tracegen", "--out", trace, "--ranks", "16", "--buckets", "10", "--epochs", "2", "--seed",
-                    "3", "--steps", "3000"], check=True, timeout=60, stdout=subprocess.DEVNULL)
-    notes = trace / "ddpscope.notes"
-    with window(trace) as (viewer, xdotool):
-        xdotool("mousemove", "800", "400")
-
-        def kept():
-            xdotool("key", "m")
-            return notes.exists()
-
-        wait_for(kept, viewer, between=0.02)
-        assert not list(merged.glob("*.merged")), "only when all was merged"
-        wait_for(lambda: list(merged.glob("*.merged")), viewer)
-        for key in ["n", "w", "w", "d", "question", "Escape"] * 5:
-            xdotool("key", key)
-        time.sleep(1)  # what came last is shown
-
-
-def files_end_at(size):
-    """In a child: no file grows beyond that, which fails and ends nobody."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
-def processor_time(process):
-    return Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
-
-
-@needs_a_screen
-def test_what_was_merged_stays_when_the_rest_cannot_be_written(tmp_path, monkeypatch):
-    trace, cache = tmp_path / "trace", tmp_path / "cache"
-    subprocess.run([BUILD / "bin" / "tracegen", "--out", trace, "--ranks", "16", "--buckets", "10", "--seed", "3",
-                    "--steps", "1000"], check=True, timeout=60, stdout=subprocess.DEVNULL)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    with window(trace, preexec_fn=lambda: files_end_at(1 << 20)) as (viewer, xdotool):
-        before = [None]
-
-        def rests():
-            last, before[0] = before[0], processor_time(viewer)
-            return last == before[0]
-
-        wait_for(rests, viewer, between=1)  # as soon as nothing more is tried
-        assert (cache / "ddpscope").is_dir(), "the user's cache was tried, too"
-        assert not list(tmp_path.glob("**/*.merged"))
-        assert xdotool("search", "--name", "ddpscope:").strip()

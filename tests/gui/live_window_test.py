@@ -1,0 +1,89 @@
+"""The window, under Xvfb: what keys change, what it shows while a trace is merged, that it rests, and closes."""
+import resource
+import signal
+import subprocess
+import time
+
+from ddpscope import BUILD
+from live_jobs import wait_for
+from viewer_window import needs_a_screen, window
+
+pytestmark = needs_a_screen
+
+
+def test_keys_do_what_they_are_for_and_it_closes(trace):
+    notes = trace / "ddpscope.notes"
+    with window(trace) as opened:
+        opened.xdotool("mousemove", "800", "400")
+        first = opened.rests()
+        for key, back in [("question", "Escape"), ("F1", "F1"), ("e", "Escape"), ("q", "q"), ("ctrl+f", "Escape")]:
+            opened.key(key)
+            opened.changes(first)
+            opened.key(back)
+            opened.becomes(first)
+        # Keys are text until the frame after that: rests() waits for it.
+        for _ in range(3):  # dark, light, for the colour-blind
+            before = opened.rests()
+            opened.key("t")
+            opened.changes(before)
+        opened.becomes(first)
+        for key in ("w", "d", "Home"):
+            before = opened.rests()
+            opened.key(key)
+            opened.changes(before)
+        opened.key("m")
+        wait_for(notes.exists, opened.viewer)
+        opened.key("m")  # the same one: away with it
+        wait_for(lambda: not notes.read_text(), opened.viewer)
+        opened.key("m")
+        wait_for(notes.read_text, opened.viewer)
+    assert not opened.told
+    assert notes.read_text() == "15000000000\t-1\t\n", "the middle of the whole run"
+
+
+def test_nothing_is_drawn_when_nothing_happens(trace):
+    with window(trace) as opened:
+        opened.xdotool("mousemove", "800", "400")
+        opened.rests()
+        before = opened.processor_ticks()
+        time.sleep(5)
+        assert opened.processor_ticks() - before < 25  # of 500: 60 frames a second take most of them
+
+
+def test_what_is_merged_is_shown_meanwhile(tmp_path):
+    trace, merged = tmp_path / "trace", tmp_path / "trace" / ".ddpscope-cache"
+    subprocess.run([BUILD / "bin" / "tracegen", "--out", trace, "--ranks", "16", "--buckets", "10", "--epochs", "2", "--seed",
+                    "3", "--steps", "3000"], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    notes = trace / "ddpscope.notes"
+    with window(trace) as opened:
+        opened.xdotool("mousemove", "800", "400")
+
+        def kept():
+            opened.key("m")
+            return notes.exists()
+
+        wait_for(kept, opened.viewer, between=0.02)
+        assert not list(merged.glob("*.merged")), "only when all was merged"
+        wait_for(lambda: list(merged.glob("*.merged")), opened.viewer)
+        for key in ["n", "w", "w", "d", "question", "Escape"] * 5:
+            opened.key(key)
+        time.sleep(1)  # what came last is shown
+
+
+def files_end_at(size):
+    """In a child: no file grows beyond that, which fails and ends nobody."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_what_was_merged_stays_when_the_rest_cannot_be_written(tmp_path, monkeypatch):
+    trace, cache = tmp_path / "trace", tmp_path / "cache"
+    subprocess.run([BUILD / "bin" / "tracegen", "--out", trace, "--ranks", "16", "--buckets", "10", "--seed", "3",
+                    "--steps", "1000"], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    with window(trace, exit_code=2, preexec_fn=lambda: files_end_at(1 << 20)) as opened:
+        opened.rests()  # nothing more is tried
+        assert (cache / "ddpscope").is_dir(), "the user's cache was tried, too"
+        assert not list(tmp_path.glob("**/*.merged"))
+        assert opened.xdotool("search", "--name", "ddpscope:").strip()
+    assert "error: " in opened.told
