@@ -30,11 +30,11 @@ class AppTest : public testing::Test {
   }
 
   // Draws; returns how many vertices.
-  int frame() {
+  int frame(double seconds = 1 / 60.0) {
     ImGuiIO& io = ImGui::GetIO();
     if (app_->wants_fonts()) app_->build_fonts();
     io.DisplaySize = size_;
-    io.DeltaTime = 1 / 60.0f;
+    io.DeltaTime = static_cast<float>(seconds);
     ImGui::NewFrame();
     app_->frame(nullptr);
     ImGui::Render();

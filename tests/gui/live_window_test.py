@@ -87,3 +87,21 @@ def test_what_was_merged_stays_when_the_rest_cannot_be_written(tmp_path, monkeyp
         assert not list(tmp_path.glob("**/*.merged"))
         assert opened.xdotool("search", "--name", "ddpscope:").strip()
     assert "error: " in opened.told
+
+
+def test_a_resting_mouse_is_told_what_is_under_it(trace):
+    """Though nothing happens after it has come to rest; and then nothing is drawn again."""
+    with window(trace) as opened:
+        # So small that the frames that a move takes are over before the rest is.
+        opened.xdotool("windowsize", opened.number, "1000", "800")
+        opened.xdotool("mousemove", "700", "420")  # below all rows
+        opened.rests()
+        beside = (872, 375, 20, 50)  # where that of a call in the last rank's row is told
+        without = opened.picture(*beside)
+        opened.xdotool("mousemove", "700", "318")
+        opened.changes(without, *beside)
+        told = opened.rests()
+        before = opened.processor_ticks()
+        time.sleep(3)
+        assert opened.processor_ticks() - before < 15
+        assert opened.picture() == told

@@ -47,6 +47,9 @@ class App {
   void frame(Surface* surface);
   // Another frame is needed though nothing was touched: it flies, or parts of the file are still coming.
   bool moves() const;
+  // Seconds from the last frame until the mouse has rested long enough to be told what is under it, which
+  // takes a frame, too; 0: it has, or is told nothing.
+  double rest_left() const { return rest_left_; }
   // What was chosen is still being read by another thread.
   bool reads() const { return stories_.waits() || firsts_.waits() || copies_.waits(); }
 
@@ -200,7 +203,7 @@ class App {
   bool dragging_list_ = false, dragging_drawer_ = false;
   Point last_mouse_{};
   double hovered_since_ = 0;
-  double now_ = 0;
+  double now_ = 0, rest_left_ = 0;
   Point hover_at_{};
 };
 

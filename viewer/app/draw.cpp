@@ -166,6 +166,7 @@ void App::draw_measure(Canvas& canvas) {
 
 void App::draw_over_lanes(Canvas& canvas, const Mouse& mouse) {
   Box lanes = panes_.plot_of(panes_.lanes);
+  rest_left_ = 0;
   if (lanes.contains(mouse.at)) {
     canvas.line({mouse.at.x, panes_.ruler.top}, {mouse.at.x, panes_.lanes.bottom},
                 with_alpha(canvas.colours().text, 0.35f));

@@ -104,7 +104,8 @@ void App::draw_tooltip(Canvas& canvas, const Mouse& mouse) {
     hover_at_ = mouse.at;
     hovered_since_ = now_;
   }
-  if (now_ - hovered_since_ < kRestSeconds && !options_.unhurried) return;
+  rest_left_ = options_.unhurried ? 0 : std::max(hovered_since_ + kRestSeconds - now_, 0.0);
+  if (rest_left_ > 0) return;
   if (mouse.holds(Button::kLeft) || mouse.holds(Button::kRight)) return;
   const Palette& p = canvas.colours();
   Box window{0, panes_.top.bottom, panes_.top.right, panes_.status.bottom};

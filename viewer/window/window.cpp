@@ -19,6 +19,7 @@ constexpr const char* kInstead =
     "make a picture instead: ddpscope view TRACE --screenshot PNG --size 1920x1080";
 // Hovering and text cursors of Dear ImGui settle in the frames after an event.
 constexpr int kFramesAfterEvent = 3;
+constexpr double kLookSeconds = 0.1;
 
 // What the window's user pointer points to.
 struct Shown {
@@ -137,7 +138,9 @@ class Window {
     if (frames_ > 0 || (shown_.app && shown_.app->moves())) {
       glfwPollEvents();
     } else {
-      coming ? glfwWaitEventsTimeout(0.1) : glfwWaitEvents();
+      double rest = shown_.app ? shown_.app->rest_left() : 0;
+      if (coming && (rest == 0 || rest > kLookSeconds)) rest = kLookSeconds;
+      rest > 0 ? glfwWaitEventsTimeout(rest) : glfwWaitEvents();
       frames_ = kFramesAfterEvent;
     }
     if (frames_ > 0) --frames_;
