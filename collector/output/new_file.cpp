@@ -123,12 +123,6 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-int replace(const fs::path& file, std::string_view text) {
-  NewFile fresh(file);
-  if (fresh.error()) return fresh.error();
-  return write_all(fresh.fd(), text) ? fresh.finish() : errno;
-}
-
 int write_special(const fs::path& file, std::string_view text) {
   int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return errno;
@@ -139,9 +133,15 @@ int write_special(const fs::path& file, std::string_view text) {
 
 }  // namespace
 
+int replace_file(const fs::path& path, std::string_view bytes) {
+  NewFile fresh(path);
+  if (fresh.error()) return fresh.error();
+  return write_all(fresh.fd(), bytes) ? fresh.finish() : errno;
+}
+
 int write_file(const fs::path& path, std::string_view bytes) {
   fs::path file = target_of(path);
-  return is_special(file) ? write_special(file, bytes) : replace(file, bytes);
+  return is_special(file) ? write_special(file, bytes) : replace_file(file, bytes);
 }
 
 }  // namespace ddpscope::output

@@ -53,5 +53,8 @@ class NewFile {
 // A regular file, or none yet, is replaced whole or stays as it was; where a link leads to it, the link
 // stays. Others (a pipe, /dev/stdout) are written as they are. 0, or an errno.
 int write_file(const std::filesystem::path& path, std::string_view bytes);
+// Whatever has that name, a link too, is replaced whole or stays as it was: nothing is followed. 0, or an
+// errno.
+int replace_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace ddpscope::output

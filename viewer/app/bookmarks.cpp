@@ -4,13 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "collector/output/new_file.h"
 #include "viewer/app/app.h"
 
 namespace ddpscope::viewer {
+namespace {
+
+// Or none yet. Who handed the trace on may have put something else there: a link to a file of the reader's,
+// or a pipe that never ends.
+bool is_plain(const std::filesystem::path& notes) {
+  std::error_code failed;
+  std::filesystem::file_status status = std::filesystem::symlink_status(notes, failed);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+}  // namespace
 
 std::filesystem::path notes_path(const std::filesystem::path& trace) {
   std::error_code failed;
@@ -20,6 +34,7 @@ std::filesystem::path notes_path(const std::filesystem::path& trace) {
 
 std::vector<Bookmark> read_bookmarks(const std::filesystem::path& notes) {
   std::vector<Bookmark> bookmarks;
+  if (!is_plain(notes)) return bookmarks;
   std::ifstream file(notes);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
@@ -33,20 +48,15 @@ std::vector<Bookmark> read_bookmarks(const std::filesystem::path& notes) {
 }
 
 Result<bool> write_bookmarks(const std::filesystem::path& notes, const std::vector<Bookmark>& bookmarks) {
-  std::filesystem::path unfinished = notes.string() + ".part";
-  std::error_code failed;
-  {
-    std::ofstream file(unfinished);
-    for (const Bookmark& mark : bookmarks)
-      file << mark.t_ns << '\t' << mark.rank << '\t' << mark.note << '\n';
-    file.flush();
-    if (!file) failed = std::make_error_code(std::errc::io_error);
+  std::string text;
+  for (const Bookmark& mark : bookmarks) text += fmt::format("{}\t{}\t{}\n", mark.t_ns, mark.rank, mark.note);
+  const char* why = "something else than a file has their name, which is not followed";
+  if (is_plain(notes)) {
+    int error = output::replace_file(notes, text);
+    if (!error) return true;
+    why = std::strerror(error);
   }
-  if (!failed) std::filesystem::rename(unfinished, notes, failed);
-  if (!failed) return true;
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  return Error{"bookmarks cannot be written: " + failed.message(), notes.string(),
+  return Error{std::string("bookmarks cannot be written: ") + why, notes.string(),
                "they are kept until the viewer is closed"};
 }
 
