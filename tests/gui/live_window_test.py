@@ -1,9 +1,11 @@
 """The window, under Xvfb: what keys change, what it shows while a trace is merged, that it rests, and closes."""
 import resource
+import shutil
 import signal
 import subprocess
 import time
 
+import pytest
 from ddpscope import BUILD
 from live_jobs import wait_for
 from viewer_window import needs_a_screen, window
@@ -105,3 +107,44 @@ def test_a_resting_mouse_is_told_what_is_under_it(trace):
         time.sleep(3)
         assert opened.processor_ticks() - before < 15
         assert opened.picture() == told
+
+
+# What types on these the characters that are others on an American keyboard, or need Shift there.
+LAYOUTS = {
+    "de": {},
+    "fr": {"1": "ampersand", "0": "agrave"},
+    "cz": {"1": "plus", "0": "eacute"},
+    "ru": {"e": "Cyrillic_u", "q": "Cyrillic_shorti"},
+}
+
+
+@pytest.mark.skipif(not shutil.which("setxkbmap"), reason="setxkbmap is missing")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_letters_and_signs_are_where_the_layout_has_them(trace, layout):
+    """xdotool presses the key, with Shift or without, that types a character there."""
+    typed = LAYOUTS[layout]
+    with window(trace) as opened:
+        opened.run("setxkbmap", layout)
+        opened.xdotool("mousemove", "800", "400")
+
+        def press(key):
+            opened.key("+".join(typed.get(each, each) for each in key.split("+")))
+
+        first = opened.rests()
+        for key, back in [("question", "Escape"), ("e", "Escape"), ("q", "q")]:
+            press(key)
+            opened.changes(first)
+            press(back)
+            opened.becomes(first)
+        press("1")
+        opened.changes(first)
+        evidence = opened.rests()
+        press("period")
+        opened.changes(evidence)
+        press("comma")
+        opened.becomes(evidence)
+        for key in ("ctrl+plus", "ctrl+minus"):
+            press(key)
+            opened.changes(evidence)
+            press("ctrl+0")
+            opened.becomes(evidence)

@@ -11,7 +11,7 @@ struct ImGuiIO;
 
 namespace ddpscope::viewer {
 
-// Letters and digits have their character's code.
+// Letters and digits have their character's code. Which key of the keyboard that is, the window knows.
 enum class Key : std::uint16_t {
   k0 = '0',
   k1,

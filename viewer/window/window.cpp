@@ -26,11 +26,18 @@ struct Shown {
   std::unique_ptr<App> app;  // null while the trace is opened
 };
 
-void on_key(GLFWwindow* window, int key, int, int action, int mods) {
+void on_key(GLFWwindow* window, int key, int scancode, int action, int mods) {
   auto& shown = *static_cast<Shown*>(glfwGetWindowUserPointer(window));
   bool typing = ImGui::GetIO().WantTextInput, ctrl = mods & GLFW_MOD_CONTROL, shift = mods & GLFW_MOD_SHIFT;
   if (!shown.app || action == GLFW_RELEASE || (typing && !ctrl && key != GLFW_KEY_ESCAPE)) return;
-  if (auto known = key_of(key, shift)) shown.app->keys().press({*known, shift, ctrl});
+  if (auto known = key_of(key, glfwGetKeyName(key, scancode), shift, ctrl))
+    shown.app->keys().press({*known, shift, ctrl});
+}
+
+void on_character(GLFWwindow* window, unsigned character) {
+  auto& shown = *static_cast<Shown*>(glfwGetWindowUserPointer(window));
+  if (!shown.app || ImGui::GetIO().WantTextInput) return;
+  if (auto known = key_of_typed(character)) shown.app->keys().press({*known});
 }
 
 class Window {
@@ -53,6 +60,7 @@ class Window {
     glfwSwapInterval(1);
     glfwSetWindowUserPointer(window_, &shown_);
     glfwSetKeyCallback(window_, on_key);
+    glfwSetCharCallback(window_, on_character);
     if (!ImGui_ImplGlfw_InitForOpenGL(window_, true)) return Error{"the window takes no input", "", kInstead};
     attached_ = true;
     auto renderer = Renderer::open();
