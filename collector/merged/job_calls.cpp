@@ -6,6 +6,7 @@
 
 #include "collector/merged/call_kinds.h"
 #include "collector/merged/job_ranges.h"
+#include "collector/merged/job_sightings.h"
 #include "collector/merged/job_tracks.h"
 #include "trace/fields.h"
 
@@ -36,13 +37,15 @@ struct CallRange {
 
 class CallTracks {
  public:
-  CallTracks(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables)
+  CallTracks(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables,
+             Standing& standing)
       : making_(making),
         job_(making.facts.job),
         process_(process),
         file_(job_.processes[process].file),
         tracks_(tracks),
         tables_(tables),
+        standing_(standing),
         next_call_(making.facts.collectives.first_of_process[process]),
         end_call_(making.facts.collectives.first_of_process[process + 1]),
         has_device_work_(!file_.device_work().empty()) {
@@ -75,6 +78,7 @@ class CallTracks {
   const trace::TraceFile& file_;
   LaneTracks& tracks_;
   ProcessTables& tables_;
+  Standing& standing_;
   std::uint32_t next_call_, end_call_;
   bool has_device_work_;
   CallsBySubject calls_;
@@ -143,6 +147,7 @@ CallSlot CallTracks::slot_for(const Record& record, const trace::CallInfo& info)
 void CallTracks::take(model::EventPlace place, const Record& record) {
   const trace::CallInfo* info = trace::find_call(record.call);
   if (!info) return;
+  if (record.thread == model::kMainThread) standing_.take(record, model::folded_calls(record, *info) > 1);
   CallKind kind = kind_of(info->operation);
   if (kind.line == Line::kRange) return ranges_.take(record);
   if (kind.line != Line::kNone) take_call(place, record, *info, kind);
@@ -220,8 +225,8 @@ void CallTracks::write_range(const ProgramRange& range) {
 }  // namespace
 
 CallsBySubject write_calls(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables,
-                           std::string& device) {
-  CallTracks calls(making, process, tracks, tables);
+                           Standing& standing, std::string& device) {
+  CallTracks calls(making, process, tracks, tables, standing);
   calls.write(device);
   return calls.take_calls();
 }

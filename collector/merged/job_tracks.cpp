@@ -1,4 +1,4 @@
-// Lanes to tracks, frames to lines, and the tracks that are short: steps and sightings.
+// Lanes to tracks, frames to lines, and steps.
 #include "collector/merged/job_tracks.h"
 
 #include <fmt/format.h>
@@ -50,19 +50,6 @@ void write_steps(Making& making, std::uint32_t process, LaneTracks& tracks) {
     event.name = name;
     tracks.add(TrackKind::kSteps, 0, event, slot_of(slot), [] { return std::string("steps"); });
     ++slot.number;
-  }
-}
-
-void write_sightings(Making& making, std::uint32_t process, LaneTracks& tracks) {
-  const model::Job& job = making.facts.job;
-  CallSlot slot{};
-  for (const model::Sighting& sighting : job.processes[process].sightings) {
-    Event event;
-    event.begin_ns = job.time_ns(process, sighting.first_ticks);
-    event.end_ns = std::max(event.begin_ns, job.time_ns(process, sighting.last_ticks));
-    event.name =
-        making.writer.name(sighting.inside.empty() ? std::string(kOwnCode) : sighting.inside, Kind::kSeen);
-    tracks.add(TrackKind::kSightings, 0, event, slot_of(slot), [] { return std::string("seen by run"); });
   }
 }
 

@@ -97,12 +97,14 @@ class LaneTracks {
 // The collectives of a process by its own number of the communicator and of the call: as DeviceWork::subject.
 using CallsBySubject = std::unordered_map<std::uint64_t, std::uint32_t>;
 
-// Calls, files, ranges and inputs. Fills in the tables and `device`, if one became current ("cuda:0").
+class Standing;  // job_sightings.h
+
+// Calls, files, ranges and inputs. Fills in the tables, where the main thread stood, and `device`, if one
+// became current ("cuda:0").
 CallsBySubject write_calls(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables,
-                           std::string& device);
+                           Standing& standing, std::string& device);
 void write_device_work(Making& making, std::uint32_t process, LaneTracks& tracks, ProcessTables& tables,
                        const CallsBySubject& calls);
 void write_steps(Making& making, std::uint32_t process, LaneTracks& tracks);
-void write_sightings(Making& making, std::uint32_t process, LaneTracks& tracks);
 
 }  // namespace ddpscope::merged

@@ -13,6 +13,7 @@
 #include "collector/merged/job_collectives.h"
 #include "collector/merged/job_info.h"
 #include "collector/merged/job_rows.h"
+#include "collector/merged/job_sightings.h"
 #include "collector/merged/job_tracks.h"
 #include "collector/merged/writer.h"
 #include "collector/summary/summary.h"
@@ -156,11 +157,12 @@ void JobFile::write_process(std::uint32_t process, std::uint32_t row) {
   ProcessTables tables;
   RankRow& rank = rows_.facts.ranks[row];
   std::string device;
-  CallsBySubject calls = write_calls(making_, process, tracks, tables, device);
+  Standing standing(facts_.job.processes[process]);
+  CallsBySubject calls = write_calls(making_, process, tracks, tables, standing, device);
   if (rank.device.empty()) rank.device = device;
   write_device_work(making_, process, tracks, tables, calls);
   if (facts_.job.processes[process].role == model::Role::kRank) write_steps(making_, process, tracks);
-  write_sightings(making_, process, tracks);
+  write_sightings(making_, process, standing, tracks);
   for (const auto& [number, communicator, member] : communicators_[process])
     tables.set_communicator(number, communicator, member);
   ByteWriter bytes;

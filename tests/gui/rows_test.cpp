@@ -1,6 +1,8 @@
 // Which rows there are, and what stands in them.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tests/gui/app_fixture.h"
 #include "viewer/timeline/labels.h"
 
@@ -59,6 +61,33 @@ TEST_F(AppTest, WhereAThreadWasSeenStandsBelowItsCalls) {
     click({view.x_of(1'000'500'000), line.middle_y()});
     EXPECT_NE(app.state().event.track, host.tracks.front());
   }
+}
+
+// `ddpscope run` looked at rank 0 each second and saw it in one place; it ran on between some of the looks.
+TEST_F(AppTest, AThreadStoodOnlyBetweenLooksWithoutACall) {
+  open(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2 until=20\n"
+      "  r$r 0.100 +0.010 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+      "}\n"
+      "r0 3.5 +0.001 open path=\"/data/in\" flags=rdonly file=1\n"
+      "r0 4.2 +1.6 cudaStreamSynchronize stream=0x5\n"
+      "r0 6.2 +2.1 stat path=\"/data/parts\" count=110\n"
+      "r0/2 10.5 +0.001 open path=\"/data/other\" flags=rdonly file=2\n"
+      "r0 11.2 +3.6 cudaStreamSynchronize stream=0x5\n"
+      "process run pid=9\n"
+      "run 1 +15 thread_seen pid=1000 start_time=100000 inside=\"futex\" looks=16\n");
+  const merged::Reader& reader = app_->reader();
+  std::vector<std::pair<std::int64_t, std::int64_t>> stood;  // s
+  for (std::uint32_t track = 0; track < reader.tracks().size(); ++track)
+    if (reader.tracks()[track].kind == merged::TrackKind::kSightings)
+      for (std::uint64_t i = 0; i < reader.tracks()[track].events; ++i) {
+        merged::Event event = reader.event({track, i});
+        stood.push_back({std::llround(1e-9 * static_cast<double>(event.begin_ns)),
+                         std::llround(1e-9 * static_cast<double>(event.end_ns))});
+      }
+  // Many in one record are anywhere in it; in one that lasts it stands; another thread's say nothing.
+  EXPECT_EQ(stood, (decltype(stood){{1, 3}, {9, 11}, {12, 14}, {15, 16}}));
 }
 
 // Reductions run among all, the call that differs in the pairs that come after them.

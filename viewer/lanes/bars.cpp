@@ -64,7 +64,8 @@ void draw_bar(LaneFrame& frame, const Bar& bar, const Box& box, const BarStyle& 
     row.fill(box.left, std::min(box.left + frame.px(2.5f), std::max(box.right, box.left + 1)), style.fill);
     return;
   }
-  if (style.hatched && frame.canvas.hatches(box))
+  // A run of short waits that leave most of it free is no wait.
+  if (style.hatched && bar.filled() >= 0.5f && frame.canvas.hatches(box))
     frame.canvas.hatch(box, p.wait_line, p.wait_ground, frame.px(6));
   else
     row.fill(box.left, box.right,
