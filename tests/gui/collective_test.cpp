@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/gui/seeded_trace.h"
+#include "viewer/timeline/collective_members.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -92,6 +93,40 @@ TEST(CollectiveShapeTest, WhatARankNeverComesToStaysOpenAndTheLaterOnesWaitBehin
   EXPECT_EQ(late.front().collective.sequence, 1u);
   EXPECT_EQ(late.front().shape.members[0].came_ns, 2000 * kMs);
   EXPECT_EQ(late.front().shape.members[1].to_ns, end);
+}
+
+// Of 24 ranks rank 20 does not come, rank 21 runs something else, rank 7 comes last.
+TEST(CollectiveShapeTest, TheMembersThatMatterAreToldFirst) {
+  std::string text =
+      beginning(24) + "r* 1.000 +0.001 $reduce\nr* 1.010 +0.010 cudaStreamSynchronize stream=0x7\n";
+  for (int rank = 0; rank < 24; ++rank)
+    if (rank == 21)
+      text += "r21 2.000 +0.001 ncclBroadcast communicator=1 count=7 datatype=f32 peer=0 stream=0x7\n";
+    else if (rank != 20)
+      text +=
+          fmt::format("r{} {} +0.001 $reduce\n", rank, rank == 7 ? "2.500" : fmt::format("2.{:03}", rank));
+  for (int rank = 0; rank < 24; ++rank)
+    if (rank != 20) text += fmt::format("r{} 2.600 inside cudaStreamSynchronize stream=0x7\n", rank);
+  tests::TemporaryFolder folder;
+  auto reader = tests::open_text(text, folder);
+  ASSERT_TRUE(reader);
+  auto all = all_of(*reader);
+  ASSERT_EQ(all.size(), 2u);
+  const merged::CommunicatorRow& world = reader->communicators()[0];
+  CollectiveSummary hung = summary_of(world, all[1].collective, all[1].shape, 16);
+  ASSERT_EQ(hung.members.size(), 16u);
+  EXPECT_EQ(hung.more, 8u);
+  EXPECT_EQ(hung.members[0].text, "rank 20   does not run it");
+  EXPECT_EQ(hung.members[1].text, "rank 21   at 2.000000 s  Broadcast float32×7 root 0");
+  EXPECT_EQ(hung.members[2].text, "rank 7    at 2.500000 s  waits 1.50 s until the trace ends");
+  EXPECT_EQ(hung.members[3].text, "rank 23   at 2.023000 s  waits 1.98 s until the trace ends");
+  EXPECT_EQ(hung.facts, (std::vector<std::string>{"last to arrive: rank 7, 500 ms after the first",
+                                                  "never completes, for 1.50 s until the trace ends"}));
+  // Of one that completed, what hosts know of the transfer.
+  CollectiveSummary done = summary_of(world, all[0].collective, all[0].shape, 16);
+  ASSERT_EQ(done.facts.size(), 2u);
+  EXPECT_EQ(done.facts[1], "transfer at most 20.0 ms: when hosts had waited for it");
+  EXPECT_EQ(done.members[0].text, "rank 0    at 1.000000 s  waits 0 ns  leaves 1.020000 s");
 }
 
 // Hosts issue ten before the devices come to the first; in the fourth the last rank does something else.

@@ -5,13 +5,14 @@
 #include <cmath>
 
 #include "viewer/app/app.h"
+#include "viewer/timeline/collective_members.h"
 #include "viewer/timeline/collective_walk.h"
 
 namespace ddpscope::viewer {
 namespace {
 
 constexpr double kRestSeconds = 0.15;
-constexpr std::size_t kMostFields = 10, kMostFrames = 5;
+constexpr std::size_t kMostFields = 10, kMostFrames = 5, kMostMembers = 16;
 
 struct TipLine {
   Face face;
@@ -45,33 +46,16 @@ void add_event(const Palette& p, const merged::Reader& reader, const merged::Det
                      detail.stack[i]});
 }
 
-// Arrival, wait and exit of each rank; the last to arrive is named.
 void add_collective(const Palette& p, const merged::CommunicatorRow& communicator,
                     const merged::Collective& collective, const CollectiveShape& shape,
                     std::vector<TipLine>& lines) {
-  lines.push_back({Face::kStrong, p.text, collective_text(collective, shape)});
-  std::size_t latest = 0;
-  for (std::size_t i = 0; i < shape.members.size(); ++i)
-    if (shape.members[i].takes_part && shape.members[i].from_ns >= shape.members[latest].from_ns) latest = i;
-  std::int64_t skew = shape.last_arrival_ns - shape.first_ns;
-  if (latest < communicator.members.size())
+  CollectiveSummary summary = summary_of(communicator, collective, shape, kMostMembers);
+  lines.push_back({Face::kStrong, p.text, std::move(summary.title)});
+  for (std::string& text : summary.facts) lines.push_back({Face::kSmall, p.text_mid, std::move(text)});
+  for (auto& [index, text] : summary.members)
     lines.push_back(
-        {Face::kSmall, p.text_mid,
-         fmt::format("last to arrive: rank {}, {} after the first", communicator.members[latest].rank,
-                     duration_text(std::max<std::int64_t>(skew, 0)))});
-  for (std::size_t i = 0; i < std::min<std::size_t>(shape.members.size(), 16); ++i) {
-    const MemberShape& member = shape.members[i];
-    std::string text = fmt::format("rank {:<3}", communicator.members[i].rank);
-    if (member.absent)
-      text += "  does not run it";
-    else if (member.elsewhere)
-      text += "  " + signature_text(collective.signatures[collective.arrivals[i].signature]);
-    else
-      text += fmt::format("  at {}  waits {}  {}", time_text(member.from_ns, 1000),
-                          duration_text(shape.last_arrival_ns - member.from_ns),
-                          member.never ? "never leaves" : "leaves " + time_text(member.to_ns, 1000));
-    lines.push_back({Face::kMonoSmall, member.takes_part ? p.text_low : p.error, text});
-  }
+        {Face::kMonoSmall, shape.members[index].takes_part ? p.text_low : p.error, std::move(text)});
+  if (summary.more) lines.push_back({Face::kSmall, p.text_low, fmt::format("+{} more", summary.more)});
 }
 
 void draw_lines(Canvas& canvas, Point at, const Box& window, const std::vector<TipLine>& lines) {
