@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "collector/merged/find_text.h"
 #include "collector/merged/reader_state.h"
 
 namespace ddpscope::merged {
@@ -124,6 +125,13 @@ std::span<const EventPlace> Reader::accesses_of(std::string_view path) const {
   auto found = state_->found.accesses.find(path);
   if (found == state_->found.accesses.end()) return {};
   return found->second;
+}
+
+std::vector<std::string> Reader::find_files(std::string_view part) const {
+  std::vector<std::string> found;
+  for (const auto& [path, accesses] : state_->found.accesses)
+    if (contains_typed(path, part)) found.push_back(path);
+  return found;
 }
 
 std::uint32_t Reader::columns() const { return state_->columns; }

@@ -62,6 +62,8 @@ class Reader {
   EventPlace place_of(std::uint32_t finding, std::uint32_t evidence) const;  // kNoEvent: no single event
   // Accesses of a file that a finding is about, by time; empty for other paths. All ranks.
   std::span<const EventPlace> accesses_of(std::string_view path) const;
+  // Of those files whose path contains `part`, letters of either case.
+  std::vector<std::string> find_files(std::string_view part) const;
 
   // ---- pyramid of a track: level 0 is the finest, tracks()[track].levels - 1 the coarsest
   std::uint64_t nodes(std::uint32_t track, unsigned level) const;          // how many

@@ -174,6 +174,67 @@ TEST_F(AppTest, HitsAreWalked) {
   EXPECT_TRUE(app.state().search.open);
 }
 
+TEST_F(AppTest, HitsAreOfAllRanksAndTheChosenOneIsInView) {
+  App& app = open(tests::healthy_ranks(210));
+  app.state().search.open = true;
+  app.state().search.text = "ncclAllReduce";
+  frame();
+  const auto& search = app.state().search;
+  std::set<std::uint32_t> rows;
+  for (const SearchHit& hit : search.hits) rows.insert(hit.rank_row);
+  EXPECT_EQ(rows.size(), 210u);
+  auto in_view = [&] {
+    return search.first_shown <= search.chosen && search.chosen < search.first_shown + search.shown;
+  };
+  ASSERT_LT(search.shown, 20u);
+  for (int i = 0; i < 20; ++i) {
+    app.walk_hits(1);
+    frame();
+    EXPECT_TRUE(in_view()) << search.chosen;
+  }
+  EXPECT_EQ(search.chosen, 19u);
+  for (int i = 0; i < 25; ++i) app.walk_hits(-1);
+  settle();
+  EXPECT_TRUE(in_view()) << search.chosen;
+  // By the wheel, up to the last.
+  Point over{kWidth - 100, 100};
+  move(over);
+  std::int64_t shown_ns = app.state().shown.length();
+  for (int i = 0; i < 500; ++i) {
+    ImGui::GetIO().MouseWheel = 1;
+    frame();
+  }
+  EXPECT_EQ(search.first_shown, 0u);
+  for (int i = 0; i < 500; ++i) {
+    ImGui::GetIO().MouseWheel = -1;
+    frame();
+  }
+  EXPECT_EQ(search.first_shown + search.shown, search.hits.size());
+  EXPECT_EQ(app.state().shown.length(), shown_ns) << "the lanes below do not zoom";
+}
+
+TEST_F(AppTest, AFileOfAFindingIsFoundByItsName) {
+  tests::SharedFile job = tests::draw_shared_file(3);
+  App& app = open(job.text);
+  app.state().search.open = true;
+  app.state().search.text = job.path.substr(job.path.rfind('/') + 1);
+  frame();
+  const auto& hits = app.state().search.hits;
+  std::set<std::uint32_t> rows;
+  for (const SearchHit& hit : hits)
+    if (hit.what == SearchHit::What::kFile) rows.insert(hit.rank_row);
+  EXPECT_EQ(rows.size(), static_cast<std::size_t>(job.ranks));
+  for (const SearchHit& hit : std::vector(hits)) {
+    app.walk_hits(1);
+    settle();
+    if (hit.what != SearchHit::What::kFile) continue;
+    auto detail = app.reader().detail(app.state().event);
+    ASSERT_TRUE(detail);
+    EXPECT_EQ(detail->file, job.path);
+    EXPECT_EQ(app.reader().tracks()[app.state().event.track].rank_row, hit.rank_row);
+  }
+}
+
 TEST(CallDurationsTest, BucketsBeginWhereTheySay) {
   EXPECT_EQ(duration_bucket(0), 0u);
   EXPECT_EQ(duration_bucket(99), 0u);

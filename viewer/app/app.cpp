@@ -16,8 +16,19 @@ constexpr double kFlightSeconds = 0.2;
 constexpr std::int64_t kLeastFocusNs = 20'000;
 constexpr float kStoryPart = 0.4f;  // of the lanes' height, where not all rows fit
 
+merged::EventPlace first_access_of(const merged::Reader& reader, const SoughtOnRank& sought) {
+  merged::EventPlace earliest = merged::kNoEvent;
+  for (merged::EventPlace place : reader.accesses_of(sought.path)) {
+    if (reader.tracks()[place.track].rank_row != sought.rank_row) continue;
+    if (earliest == merged::kNoEvent) earliest = place;
+    if (reader.event(place).begin_ns >= sought.from_ns) return place;
+  }
+  return earliest;
+}
+
 // From then on or, if there is none, of all.
-merged::EventPlace first_of(const merged::Reader& reader, const NamedOnRank& sought) {
+merged::EventPlace first_of(const merged::Reader& reader, const SoughtOnRank& sought) {
+  if (!sought.path.empty()) return first_access_of(reader, sought);
   std::vector<bool> names(reader.names().size(), false);
   names[sought.name] = true;
   const merged::RankRow& rank = reader.ranks()[sought.rank_row];
@@ -52,7 +63,7 @@ App::App(merged::Reader reader, const AppOptions& options)
       copies_([this](const merged::EventPlace& place) { return reader_.detail(place); }),
       durations_(
           [this](const DurationsKey& key) -> Result<CallDurations> { return durations_of(reader_, key); }),
-      firsts_([this](const NamedOnRank& sought) -> Result<merged::EventPlace> {
+      firsts_([this](const SoughtOnRank& sought) -> Result<merged::EventPlace> {
         return first_of(reader_, sought);
       }),
       options_(options),

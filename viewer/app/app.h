@@ -28,11 +28,12 @@ struct AppOptions {
   bool unhurried = false;  // pictures: a frame takes the time that it needs and waits for the disk
 };
 
-// The events of a name on a rank, from a time on.
-struct NamedOnRank {
+// The events of a name, or of a file, on a rank, from a time on.
+struct SoughtOnRank {
   std::uint32_t name = 0, rank_row = 0;
   std::int64_t from_ns = 0;
-  bool operator==(const NamedOnRank&) const = default;
+  std::string path{};  // empty: by name
+  bool operator==(const SoughtOnRank&) const = default;
 };
 
 class App {
@@ -148,6 +149,7 @@ class App {
   void drag_splitters(const Mouse& mouse);
   void lanes_mouse(const Mouse& mouse);
   void list_mouse(const Mouse& mouse);
+  void scroll_hits(float wheel);
   void page_mouse(const Mouse& mouse);
   void click(const Mouse& mouse);
   bool choose_under(Point at);
@@ -166,6 +168,8 @@ class App {
   void draw_bookmark(PanelFrame& panel, std::size_t index);
   const CallDurations* chosen_durations();
   void run_search();
+  void find_calls();
+  void find_files();
   void go_to_hit(const SearchHit& hit);
   void go_to_sought();
   void begin_copy();
@@ -179,7 +183,7 @@ class App {
   Loader<std::uint32_t, Story> stories_;  // by finding
   Loader<merged::EventPlace, merged::Detail> details_, copies_;
   Loader<DurationsKey, CallDurations> durations_;
-  Loader<NamedOnRank, merged::EventPlace> firsts_;  // to be gone to
+  Loader<SoughtOnRank, merged::EventPlace> firsts_;  // to be gone to
   AppOptions options_;
   Theme theme_;
   bool wants_fonts_ = true;
@@ -199,6 +203,7 @@ class App {
   KeyQueue keys_;
   std::vector<Hit> hits_;
   std::vector<Point> disc_points_;
+  Box search_page_;  // in the last frame, empty if it is closed
   std::pair<merged::EventPlace, merged::Event> chosen_event_{merged::kNoEvent, {}};
   bool dragging_list_ = false, dragging_drawer_ = false;
   Point last_mouse_{};

@@ -172,10 +172,22 @@ void App::draw_over_lanes(Canvas& canvas, const Mouse& mouse) {
                 with_alpha(canvas.colours().text, 0.35f));
     if (!state_.help && state_.page == OverPage::kNone) draw_tooltip(canvas, mouse);
   }
-  PanelFrame panel{canvas, reader_, state_, story_, mouse, hits_, comparison_ ? &*comparison_ : nullptr};
+  PanelFrame panel{canvas,
+                   reader_,
+                   state_,
+                   story_,
+                   mouse,
+                   hits_,
+                   comparison_ ? &*comparison_ : nullptr,
+                   panes_.status.bottom};
   for (std::size_t i = 0; i < state_.bookmarks.size(); ++i) draw_bookmark(panel, i);
   draw_page(panel);
-  if (state_.search.open) draw_search_hits(panel, search_box(canvas, panes_), chosen_durations());
+  search_page_ = {};
+  if (state_.search.open) {
+    SearchPage page = draw_search_hits(panel, search_box(canvas, panes_), chosen_durations());
+    search_page_ = page.box;
+    state_.search.shown = page.shown;
+  }
   if (state_.help) draw_keys_page(panel, {0, 0, panes_.top.right, panes_.status.bottom});
 }
 

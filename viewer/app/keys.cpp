@@ -155,8 +155,8 @@ void App::go_to_hit(const SearchHit& hit) {
   if (std::size_t row = row_of_rank(rows_, reader_, hit.rank_row); row < rows_.size())
     fly_to(state_.shown, scrolled_to(state_.scroll, layout_.box(row).top, layout_.box(row).bottom(),
                                      rows_height(), layout_.height()));
-  if (hit.what != SearchHit::What::kCall) return;
-  firsts_.ask({hit.index, hit.rank_row, state_.shown.from_ns});
+  if (hit.what == SearchHit::What::kRank) return;
+  firsts_.ask({hit.index, hit.rank_row, state_.shown.from_ns, hit.path});
   go_to_sought();
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kWheelStep = 0.8;
 constexpr float kScrollStep = 60;  // px at scale 1 a notch
+constexpr float kHitsStep = 3;     // hits of a search a notch
 constexpr float kReachPx = 3;      // beside an event that is still meant
 
 }  // namespace
@@ -28,6 +29,7 @@ void App::take_mouse(const Mouse& mouse) {
     return;
   }
   if (state_.page != OverPage::kNone && page_box().contains(mouse.at)) return page_mouse(mouse);
+  if (mouse.wheel != 0 && search_page_.contains(mouse.at)) return scroll_hits(mouse.wheel);
   drag_splitters(mouse);
   if (dragging_list_ || dragging_drawer_) return;
   lanes_mouse(mouse);
@@ -101,6 +103,13 @@ void App::lanes_mouse(const Mouse& mouse) {
 void App::list_mouse(const Mouse& mouse) {
   if (mouse.wheel != 0 && panes_.list.contains(mouse.at))
     state_.list_scroll = std::max(0.0f, state_.list_scroll - mouse.wheel * kScrollStep * state_.scale);
+}
+
+void App::scroll_hits(float wheel) {
+  Search& search = state_.search;
+  float first = static_cast<float>(search.first_shown) - wheel * kHitsStep;
+  float most = static_cast<float>(search.hits.size() - std::min(search.shown, search.hits.size()));
+  search.first_shown = static_cast<std::size_t>(std::clamp(first, 0.0f, most));
 }
 
 void App::click(const Mouse& mouse) {

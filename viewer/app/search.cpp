@@ -11,7 +11,7 @@
 namespace ddpscope::viewer {
 namespace {
 
-constexpr std::size_t kMostHits = 200, kMostNames = 40;
+constexpr std::size_t kMostNames = 40;
 
 // Before the field is drawn, which throws away what is typed in the frame in which it gets the keyboard. The
 // key that asks for it is a character, too: that one is not for it.
@@ -112,6 +112,7 @@ void App::walk_hits(int step) {
   bool first = !search.walked;
   search.walked = true;
   search.chosen = static_cast<std::size_t>(first ? chosen : (chosen + step + count) % count);
+  search.scroll_to_chosen();
   go_to_hit(search.hits[search.chosen]);
 }
 
@@ -119,35 +120,61 @@ void App::run_search() {
   Search& search = state_.search;
   search.searched = search.text;
   search.hits.clear();
-  search.chosen = 0;
+  search.chosen = search.first_shown = search.names_left_out = 0;
   search.walked = false;
   if (search.text.empty()) return;
   for (std::uint32_t i : listed_findings(reader_, search.text))
     search.hits.push_back(
         {SearchHit::What::kFinding, i, 0, 0, "finding  " + reader_.outcome().findings[i].slug});
-  for (std::uint32_t i = 0; i < reader_.ranks().size() && search.hits.size() < kMostHits; ++i) {
+  for (std::uint32_t i = 0; i < reader_.ranks().size(); ++i) {
     std::string name = fmt::format("rank {}", reader_.ranks()[i].rank);
     if (name == search.text || fmt::format("{}", reader_.ranks()[i].rank) == search.text)
       search.hits.push_back({SearchHit::What::kRank, i, i, 0, name});
   }
+  find_calls();
+  find_files();
+}
+
+void App::find_calls() {
+  Search& search = state_.search;
   auto names = reader_.find_names(search.text);
-  if (names.size() > kMostNames) names.resize(kMostNames);
+  search.names_left_out = names.size() - std::min(names.size(), kMostNames);
+  names.resize(names.size() - search.names_left_out);
+  std::vector<std::size_t> column(reader_.names().size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) column[names[i]] = i;
+  std::size_t ranks = reader_.ranks().size();
+  std::vector<std::uint64_t> counts(names.size() * ranks, 0);
+  for (std::size_t row = 0; row < ranks; ++row) {
+    const merged::RankRow& rank = reader_.ranks()[row];
+    for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track)
+      for (const merged::NameCount& on : reader_.names_on(track))
+        if (on.name < column.size() && column[on.name] < names.size())
+          counts[column[on.name] * ranks + row] += on.count;
+  }
   // One call can be of two kinds: a collective, and the barrier of those that nobody reads.
   std::map<std::string_view, int> kinds;
   for (std::uint32_t name : names) ++kinds[reader_.names()[name].text];
-  for (std::uint32_t name : names)
-    for (std::uint32_t row = 0; row < reader_.ranks().size() && search.hits.size() < kMostHits; ++row) {
-      const merged::RankRow& rank = reader_.ranks()[row];
-      std::uint64_t count = 0;
-      for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track)
-        for (const merged::NameCount& on : reader_.names_on(track))
-          if (on.name == name) count += on.count;
-      if (count == 0) continue;
-      std::string text(reader_.names()[name].text);
-      if (kinds[text] > 1) text += fmt::format(" ({})", merged::name_of(reader_.names()[name].kind));
-      search.hits.push_back(
-          {SearchHit::What::kCall, name, row, count, fmt::format("{}  rank {}", text, rank.rank)});
-    }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const merged::Name& name = reader_.names()[names[i]];
+    std::string text(name.text);
+    if (kinds[text] > 1) text += fmt::format(" ({})", merged::name_of(name.kind));
+    for (std::uint32_t row = 0; row < ranks; ++row)
+      if (std::uint64_t count = counts[i * ranks + row])
+        search.hits.push_back({SearchHit::What::kCall, names[i], row, count,
+                               fmt::format("{}  rank {}", text, reader_.ranks()[row].rank)});
+  }
+}
+
+void App::find_files() {
+  Search& search = state_.search;
+  for (std::string& path : reader_.find_files(search.text)) {
+    std::map<std::uint32_t, std::uint64_t> counts;  // of accesses, by rank row
+    for (merged::EventPlace place : reader_.accesses_of(path))
+      ++counts[reader_.tracks()[place.track].rank_row];
+    for (const auto& [row, count] : counts)
+      search.hits.push_back({SearchHit::What::kFile, 0, row, count,
+                             fmt::format("{}  rank {}", base_name(path), reader_.ranks()[row].rank), path});
+  }
 }
 
 }  // namespace ddpscope::viewer

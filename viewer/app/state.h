@@ -1,5 +1,6 @@
 // What the user sees and chose: all that a frame is drawn from, besides the trace.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,13 +15,14 @@ namespace ddpscope::viewer {
 
 constexpr std::size_t kNoneChosen = static_cast<std::size_t>(-1);
 
-// A hit of a search: a finding, a call by name on a rank, a rank.
+// A hit of a search: a finding, a rank, a call by name on a rank, a file on a rank that accesses it.
 struct SearchHit {
-  enum class What : std::uint8_t { kFinding, kCall, kRank } what;
+  enum class What : std::uint8_t { kFinding, kRank, kCall, kFile } what;
   std::uint32_t index = 0;     // finding, name, rank row
-  std::uint32_t rank_row = 0;  // of a call
-  std::uint64_t count = 0;     // of a call on that rank
+  std::uint32_t rank_row = 0;  // of a call or file
+  std::uint64_t count = 0;     // of calls or accesses on that rank
   std::string text;
+  std::string path{};  // of a file
 };
 
 // A field of text gets the keyboard a frame or two after it was asked for: what is typed meanwhile is kept.
@@ -40,6 +42,13 @@ struct Search {
   std::vector<SearchHit> hits;
   std::size_t chosen = 0;
   bool walked = false;  // the chosen one has been gone to
+  std::size_t names_left_out = 0;
+  // In the last frame, of `hits`.
+  std::size_t first_shown = 0, shown = 1;
+
+  void scroll_to_chosen() {
+    first_shown = std::clamp(first_shown, chosen + 1 - std::min(chosen + 1, shown), chosen);
+  }
 };
 
 // Rows of the ranks that a text asks for (row_filter.h), and no others.

@@ -52,6 +52,7 @@ struct PanelFrame {
   const Mouse& mouse;
   std::vector<Hit>& hits;
   const Comparison* comparison = nullptr;  // null: with nothing
+  float window_bottom = 0;                 // px
 
   const Palette& colours() const { return canvas.colours(); }
   float px(float at_scale_one) const { return canvas.px(at_scale_one); }
@@ -99,8 +100,12 @@ void draw_status_bar(PanelFrame& frame, const Box& box, const std::string& curso
 float draw_explain_page(PanelFrame& frame, const Box& box, std::string_view slug);
 float draw_compare_page(PanelFrame& frame, const Box& box, const Comparison& comparison);
 void draw_keys_page(PanelFrame& frame, const Box& window);
+struct SearchPage {
+  Box box;
+  std::size_t shown = 0;  // hits
+};
 // `durations`: of the chosen hit, null where it is no call or they are not there yet.
-void draw_search_hits(PanelFrame& frame, const Box& box, const CallDurations* durations);
+SearchPage draw_search_hits(PanelFrame& frame, const Box& box, const CallDurations* durations);
 Box search_box(const Canvas& canvas, const Panes& panes);
 
 // Where the trace is not judged yet, or came to grief before it was.
