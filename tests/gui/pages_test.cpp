@@ -130,7 +130,7 @@ TEST_F(AppTest, DurationsAreComparedByName) {
   DurationChange call = change_of(DurationChange::What::kCall, "ncclAllReduce");
   EXPECT_NEAR(call.factor(), 1, 0.01);
   DurationChange transfer = change_of(DurationChange::What::kTransfer, "all-reduce of 1000 float32");
-  EXPECT_TRUE(transfer.slower());
+  EXPECT_TRUE(transfer.verdict().slower());
   EXPECT_GT(transfer.factor(), 2);
   DurationChange rare = change_of(DurationChange::What::kCall, "cudaDeviceSynchronize");
   EXPECT_EQ(rare.here.ns.p50, 1'000'000);
@@ -141,6 +141,7 @@ TEST_F(AppTest, DurationsAreComparedByName) {
       DurationChange::What::kStep, "steps", {50, 0, {10'000, 0, 118'000}}, {50, 0, {10'000, 0, 1'100'000}}};
   EXPECT_EQ(tail.factor(), 1);
   EXPECT_NEAR(tail.tail_factor(), 9.32, 0.01);
+  EXPECT_EQ(tail.verdict().of, DurationChange::Of::kTail);
   // Collectives are told before calls, however often these are made.
   EXPECT_TRUE(std::is_sorted(comparison.durations.begin(), comparison.durations.end(),
                              [](const DurationChange& a, const DurationChange& b) {
@@ -150,6 +151,37 @@ TEST_F(AppTest, DurationsAreComparedByName) {
   // The same trace with itself: nothing differs.
   for (const DurationChange& change : compare(*other, *other, "itself").durations)
     EXPECT_EQ(change.factor(), 1) << change.name;
+}
+
+// The last of ten waits never returns; the others are a hundred times as fast as in the other run.
+TEST_F(AppTest, AHangIsNoGainHoweverFastTheRestWas) {
+  auto job = [](const char* wait, const char* last) {
+    return "for r in 0..1 {\n"
+           "  process r$r rank=$r world=2 until=14\n"
+           "  r$r 0.100 +0.050 ncclCommInitRank communicator=1 id=0xabc rank=$r size=2 device=$r\n"
+           "  for s in 0..8 every 0.100 {\n    r$r 1.000 +" +
+           std::string(wait) +
+           " cudaStreamSynchronize stream=0x7\n    r$r 1.090 +0.005 cudaDeviceSynchronize\n  }\n  r$r "
+           "4.000 " +
+           last + " cudaStreamSynchronize stream=0x7\n}\n";
+  };
+  tests::TemporaryFolder other_folder;
+  App& app = open(job("0.0006", "inside"));
+  auto other = tests::open_text(job("0.060", "+0.061"), other_folder);
+  ASSERT_TRUE(other);
+  for (bool turned : {false, true}) {
+    Comparison comparison =
+        turned ? compare(*other, app.reader(), "hang") : compare(app.reader(), *other, "good");
+    auto calls =
+        std::find_if(comparison.durations.begin(), comparison.durations.end(),
+                     [](const DurationChange& change) { return change.what == DurationChange::What::kCall; });
+    ASSERT_NE(calls, comparison.durations.end());
+    EXPECT_EQ(calls->name, "cudaStreamSynchronize") << "what changed most";
+    EXPECT_NEAR(calls->factor(), turned ? 100 : 0.01, 0.001);
+    EXPECT_EQ((turned ? calls->other : calls->here).ns.p99, 10'000'000'000) << "until the end";
+    EXPECT_TRUE(calls->verdict().slower());
+    EXPECT_EQ(calls->verdict().of, turned ? DurationChange::Of::kMedian : DurationChange::Of::kTail);
+  }
 }
 
 TEST_F(AppTest, HitsAreWalked) {

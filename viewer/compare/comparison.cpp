@@ -87,7 +87,7 @@ class Drawing {
     bool steps = reader_.tracks()[track].kind == TrackKind::kSteps;
     if (steps && reader_.tracks()[track].lane != 0) return;  // micro-batches
     for (std::size_t i = 0; i < count; ++i) {
-      if (events[i].open || events[i].name >= reader_.names().size()) continue;
+      if (events[i].name >= reader_.names().size()) continue;  // one that never ended lasts to the end
       std::string name = steps ? "steps" : std::string(reader_.names()[events[i].name].text);
       samples_[{steps ? What::kStep : What::kCall, std::move(name)}].push_back(events[i].end_ns -
                                                                                events[i].begin_ns);
@@ -102,10 +102,13 @@ Spread spread_of(std::vector<std::int64_t>& samples) {
   return {samples.size(), 0, model::percentiles(samples)};
 }
 
-// What the change is worth, of all that was looked at: a call that is twice as long and rare comes later.
+// What the change is worth, of all that was looked at: a call that is twice as long and rare comes later. The
+// median's by all calls, the tail's by one in a hundred, and by one at least: the larger of the two.
 double weight(const DurationChange& change) {
   auto count = static_cast<double>(std::min(change.here.looked_at, change.other.looked_at));
-  return std::abs(static_cast<double>(change.here.ns.p50 - change.other.ns.p50)) * count;
+  const auto &here = change.here.ns, &other = change.other.ns;
+  return std::max(std::abs(static_cast<double>(here.p50 - other.p50)) * count,
+                  std::abs(static_cast<double>(here.p99 - other.p99)) * std::max(count / 100, 1.0));
 }
 
 using Counts = std::map<std::string_view, std::uint64_t>;
@@ -141,6 +144,20 @@ double ratio(std::int64_t here_ns, std::int64_t other_ns) {
 
 double DurationChange::factor() const { return ratio(here.ns.p50, other.ns.p50); }
 double DurationChange::tail_factor() const { return ratio(here.ns.p99, other.ns.p99); }
+
+DurationChange::Verdict DurationChange::verdict() const {
+  constexpr double kAlike = 1.25;   // two runs of one job differ, too
+  constexpr double kTailAlike = 2;  // a few outliers make the 99th percentile
+  Verdict verdict;
+  auto weigh = [&](Of of, double factor, double alike) {
+    if (factor < alike && factor > 1 / alike) return;
+    bool before = factor > 1 ? factor > verdict.factor : verdict.of == Of::kAlike;
+    if (before) verdict = {of, factor};
+  };
+  weigh(Of::kMedian, factor(), kAlike);
+  weigh(Of::kTail, tail_factor(), kTailAlike);
+  return verdict;
+}
 
 std::size_t Comparison::new_findings() const {
   return static_cast<std::size_t>(std::count(is_new.begin(), is_new.end(), true));

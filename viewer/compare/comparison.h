@@ -24,7 +24,16 @@ struct DurationChange {
 
   double factor() const;       // of the medians, here by there: 1 is no change
   double tail_factor() const;  // of the 99th percentiles
-  bool slower() const { return here.ns.p50 > other.ns.p50; }
+
+  // What is to be told of it. What became slower counts before what became faster, in the median or in the
+  // tail: a job that hangs once is no faster because most of its calls are.
+  enum class Of : std::uint8_t { kAlike, kMedian, kTail };
+  struct Verdict {
+    Of of = Of::kAlike;
+    double factor = 1;
+    bool slower() const { return factor > 1; }
+  };
+  Verdict verdict() const;
 };
 
 struct GoneFinding {

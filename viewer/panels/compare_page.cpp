@@ -9,8 +9,6 @@
 namespace ddpscope::viewer {
 namespace {
 
-constexpr double kAlike = 1.25;   // factors below are drawn quietly: two runs of one job differ, too
-constexpr double kTailAlike = 2;  // of the 99th percentile, which a few outliers make
 constexpr std::size_t kColumns = 10, kMostOfAPart = 30;
 constexpr std::size_t kMostFindings = 8;
 
@@ -128,16 +126,15 @@ class Page {
 
   void duration(const DurationChange& change) {
     const Palette& p = frame_.colours();
-    double factor = change.factor(), tail = change.tail_factor();
-    auto is_alike = [](double by, double most) { return by < most && by > 1 / most; };
-    bool same_median = is_alike(factor, kAlike), alike = same_median && is_alike(tail, kTailAlike);
-    std::string how = alike         ? "alike"
-                      : same_median ? fmt::format("p99 × {:.2f}", tail)
-                                    : fmt::format("× {:.2f}", factor);
+    using Of = DurationChange::Of;
+    DurationChange::Verdict verdict = change.verdict();
+    bool alike = verdict.of == Of::kAlike;
+    std::string how = alike ? "alike"
+                            : fmt::format("{}× {:.{}f}", verdict.of == Of::kTail ? "p99 " : "",
+                                          verdict.factor, verdict.factor < 100 ? 2 : 0);
     constexpr const char* kWhat[] = {"", "wait in ", "transfer of ", ""};
     std::string name = kWhat[static_cast<std::size_t>(change.what)] + change.name;
-    bool slower = same_median ? tail > 1 : change.slower();
-    Colour colour = alike ? p.text_low : slower ? p.warning : p.good;
+    Colour colour = alike ? p.text_low : verdict.slower() ? p.warning : p.good;
     auto calls = [](const Spread& spread) { return spread.count ? count_text(spread.count) : ""; };
     const model::Percentiles<std::int64_t>&there = change.other.ns, &here = change.here.ns;
     columns({name, calls(change.other), calls(change.here), duration_text(there.p50), duration_text(here.p50),
