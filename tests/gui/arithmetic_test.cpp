@@ -143,6 +143,20 @@ TEST(PanesTest, InALowWindowLanesHaveMoreOfTheRoomUntilTheDrawerIsDragged) {
   EXPECT_EQ(panes_of(1600, 900, 1, {}, {100}).drawer.height(), 272);
 }
 
+TEST(PanesTest, WhereLittleIsLeftForLanesTheLegendFolds) {
+  PaneNeeds needs{100};
+  needs.legend = 150;  // eight lines
+  EXPECT_EQ(panes_of(1600, 900, 1, {}, needs).legend.height(), 150);
+  Panes small = panes_of(600, 400, 1, {}, needs);
+  EXPECT_EQ(small.legend.height(), 24);
+  EXPECT_GE(small.lanes.height(), 100);
+  for (float height : {220.0f, 260.0f, 300.0f}) {
+    Panes panes = panes_of(600, height, 1, {}, needs);
+    EXPECT_TRUE(panes.legend.height() == 0 || panes.lanes.height() >= 60) << height;
+    EXPECT_LE(panes.lanes.bottom, panes.status.top) << height;
+  }
+}
+
 TEST(TextTest, OneIsNoPlural) {
   EXPECT_EQ(plural(0, "rank"), "ranks");
   EXPECT_EQ(plural(1, "rank"), "rank");

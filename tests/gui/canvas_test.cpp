@@ -33,6 +33,24 @@ class CanvasTest : public testing::Test {
   std::optional<Canvas> canvas_;
 };
 
+// In windows of 1024 x 768 and 800 x 600.
+TEST_F(CanvasTest, ANoteCoversNoDiscHoweverNarrowTheLanes) {
+  Colour red = theme_.colours.error;
+  std::vector<std::string> lines{"rank 1 goes on without the barrier",
+                                 "its #0 is: broadcast of 51584 float32 (root 0)"};
+  auto expect_clear = [&](const Box& within, const std::vector<Point>& discs) {
+    auto box = note_box(*canvas_, {discs.front(), red, true, lines}, within, discs);
+    ASSERT_TRUE(box);
+    EXPECT_GE(box->left, within.left);
+    EXPECT_LE(box->right, within.right);
+    Box around = box->inset(-disc_radius(*canvas_));
+    for (Point disc : discs) EXPECT_FALSE(around.contains(disc)) << disc.x << " " << disc.y;
+  };
+  expect_clear({530, 138, 1002, 413}, {{645, 207}, {806, 244}, {673, 281}, {689, 318}});
+  expect_clear({530, 138, 778, 338}, {{589, 207}, {675, 245}, {604, 275}, {613, 305}});
+  EXPECT_FALSE(note_box(*canvas_, {{40, 40}, red, true, lines}, {10, 10, 110, 200}, {{40, 40}})) << "no room";
+}
+
 TEST_F(CanvasTest, ATextThatFitsIsWhole) {
   EXPECT_EQ(cut_to(*canvas_, Face::kBody, "barrier", 200), "barrier");
 }

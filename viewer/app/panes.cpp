@@ -56,6 +56,10 @@ Panes panes_of(float width, float height, float scale, const PaneSizes& wanted, 
   float drawer_top = sizes.drawer ? std::max(bottom - px(*sizes.drawer_height), y + legend) : bottom;
   panes.drawer = {left, drawer_top, width, bottom};
   panes.drawer_splitter = {left, drawer_top - (sizes.drawer ? px(kSplitter) : 0), width, drawer_top};
+  // Where little is left for lanes, the legend has one line, and where that is too much, none.
+  float room = panes.drawer_splitter.top - y;
+  if (room - legend < px(kLeastLanes)) legend = px(kLegend);
+  if (room - legend < px(kHardlyLanes)) legend = 0;
   panes.legend = {left, std::max(panes.drawer_splitter.top - legend, y), width, panes.drawer_splitter.top};
   panes.lanes = {left, y, width, panes.legend.top};
   return panes;

@@ -134,6 +134,30 @@ Box label_box(const Canvas& canvas, const Label& label, const Box& within) {
   return {left, top, left + width, top + height};
 }
 
+std::optional<Box> note_box(const Canvas& canvas, Label label, const Box& within,
+                            const std::vector<Point>& discs) {
+  float radius = disc_radius(canvas) + canvas.px(2), disc_y = label.middle.y;
+  std::optional<Box> best;
+  std::ptrdiff_t least = 0;  // discs that it covers
+  for (float down : {44.0f, 80.0f, -44.0f, 116.0f, -80.0f}) {
+    label.middle.y = disc_y + canvas.px(down);
+    Box middle = label_box(canvas, label, within);
+    if (middle.width() > within.width()) return std::nullopt;
+    for (int i = 0; i <= 12; ++i) {
+      Box box = middle;
+      float by = i < 12 ? canvas.px(90 + 30.0f * static_cast<float>(i)) : 0;
+      if (box.right + by > within.right) by = -by;
+      box.left += by, box.right += by;
+      if (box.left < within.left) continue;
+      Box around = box.inset(-radius);
+      auto covered = std::count_if(discs.begin(), discs.end(), [&](Point p) { return around.contains(p); });
+      if (!best || covered < least) best = box, least = covered;
+      if (covered == 0) return box;
+    }
+  }
+  return best;
+}
+
 void draw_label(Canvas& canvas, const Label& label, const Box& box) {
   const Palette& p = canvas.colours();
   float radius = canvas.px(4);

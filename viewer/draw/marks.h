@@ -1,6 +1,7 @@
 // The marks of findings: a severity's shape, filled by confidence; numbered discs; arrows; labels beside
 // them.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct Label {
   std::vector<std::string> lines{};
 };
 Box label_box(const Canvas& canvas, const Label& label, const Box& within);
+// For the note of a disc, in whose middle the label is: below and to the right of it, or to the left where
+// there is no room, and on no disc; where that is nowhere further below, or above. Nothing where it is wider
+// than `within`.
+std::optional<Box> note_box(const Canvas& canvas, Label label, const Box& within,
+                            const std::vector<Point>& discs);
 void draw_label(Canvas& canvas, const Label& label, const Box& box);
 
 // A small box with a short text, of a row of them. Returns its right edge.

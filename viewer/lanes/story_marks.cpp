@@ -24,23 +24,6 @@ std::vector<Point> spread(const LaneFrame& frame, std::vector<Point> points) {
   return points;
 }
 
-// Below and to the right of its disc, or to the left where there is no room, and on no disc.
-Box note_box(const LaneFrame& frame, const Label& label, const Box& within, const std::vector<Point>& discs) {
-  Box middle = label_box(frame.canvas, label, within), first = middle;
-  float radius = disc_radius(frame.canvas) + frame.px(2);
-  for (int i = 0; i < 12; ++i) {
-    Box box = middle;
-    float by = frame.px(90 + 30.0f * static_cast<float>(i));
-    if (box.right + by > within.right) by = -by;
-    box.left += by, box.right += by;
-    if (box.left < within.left) continue;
-    if (first.left == middle.left) first = box;
-    Box around = box.inset(-radius);
-    if (std::none_of(discs.begin(), discs.end(), [&](Point p) { return around.contains(p); })) return box;
-  }
-  return first;
-}
-
 Colour colour_of_arrow(const Palette& p, ArrowKind kind) {
   return kind == ArrowKind::kByLuck ? p.warning : kind == ArrowKind::kInTime ? p.link : p.error;
 }
@@ -135,8 +118,10 @@ void draw_story_marks(LaneFrame& frame, const RowPlacing& placing, std::size_t f
   for (const StoryNote& note : frame.story.notes) {
     Point p = at[note.disc];
     if (!in_view(frame, p)) continue;
-    Label label{{p.x, p.y + frame.px(44)}, frame.colours().error, true, note.lines};
-    Box box = note_box(frame, label, within, at);
+    Label label{p, frame.colours().error, true, note.lines};
+    std::optional<Box> found = note_box(frame.canvas, label, within, at);
+    if (!found) continue;
+    const Box& box = *found;
     frame.canvas.line({p.x, p.y},
                       {std::clamp(p.x, box.left, box.right), std::clamp(p.y, box.top, box.bottom)},
                       frame.colours().error, frame.px(1.5f));

@@ -241,8 +241,9 @@ void draw_coverage_box(PanelFrame& frame, const Box& box) {
     if (y + 2 * line > box.bottom && i + 1 < lines.size()) {
       std::size_t left_out = 0;
       for (std::size_t k = i; k < lines.size(); ++k) left_out += lines[k].first;
-      frame.canvas.text(Face::kSmall, {box.left + frame.px(30), y}, p.text_mid,
-                        fmt::format("and {} more: ddpscope report", left_out));
+      // Of one that is cut off in its middle there is no more than its rest.
+      std::string what = left_out ? fmt::format("and {} more", left_out) : std::string("the rest");
+      frame.canvas.text(Face::kSmall, {box.left + frame.px(30), y}, p.text_mid, what + ": ddpscope report");
       return;
     }
     if (lines[i].first) frame.canvas.text(Face::kSmall, {box.left + frame.px(16), y}, p.text_low, "·");

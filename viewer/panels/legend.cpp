@@ -140,6 +140,7 @@ std::string rows_text(const State& state) {
 
 void draw_legend(PanelFrame& frame, const Box& box, const Box& plot) {
   const Palette& p = frame.colours();
+  if (box.height() <= 0) return;
   draw_head(frame, box, plot, Face::kSmall, rows_text(frame.state));
   frame.on_click({box.left, box.top, plot.left, box.bottom}, ActionKind::kFilterRows);
   frame.canvas.line({box.left, box.top}, {box.right, box.top}, p.strong_line);

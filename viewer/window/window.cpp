@@ -17,6 +17,8 @@ namespace {
 
 constexpr const char* kInstead =
     "make a picture instead: ddpscope view TRACE --screenshot PNG --size 1920x1080";
+// At scale 1: there is room for lanes.
+constexpr float kLeastWidth = 600, kLeastHeight = 400;
 // Hovering and text cursors of Dear ImGui settle in the frames after an event.
 constexpr int kFramesAfterEvent = 3;
 constexpr double kLookSeconds = 0.1;
@@ -71,6 +73,9 @@ class Window {
     glfwGetWindowContentScale(window_, &x, &y);
     scale_of_screen_ = x > 0 ? x : 1;
     options_.scale *= scale_of_screen_;
+    glfwSetWindowSizeLimits(window_, static_cast<int>(kLeastWidth * scale_of_screen_),
+                            static_cast<int>(kLeastHeight * scale_of_screen_), GLFW_DONT_CARE,
+                            GLFW_DONT_CARE);
     return true;
   }
 
