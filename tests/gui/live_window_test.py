@@ -33,6 +33,7 @@ def test_keys_do_what_they_are_for_and_it_closes(trace):
             before = opened.rests()
             opened.key(key)
             opened.changes(before)
+        opened.rests()  # it has flown there
         opened.key("m")
         wait_for(notes.exists, opened.viewer)
         opened.key("m")  # the same one: away with it
