@@ -13,19 +13,20 @@ GUEST = BUILD / "bin" / "inject" / "gpu_events_guest"
 
 
 class Run:
-    def __init__(self, folder, story, timing="events", runs=True, by_hand=None):
+    def __init__(self, folder, story, timing="events", runs=True, by_hand=None, cpu=True):
+        """by_hand: DDPSCOPE_GPU_TIMING beside `run`. cpu: `run` puts the stand-ins in front; else the loader finds them."""
         self.trace = folder / "trace"
         command = [GUEST, story] if by_hand is None else ["env", f"DDPSCOPE_GPU_TIMING={by_hand}", GUEST, story]
         if runs:
-            command = [BUILD / "bin" / "ddpscope", "run", "--cpu", "--gpu-timing", timing, "-o", self.trace, "--", *command]
+            command = [BUILD / "bin" / "ddpscope", "run", *["--cpu"] * cpu, "--gpu-timing", timing, "-o", self.trace, "--", *command]
         self.done = subprocess.run([str(word) for word in command], cwd=folder, text=True, timeout=120,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(runs))
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(runs and cpu))
         self.collectives = [work for work in records.device_work(self.trace) if work.kind == "collective"] if runs else []
 
     @staticmethod
-    def environment(runs):
+    def environment(finds_standins):
         environment = {key: text for key, text in os.environ.items() if not key.startswith("DDPSCOPE_")}
-        if not runs:
+        if not finds_standins:
             environment["LD_LIBRARY_PATH"] = str(BUILD / "lib" / "standin")
         return environment
 
@@ -158,7 +159,7 @@ def test_what_costs_too_much_is_left_out_after_the_first_half_minute(run):
 
 
 def test_what_lies_too_far_behind_an_anchor_is_counted(run):
-    guest = run("old_anchor")
+    guest = run("old_anchor", cpu=False)
     assert guest.done.returncode == 0, guest.done.stderr
     before, behind = map(int, re.search(r"collectives (\d+) (\d+)", guest.done.stdout).groups())
     assert (len(guest.collectives), guest.health("device_work_untimed")) == (before, behind)
