@@ -35,8 +35,6 @@ struct FrameParts {
   std::string_view file, line, function;
 };
 FrameParts parts_of(std::string_view frame);
-// "train.py main" of "/home/me/train.py:88 main": what stays where lines move.
-std::string file_and_function(const FrameParts& parts);
 
 // What of a frame, and of a stack, a key is made of: equal wherever, and however often, the program is
 // installed and built, if its lines are the same. That is no folder; no function of C++ where there is a

@@ -73,7 +73,7 @@ bool is_of_the_language(std::string_view frame) {
 // "FILE FUNCTION", "MODULE FUNCTION": what stays while a package is built again.
 std::string function_of(std::string_view frame) {
   FrameParts parts = parts_of(frame);
-  if (!parts.line.empty()) return file_and_function(parts);
+  if (!parts.line.empty()) return fmt::format("{} {}", without_folder(parts.file), parts.function);
   return std::string(frame.substr(0, frame.rfind("+0x")));
 }
 
@@ -87,10 +87,6 @@ FrameParts parts_of(std::string_view frame) {
               frame.substr(std::min(end + 1, frame.size()))};
   }
   return {frame, {}, {}};
-}
-
-std::string file_and_function(const FrameParts& parts) {
-  return fmt::format("{} {}", without_folder(parts.file), parts.function);
 }
 
 std::string key_of_frame(std::string_view frame) {
@@ -113,14 +109,13 @@ std::string key_of_stack(const std::vector<std::string>& stack) {
 
 std::string without_lines(std::string_view key) {
   std::string text;
-  while (!key.empty()) {
-    std::size_t colon = std::min(key.find(':'), key.size());
-    text += key.substr(0, colon);
-    key.remove_prefix(colon);
-    std::size_t end = std::min(key.find_first_not_of("0123456789", 1), key.size());
-    bool line = end > 1 && (end == key.size() || key[end] == ' ' || key[end] == '\n');
-    if (!line) text += key.substr(0, std::min<std::size_t>(1, key.size()));
-    key.remove_prefix(line ? end : std::min<std::size_t>(1, key.size()));
+  for (std::size_t at = 0; at < key.size();) {
+    std::size_t end = key[at] == ':' ? std::min(key.find_first_not_of("0123456789", at + 1), key.size()) : at;
+    bool is_line = end > at + 1 && (end == key.size() || key[end] == ' ' || key[end] == '\n');
+    if (is_line)
+      at = end;
+    else
+      text += key[at++];
   }
   return text;
 }

@@ -46,6 +46,7 @@ void ForeignWaits::add_calls(const matching::Collectives& collectives,
     if (wait != matching::kNone)
       waits_.push_back({device_order.waits[wait].begin_ns, device_order.waits[wait].end_ns});
   }
+  std::sort(untimed_ns_.begin(), untimed_ns_.end());
 }
 
 // Others than these threads may wait for messages all day long.
@@ -66,7 +67,6 @@ void ForeignWaits::add_receiving(const model::Job& job, const matching::Collecti
 }
 
 void ForeignWaits::join() {
-  std::sort(untimed_ns_.begin(), untimed_ns_.end());
   std::sort(waits_.begin(), waits_.end(),
             [](const Wait& a, const Wait& b) { return a.begin_ns < b.begin_ns; });
   std::vector<Wait> joined;

@@ -18,11 +18,9 @@ namespace {
 constexpr std::size_t kMostDealt = 20;    // runs in all; of more, deals are drawn
 constexpr std::uint64_t kDrawn = 10'000;  // the deal as it is among them
 
+// What no version wrote counts as the gravest.
 findings::Severity severity_of(const FoundRow& row) {
-  using findings::Severity;
-  for (Severity severity : {Severity::kInfo, Severity::kWarning})
-    if (row.severity == findings::name_of(severity)) return severity;
-  return Severity::kError;
+  return findings::severity_named(row.severity).value_or(findings::Severity::kError);
 }
 
 // Each finding once, of the run in which it is gravest, in the order in which they were met.
