@@ -15,7 +15,7 @@ debian_packages=(
   libegl1 libgl1-mesa-dri fonts-inter fonts-jetbrains-mono fonts-dejavu-core
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
-  python3-packaging python3-psutil python3-yaml
+  python3-packaging python3-psutil python3-venv python3-yaml
   iproute2 bindfs openmpi-bin fuse3 libfuse3-dev xvfb xdotool python3-xlib
   python3-jsonschema libxml2-utils cmark-gfm chromium dpkg-dev groff-base
   libhwloc15 libnuma1 liblz4-1 libpam0g libjson-c5 libdbus-1-3

@@ -12,6 +12,8 @@ silent_seeds=17        # of every healthy twin of the trainer, at 2, 4 and 8 ran
 silent_torch_seeds=10  # of every healthy PyTorch job
 held_up_seeds=5
 torch2_wheels=(torch==2.6.0 numpy==2.4.6 pytest==9.2.0 safetensors==0.4.5)
+torch_cuda13=2.15.0  # as tests/torch_cuda/environment.sh has it
+torch_cuda12=2.10.0
 fuzz_seconds=1800
 table=docs/long-runs.md
 commit=$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo '+')
@@ -61,6 +63,21 @@ part_torch2() {
   $python -m pip install --quiet --disable-pip-version-check "${torch2_wheels[@]}" || return 1
   DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python PYTHONDONTWRITEBYTECODE=1 \
     $python -m pytest -q -rsx -p no:cacheprovider tests/torch
+}
+
+# All of tests/torch_cuda: 2 and 4 ranks, all of PyTorch's own distributed tests, other versions of Python and of the wheel
+# (5 GB each): the newest one built for CUDA 12.
+part_torch_cuda() {
+  cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  local python312 wheel
+  python312=$(command -v /usr/bin/python3.12 "$HOME"/.pyenv/versions/3.12.*/bin/python3.12 | tail -1)
+  [ -n "$python312" ] || echo "no Python 3.12 here: not tested" >&2
+  bash tests/torch_cuda/environment.sh --frameworks || return 1
+  for wheel in "$torch_cuda13" ${python312:+"$torch_cuda13 $python312"} "$torch_cuda12"; do
+    # shellcheck disable=SC2086  # a version, and perhaps a Python
+    bash tests/torch_cuda/environment.sh $wheel || return 1
+    DDPSCOPE_PYTORCH=$wheel ctest --preset dev -L torch_cuda --parallel 4 --timeout 14400 --output-on-failure || return 1
+  done
 }
 
 # Every way to keep samples, with every way to start workers and every sampler; CI draws some of them.
@@ -118,6 +135,7 @@ record() {
 
 parts=$(declare -F | sed -n 's/^declare -f part_//p')
 if [ $# -gt 0 ]; then
+  set -- "${1//-/_}"
   grep -qx -- "$1" <<<"$parts" || { echo "error: no part '$1'; parts: ${parts//$'\n'/ }" >&2; exit 2; }
   chosen=$1
 else

@@ -22,6 +22,10 @@ step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 step "dependencies"
 bash cmake/install_dependencies.sh
 bash tests/interpreters.sh build/dev/interpreters
+# 5.4 GB, from the network while the processors build.
+mkdir -p build/dev
+bash tests/torch_cuda/environment.sh >build/dev/pytorch-environment 2>&1 &
+pytorch=$!
 
 step "build: preset dev"
 cmake --preset dev
@@ -30,6 +34,10 @@ cmake --build --preset dev --parallel "$(nproc)"
 step "fuzz targets, $fuzz_seconds s each"
 failed=()
 bash tests/fuzz.sh "$fuzz_seconds" || failed+=("fuzz targets")
+
+step "PyTorch's CUDA wheel"
+wait $pytorch || echo "warning: it cannot be had: the tests of torch_cuda will be skipped" >&2
+cat build/dev/pytorch-environment
 
 step "tests"
 ctest --preset dev --parallel 4 --timeout 300 || failed+=("tests")

@@ -1,0 +1,33 @@
+"""A rank does not come any more; NCCL's watchdog ends the job after some seconds."""
+import argparse
+import os
+import sys
+import time
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--how", choices=["sleeps", "leaves", "no"], default="no")
+parser.add_argument("--rank", type=int, default=1)
+parser.add_argument("--at", type=int, default=4)
+parser.add_argument("--steps", type=int, default=6)
+parser.add_argument("--timeout", type=int, default=8)
+args = parser.parse_args()
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl", timeout=timedelta(seconds=args.timeout))
+rank = dist.get_rank()
+weight = torch.zeros(64, device="cuda")
+for step in range(args.steps):
+    if rank == args.rank and step == args.at and args.how == "sleeps":
+        time.sleep(600)  # an input that never comes
+    if rank == args.rank and step == args.at and args.how == "leaves":
+        sys.exit(0)
+    gradient = torch.randn(64, device="cuda")
+    dist.all_reduce(gradient)
+    weight -= 0.1 * gradient
+    loss = weight.square().mean().item()
+print(f"rank {rank} loss {loss:.4f}")
+dist.destroy_process_group()

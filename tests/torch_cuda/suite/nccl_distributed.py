@@ -1,0 +1,66 @@
+"""PyTorch's own distributed tests, of the class that the wheel ships, with backend NCCL and two ranks.
+
+python nccl_distributed.py --list             their names
+python nccl_distributed.py TEST...            runs them; a line of JSON for each: test, outcome, why
+
+The ranks of each test are forked from this process, which has imported everything and has not touched CUDA: PyTorch's own
+runner spawns them, and each imports torch again.
+"""
+import faulthandler
+import json
+import os
+import signal
+import sys
+import tempfile
+import unittest
+
+WORLD_SIZE = 2
+folder = tempfile.mkdtemp(prefix="nccl-distributed-")
+for name in ("barrier", "test_dir", "init_dir"):
+    os.mkdir(os.path.join(folder, name))
+os.environ.update(BACKEND="nccl", WORLD_SIZE=str(WORLD_SIZE), TEMP_DIR=folder, MASTER_ADDR="127.0.0.1",
+                  INIT_METHOD=f"file://{folder}/init_dir/shared_init_file")
+os.environ.setdefault("DISTRIBUTED_TESTS_DEFAULT_TIMEOUT", "120")  # seconds
+
+import torch  # noqa: E402
+from torch.testing._internal.distributed.distributed_test import DistributedTest, TestDistBackend  # noqa: E402
+
+
+class TestNccl(TestDistBackend, DistributedTest._DistTestBase):
+    def setUp(self):
+        super().setUp()
+        self._start_processes(torch.multiprocessing.get_context("fork").Process)
+
+
+class Outcome(unittest.TestResult):
+    """The last test's."""
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.outcome, self.why = "passed", ""
+
+    def tell(self, outcome, why):
+        self.outcome, self.why = outcome, why
+
+    def addSkip(self, test, reason):
+        self.tell("skipped", reason)
+
+    def addError(self, test, error):
+        self.tell("failed", self._exc_info_to_string(error, test))
+
+    addFailure = addError
+
+
+def main(names):
+    if names == ["--list"]:
+        print("\n".join(unittest.TestLoader().getTestCaseNames(TestNccl)))
+        return
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
+    result = Outcome()
+    for name in names:
+        TestNccl(name).run(result)
+        print("RESULT " + json.dumps({"test": name, "outcome": result.outcome, "why": result.why}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,76 @@
+"""How often, and whether, gradients are reduced: PyTorch's DDP on NCCL without a GPU."""
+import ddpscope
+import pytest
+from nccl_jobs import Job, expect_finding, expect_nothing_found, record
+
+pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
+both = pytest.mark.parametrize("ranks", [2, 4])
+
+# A bucket of 25 MiB holds this model; one of 10 KiB a layer of it. The legacy process group and the new one differ in how
+# the compute stream waits for a bucket.
+BUCKETS = {"one": ["--bucket-mb", 25], "several": ["--bucket-mb", 0.01], "several-norm": ["--bucket-mb", 0.01, "--norm"]}
+buckets = pytest.mark.parametrize("bucket", BUCKETS)
+
+
+def accumulated(seed, ranks, reduce, bucket, legacy=False):
+    rng = ddpscope.draw(seed, f"cuda/accumulated/{reduce}/{bucket}/{ranks}")
+    return Job("accumulated.py", ["--reduce", reduce, "--micro-batches", rng.randrange(2, 5), "--hidden", 16 * rng.randrange(4, 8),
+                                  "--optimizer", rng.choice(["SGD", "AdamW"]), *BUCKETS[bucket]], ranks, launcher="loop",
+               environment={"TORCH_DIST_USE_NCCL2": "0"} if legacy else {})
+
+
+@both
+@buckets
+def test_every_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
+    job = accumulated(seed, ranks, "every", bucket)
+    expect_finding(record(job, tmp_path), "redundant-accumulation-sync", range(ranks), job.script,
+                   "loss.backward()  # of one micro-batch", "warning")
+
+
+@both
+@pytest.mark.long
+def test_every_micro_batch_is_reduced_by_the_legacy_process_group(tmp_path, ranks, seed):
+    job = accumulated(seed, ranks, "every", "several", legacy=True)
+    expect_finding(record(job, tmp_path), "redundant-accumulation-sync", range(ranks), job.script,
+                   "loss.backward()  # of one micro-batch", "warning")
+
+
+@both
+@buckets
+def test_the_last_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
+    expect_nothing_found(record(accumulated(seed, ranks, "last", bucket), tmp_path), ranks)
+
+
+@both
+@pytest.mark.parametrize("bucket", ["one", "several"])
+def test_the_first_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
+    job = accumulated(seed, ranks, "first", bucket)
+    expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script)
+
+
+def denoiser(seed, ranks, *arguments):
+    rng = ddpscope.draw(seed, f"cuda/denoiser/{arguments}/{ranks}")
+    return Job("bypassed_wrapper.py", ["--width", rng.randrange(32, 96), rng.choice(["--foreach", "--no-foreach"]), *arguments], ranks)
+
+
+@both
+def test_the_wrapper_is_bypassed(tmp_path, ranks, seed):
+    job = denoiser(seed, ranks, "--past")
+    expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script, "self.optimizer.step()")
+
+
+@both
+def test_the_wrapper_is_bypassed_to_sample(tmp_path, ranks, seed):
+    expect_nothing_found(record(denoiser(seed, ranks), tmp_path), ranks)
+
+
+@both
+def test_ranks_on_one_device(tmp_path, ranks, seed):
+    """NCCL refuses them."""
+    job = Job("one_device.py", ranks=ranks, launcher="loop")
+    expect_finding(record(job, tmp_path, code=None), "shared-device", range(ranks), job.script)
+
+
+@both
+def test_a_device_a_rank(tmp_path, ranks, seed):
+    expect_nothing_found(record(Job("one_device.py", ["--set-device"], ranks, launcher="loop"), tmp_path), ranks)

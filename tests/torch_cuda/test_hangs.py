@@ -1,0 +1,52 @@
+"""Ranks that do not come: NCCL's watchdog ends the job after some seconds, and the report says who is missing."""
+import ddpscope
+import pytest
+from nccl_jobs import Job, expect_finding, expect_nothing_found, record
+
+pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
+both = pytest.mark.parametrize("ranks", [2, 4])
+
+
+def stuck(seed, ranks, how):
+    rng = ddpscope.draw(seed, f"cuda/stuck/{how}/{ranks}")
+    rank = rng.randrange(ranks)
+    return rank, Job("stuck_rank.py", ["--how", how, "--rank", rank, "--at", rng.randrange(2, 5)], ranks)
+
+
+@both
+@pytest.mark.parametrize("how, text", [("sleeps", "time.sleep(600)"), ("leaves", None)])
+def test_a_rank_does_not_come(tmp_path, ranks, how, text, seed):
+    rank, job = stuck(seed, ranks, how)
+    trace = record(job, tmp_path, code=None)
+    finding = expect_finding(trace, "hung-collective", [rank], job.script, "dist.all_reduce(gradient)")
+    assert f"rank {rank} never came" in finding["title"], finding["title"]
+    if text:
+        line = ddpscope.line_of(job.path, text)
+        assert any(f"{job.script}:{line} " in frame for frame in ddpscope.frames(finding, rank)), finding
+
+
+@both
+@pytest.mark.long
+def test_all_ranks_come(tmp_path, ranks, seed):
+    expect_nothing_found(record(stuck(seed, ranks, "no")[1], tmp_path), ranks)
+
+
+def uneven(seed, ranks, how):
+    rng = ddpscope.draw(seed, f"cuda/uneven/{how}/{ranks}")
+    short = rng.randrange(ranks)
+    return short, Job("uneven_batches.py", ["--how", how, "--short", short, "--batches", rng.randrange(5, 9)], ranks)
+
+
+@both
+def test_a_rank_has_a_batch_less(tmp_path, ranks, seed):
+    """It runs the barrier behind the epoch, while the others reduce one more bucket."""
+    short, job = uneven(seed, ranks, "nothing")
+    finding = expect_finding(record(job, tmp_path, code=None), "uneven-steps", [short], job.script, "loss.backward()", "error")
+    line = ddpscope.line_of(job.path, "dist.barrier()  # the end of the epoch")
+    assert any(f"{job.script}:{line} " in frame for frame in ddpscope.frames(finding, short)), finding
+
+
+@both
+@pytest.mark.parametrize("how", ["join", "drop"])
+def test_a_batch_less_that_is_dealt_with(tmp_path, ranks, how, seed):
+    expect_nothing_found(record(uneven(seed, ranks, how)[1], tmp_path), ranks)

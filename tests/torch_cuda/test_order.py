@@ -1,0 +1,94 @@
+"""Ranks that do not issue the same collectives, or use a file in no order: PyTorch jobs on NCCL without a GPU."""
+import ddpscope
+import pytest
+from nccl_jobs import Job, evidence_of, expect_finding, expect_nothing_found, record
+from ports import free_port
+
+pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
+both = pytest.mark.parametrize("ranks", [2, 4])
+
+
+def classifier(seed, bug, ranks):
+    rng = ddpscope.draw(seed, f"cuda/classifier/{bug}/{ranks}")
+    out, rank, epochs = f"runs/{rng.randrange(100)}", rng.randrange(ranks), rng.randrange(2, 4)
+    job = Job("image_classifier.py", ranks=ranks, arguments=[
+        out, "--bug", bug, "--rank", rank, "--at", rng.randrange(epochs), "--epochs", epochs, "--images", 8 * ranks,
+        "--width", rng.randrange(8, 24), "--workers", rng.choice([0, 1]), "--seed", rng.randrange(100)])
+    return job, rank
+
+
+@both
+def test_a_rank_skips_a_barrier(tmp_path, ranks, seed):
+    job, rank = classifier(seed, "barrier", ranks)
+    trace = record(job, tmp_path, code=None)  # the ranks' later collectives meet the wrong ones
+    finding = expect_finding(trace, "skipped-barrier", [rank], job.script)
+    barrier = ddpscope.line_of(job.path, "    dist.barrier()")
+    assert any(f"{job.script}:{barrier} " in frame for frame in ddpscope.frames(finding, (rank + 1) % ranks)), finding
+
+
+@both
+def test_a_collective_under_if_rank_0(tmp_path, ranks, seed):
+    job, _ = classifier(seed, "log", ranks)
+    trace = record(job, tmp_path, code=None)
+    expect_finding(trace, "mismatched-collective", range(ranks), job.script, "dist.all_reduce(mean)  # for the log")
+
+
+@both
+def test_all_ranks_come(tmp_path, ranks, seed):
+    job, _ = classifier(seed, "none", ranks)
+    expect_nothing_found(record(job, tmp_path), ranks)
+
+
+@both
+def test_rank_0_evaluates_through_the_wrapper(tmp_path, ranks, seed):
+    """Its forward broadcasts buffers, which meet the others' barrier."""
+    job = Job("evaluated_on_main.py", ["--by", "wrapper", "--batches", 2 + seed % 3], ranks)
+    finding = ddpscope.report(record(job, tmp_path, code=None))["findings"]
+    assert len(finding) == 1 and finding[0]["slug"] in ("mismatched-collective", "skipped-barrier"), finding
+    line = ddpscope.line_of(job.path, "# on rank 0 alone")
+    assert any(f"{job.script}:{line} " in frame for frame in ddpscope.frames(finding[0], 0)), finding
+
+
+@both
+def test_rank_0_evaluates_the_module(tmp_path, ranks, seed):
+    job = Job("evaluated_on_main.py", ["--by", "module", "--batches", 2 + seed % 3], ranks, launcher="loop")
+    expect_nothing_found(record(job, tmp_path), ranks)
+
+
+def spawned(seed, ranks, *arguments):
+    rng = ddpscope.draw(seed, f"cuda/spawned/{arguments}/{ranks}")
+    path = f"model{rng.randrange(100)}.pt"
+    return path, Job("spawned_ranks.py", [path, "--ranks", ranks, "--port", free_port(), *arguments], ranks, launcher="script")
+
+
+@both
+def test_nothing_orders_the_load_behind_the_save(tmp_path, ranks, seed):
+    path, job = spawned(seed, ranks, "--no-barrier")
+    finding = expect_finding(record(job, tmp_path), "missing-barrier", range(ranks), job.script, "torch.load(args.path")
+    assert any(path in (step.get("file") or "") for step in evidence_of(finding, 0)), finding
+    line = ddpscope.line_of(job.path, "torch.save(model.state_dict()")
+    assert any(f"{job.script}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+
+
+@both
+def test_a_barrier_orders_the_load_behind_the_save(tmp_path, ranks, seed):
+    _, job = spawned(seed, ranks)
+    expect_nothing_found(record(job, tmp_path), ranks)
+
+
+def prepared(seed, barrier, ranks):
+    rng = ddpscope.draw(seed, f"cuda/prepared/{barrier}/{ranks}")
+    return Job("prepared_by_main.py", [f"table{rng.randrange(100)}.json", "--barrier", barrier, "--rows", rng.randrange(100, 900)],
+               ranks, launcher="loop")
+
+
+@both
+@pytest.mark.parametrize("barrier, slug", [("not-waited-for", "ineffective-barrier"), ("none", "missing-barrier")])
+def test_a_table_is_read_while_rank_0_writes_it(tmp_path, ranks, barrier, slug, seed):
+    job = prepared(seed, barrier, ranks)
+    expect_finding(record(job, tmp_path), slug, range(ranks), job.script, "with open(path) as table:")
+
+
+@both
+def test_a_table_is_read_behind_the_barrier(tmp_path, ranks, seed):
+    expect_nothing_found(record(prepared(seed, "plain", ranks), tmp_path), ranks)

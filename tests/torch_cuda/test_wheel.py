@@ -1,0 +1,65 @@
+"""What PyTorch's wheel wants of CUDA's libraries, and the stand-ins export. A name that is new in a wheel fails here."""
+import re
+import subprocess
+
+import ddpscope
+import pytest
+import wheel
+
+STANDIN = ddpscope.BUILD / "lib" / "standin"
+
+# By library: how its functions are called. CUDA's other libraries (cublas, cudnn) have a lower-case letter there.
+PREFIXES = {"libcudart.so.*": r"(__)?cuda[A-Z]", "libnccl.so.2": r"(p)?nccl[A-Z]", "libcupti.so.*": r"cupti[A-Z]",
+            "libcuda.so.1": r"cu[A-Z]", "libnvidia-ml.so.1": r"nvml[A-Z]"}
+each_library = pytest.mark.parametrize("library", PREFIXES)
+
+
+def symbols(path, which):
+    listing = subprocess.run(["nm", "--dynamic", which, path], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+
+
+def exported(library):
+    paths = list(STANDIN.glob(library))
+    if not paths:
+        pytest.skip(f"no stand-in of {library} in this build")
+    return set().union(*(symbols(path, "--defined-only") for path in paths))
+
+
+def of_library(names, library):
+    return {name for name in names if re.match(PREFIXES[library], name)}
+
+
+@each_library
+def test_every_import_is_exported(library):
+    wanted, own = set(), set()
+    for path in wheel.libraries().glob("*.so*"):
+        wanted |= symbols(path, "--undefined-only")
+        own |= symbols(path, "--defined-only")
+    wanted = of_library(wanted - own, library)
+    assert wanted or library == "libnvidia-ml.so.1"  # looked up by name only
+    assert wanted - exported(library) == set()
+
+
+@pytest.mark.parametrize("library", ["libcuda.so.1", "libnvidia-ml.so.1"])
+def test_every_name_that_the_allocator_looks_up_is_exported(library):
+    """c10 has a table of names of the driver and of NVML, which it asks for one by one."""
+    text = (wheel.libraries() / "libc10_cuda.so").read_bytes()
+    names = {name.decode() for name in re.findall(rb"(?<=\0)((?:cu|nvml)[A-Z][A-Za-z0-9_]{4,}[A-Za-z0-9])(?=\0)", text)}
+    wanted = of_library(names, library)
+    assert wanted, "the table is not where it was"
+    assert wanted - exported(library) == set()
+
+
+def test_the_stand_ins_are_those_that_are_used(tmp_path):
+    """Not the libraries of NVIDIA's wheels, which lie where PyTorch's RPATH points."""
+    script = """
+import torch
+assert torch.cuda.is_available() and torch.cuda.device_count() >= 8
+print(torch.ones(2, 3, device="cuda").sum().item(), torch.cuda.get_device_name())
+"""
+    (tmp_path / "script.py").write_text(script)
+    done = ddpscope.record([wheel.python(), tmp_path / "script.py"], tmp_path / "trace", tmp_path, cpu=True)
+    assert done.code == 0, done.stderr[-4000:]
+    assert done.stdout.startswith("6.0 "), done.stdout
+
