@@ -9,7 +9,7 @@ if(TARGET ddpscope-viewer)
   install(TARGETS ddpscope-viewer RUNTIME)
 endif()
 install(TARGETS ddpscope_injector LIBRARY DESTINATION ${libraries})
-install(TARGETS standin_cudart standin_cupti standin_nccl LIBRARY DESTINATION ${libraries}/standin)
+install(TARGETS standin_cuda standin_cudart standin_cupti standin_nccl LIBRARY DESTINATION ${libraries}/standin)
 
 # An installed command finds them from where it lies: the prefix can be moved.
 file(RELATIVE_PATH from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/ddpscope)

@@ -77,7 +77,7 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
   const fs::path& libraries = *found;
   std::vector<fs::path> preload = {libraries / kInjector};
   if (options.stand_ins)
-    for (const char* name : {"libcudart.so.13", "libnccl.so.2"})
+    for (const char* name : {"libcudart.so.13", "libnccl.so.2", "libcuda.so.1", "libcupti.so.13"})
       preload.push_back(libraries / "standin" / name);
   std::map<std::string, std::string> changed;
   std::string list = environment("LD_PRELOAD");

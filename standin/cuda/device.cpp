@@ -16,6 +16,12 @@ namespace ddpscope::standin {
 namespace {
 
 thread_local int current_ordinal = 0;
+thread_local bool has_context = false;
+
+void activate(Device& device) {
+  has_context = true;
+  if (!device.active.load(std::memory_order_relaxed)) device.active.store(true, std::memory_order_relaxed);
+}
 
 cudaUUID_t uuid_of(int physical) {
   cudaUUID_t uuid{};
@@ -151,8 +157,21 @@ Device& device_at(int ordinal) {
   return *devices[ordinal];
 }
 
-Device& current_device() { return device_at(current_ordinal); }
+Device& chosen_device() { return device_at(current_ordinal); }
 
-void make_current(Device& device) { current_ordinal = device.ordinal(); }
+Device& current_device() {
+  Device& device = chosen_device();
+  activate(device);
+  return device;
+}
+
+void make_current(Device& device) {
+  current_ordinal = device.ordinal();
+  activate(device);
+}
+
+bool thread_has_context() { return has_context; }
+
+void leave_context() { has_context = false; }
 
 }  // namespace ddpscope::standin

@@ -42,6 +42,7 @@ class Device {
   std::atomic<unsigned> flags{cudaDeviceScheduleAuto};
   std::atomic<std::size_t> bytes_allocated{0};
   std::atomic<unsigned> peers_enabled{0};  ///< a bit per ordinal
+  std::atomic<bool> active{false};         ///< its primary context exists: somebody used or chose it
 
  private:
   std::vector<Mark> tails(bool blocking_only);  // needs mutex_
@@ -62,8 +63,15 @@ const std::vector<Device*>& visible_devices();
 /// Fails with cudaErrorInvalidDevice.
 Device& device_at(int ordinal);
 
-/// The calling thread's current device; the first one until it chose.
+/// The calling thread's current device, about to be used; the first one until it chose.
 Device& current_device();
 void make_current(Device& device);
+
+/// The same for who only asks: the device does not become active.
+Device& chosen_device();
+
+/// The thread has used or chosen a device, so the device's primary context is current in it.
+bool thread_has_context();
+void leave_context();
 
 }  // namespace ddpscope::standin

@@ -50,7 +50,7 @@ RUNTIME_API(cudaInitDevice,
             (int device, [[maybe_unused]] unsigned int init_flags, [[maybe_unused]] unsigned int flags),
             (device, init_flags, flags)) {
   return enter([&] {
-    device_at(device);
+    device_at(device).active = true;
     return cudaSuccess;
   });
 }
@@ -58,7 +58,7 @@ RUNTIME_API(cudaInitDevice,
 RUNTIME_API(cudaGetDevice, (int* device), (device)) {
   return enter([&] {
     require(device != nullptr, cudaErrorInvalidValue);
-    *device = current_device().ordinal();
+    *device = chosen_device().ordinal();
     return cudaSuccess;
   });
 }
@@ -155,7 +155,7 @@ RUNTIME_API(cudaSetDeviceFlags, (unsigned int flags), (flags)) {
 RUNTIME_API(cudaGetDeviceFlags, (unsigned int* flags), (flags)) {
   return enter([&] {
     require(flags != nullptr, cudaErrorInvalidValue);
-    *flags = current_device().flags | cudaDeviceMapHost;
+    *flags = chosen_device().flags | cudaDeviceMapHost;
     return cudaSuccess;
   });
 }

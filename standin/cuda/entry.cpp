@@ -46,6 +46,8 @@ cudaError_t last_error(bool clear) {
 
 bool forked_from_user() { return forked.load(std::memory_order_relaxed); }
 
+bool process_used_runtime() { return used.load(std::memory_order_relaxed); }
+
 HostFunctionScope::HostFunctionScope() { inside_host_function = true; }
 HostFunctionScope::~HostFunctionScope() { inside_host_function = false; }
 

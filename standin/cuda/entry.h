@@ -30,6 +30,9 @@ cudaError_t last_error(bool clear);
 /// True in a child forked from a process that had used CUDA: no stream has a thread here.
 bool forked_from_user();
 
+/// The process has made a call that needs a device.
+bool process_used_runtime();
+
 /// Marks the calling thread as inside a host function, where CUDA calls are not permitted.
 class HostFunctionScope {
  public:

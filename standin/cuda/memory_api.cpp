@@ -85,7 +85,10 @@ RUNTIME_API(cudaMallocPitch, (void** pointer, size_t* pitch, size_t width, size_
 
 RUNTIME_API(cudaFree, (void* pointer), (pointer)) {
   return enter([&] {
-    if (!pointer) return cudaSuccess;
+    if (!pointer) {
+      current_device();  // programs make the context by freeing nothing
+      return cudaSuccess;
+    }
     const auto allocation = find_allocation(pointer);
     require(
         allocation && (allocation->kind == MemoryKind::kDevice || allocation->kind == MemoryKind::kManaged),
@@ -155,7 +158,7 @@ RUNTIME_API(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const
       return cudaSuccess;
     }
     attributes->type = type_of(allocation->kind);
-    attributes->device = (allocation->device ? *allocation->device : current_device()).ordinal();
+    attributes->device = (allocation->device ? *allocation->device : chosen_device()).ordinal();
     attributes->devicePointer = const_cast<void*>(pointer);
     attributes->hostPointer = allocation->on_device() ? nullptr : const_cast<void*>(pointer);
     return cudaSuccess;

@@ -106,7 +106,18 @@ void observe(Observer* observer) { detail::attached.store(observer, std::memory_
 
 bool observed() { return observer() != nullptr; }
 
-int ordinal_of_current_device() { return visible_devices().empty() ? -1 : current_device().ordinal(); }
+int ordinal_of_current_device() { return visible_devices().empty() ? -1 : chosen_device().ordinal(); }
+
+// Only an address: what a context is stands in its Device.
+CUcontext context_of(int device) {
+  static constexpr int kMostDevices = 64;
+  static char contexts[kMostDevices];
+  return device >= 0 && device < kMostDevices ? reinterpret_cast<CUcontext>(&contexts[device]) : nullptr;
+}
+
+bool is_active(int ordinal) {
+  return ordinal < static_cast<int>(visible_devices().size()) && visible_devices()[ordinal]->active;
+}
 
 bool stream_id(cudaStream_t handle, bool per_thread, int* device, std::uint64_t* id) {
   if (forked_from_user() || visible_devices().empty()) return false;
@@ -170,6 +181,7 @@ void kernel_starts() {
 extern "C" [[gnu::visibility("default")]] const ddpscope::standin::Runtime* standin_cudart_runtime() {
   using namespace ddpscope::standin;
   static constexpr Runtime kRuntime{
-      observe, observed, ordinal_of_current_device, stream_id, kernel_name, launch_kernel, kernel_starts};
+      observe,       observed,   ordinal_of_current_device, stream_id, kernel_name,        launch_kernel,
+      kernel_starts, context_of, process_used_runtime,      is_active, thread_has_context, leave_context};
   return &kRuntime;
 }

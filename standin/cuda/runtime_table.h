@@ -1,6 +1,7 @@
 // What libcudart.so.13 of this folder offers to the libraries beside it.
 #pragma once
 
+#include <cuda.h>
 #include <driver_types.h>
 
 #include <cstdint>
@@ -22,6 +23,13 @@ struct Runtime {
   cudaError_t (*launch_kernel)(cudaStream_t stream, cudaHostFn_t function, void* data, const char* name);
   /// In a function that launch_kernel() launched: only now does the kernel start.
   void (*kernel_starts)();
+
+  /// The handle of a device's primary context, the only one it has; null where there is no such device.
+  CUcontext (*context)(int device);
+  bool (*used)();                ///< the process has made a call that needs a device
+  bool (*active)(int device);    ///< the device's primary context exists
+  bool (*thread_has_context)();  ///< the calling thread has used or chosen a device
+  void (*leave_context)();       ///< it has not, until it does again
 };
 
 inline constexpr const char* kRuntimeSymbol = "standin_cudart_runtime";

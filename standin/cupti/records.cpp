@@ -5,11 +5,10 @@
 
 #include <atomic>
 
+#include "standin/cupti/runtime.h"
+
 namespace ddpscope::standin::cupti {
 namespace {
-
-constexpr int kMostDevices = 64;
-char contexts[kMostDevices];
 
 std::uint8_t memory_kind(MemoryPlace place) {
   switch (place) {
@@ -79,10 +78,10 @@ void copy_kinds(Record& record, const Activity& activity) {
 
 }  // namespace
 
-CUcontext context_handle(int device) { return reinterpret_cast<CUcontext>(&contexts[device]); }
+CUcontext context_handle(int device) { return runtime().context(device); }
 
 int device_of(CUcontext context) {
-  for (int device = 0; device < kMostDevices; ++device) {
+  for (int device = 0; context && runtime().context(device); ++device) {
     if (context == context_handle(device)) return device;
   }
   return -1;
