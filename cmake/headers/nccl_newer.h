@@ -74,6 +74,42 @@ ncclResult_t ncclScatterConfig(const void* sendbuff, void* recvbuff, size_t coun
                                const ncclCollConfig_t* config);
 #endif
 
+struct ncclCommProperties_t {  // older versions end earlier: `size` tells
+  size_t size;
+  unsigned int magic;
+  unsigned int version;
+  int rank;
+  int nRanks;
+  int cudaDev;
+  int nvmlDev;
+  bool deviceApiSupport;
+  bool multimemSupport;
+  int ginType;
+  int nLsaTeams;
+  bool hostRmaSupport;
+  int railedGinType;
+  std::uint64_t commHash;
+  int ginMinStride;
+  int ginConnectionType;
+  bool ginSupport[64];
+  size_t devCommRuntimeVersionSize;
+  bool cftSupport;
+  bool cftMulticastSupport;
+  bool cftCountedSupport;
+};
+ncclResult_t ncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* props);
+
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 32, 0)
+struct ncclEncryptionConfig_t {
+  size_t size;
+  unsigned int magic;
+  unsigned int version;
+  int mode;
+  const char* psk;
+};
+ncclResult_t ncclSetEncryption(const ncclEncryptionConfig_t* config);
+#endif
+
 // nccl_device.h: its types are for kernels, here they are only passed on.
 ncclResult_t ncclDevCommCreate(ncclComm_t comm, const void* requirements, void* outDevComm);
 ncclResult_t ncclDevCommDestroy(ncclComm_t comm, const void* devComm);

@@ -13,6 +13,9 @@ using namespace ddpscope::standin::nccl;
 struct ncclTeam {
   int nRanks, rank, stride;
 };
+struct ncclMultimemHandle {
+  void* mcBasePtr;
+};
 
 namespace {
 
@@ -35,15 +38,31 @@ void refuse(const char* function, std::atomic<bool>& said, void* caller) {
   }                                                                                  \
   STANDIN_PROFILING_TWIN(name)
 
-REFUSED(ncclResult_t, ncclInvalidUsage, ncclDevCommCreate, (ncclComm_t, const void*, void*));
-REFUSED(ncclResult_t, ncclInvalidUsage, ncclDevCommDestroy, (ncclComm_t, const void*));
-REFUSED(ncclResult_t, ncclInvalidUsage, ncclLsaBarrierCreateRequirement, (ncclTeam, int, void*, void*));
-REFUSED(ncclResult_t, ncclInvalidUsage, ncclGinBarrierCreateRequirement,
-        (ncclComm_t, ncclTeam, int, void*, void*));
-REFUSED(ncclResult_t, ncclInvalidUsage, ncclLLA2ACreateRequirement, (int, int, void*, void*));
+#define REFUSED_REQUEST(name, ...) REFUSED(ncclResult_t, ncclInvalidUsage, name, (__VA_ARGS__))
+
+REFUSED_REQUEST(ncclDevCommCreate, ncclComm_t, const void*, void*);
+REFUSED_REQUEST(ncclDevCommDestroy, ncclComm_t, const void*);
+
+// Pointers and endpoints for kernels that reach into a peer's window.
+REFUSED_REQUEST(ncclGetLsaDevicePointer, ncclWindow_t, size_t, int, void**);
+REFUSED_REQUEST(ncclGetPeerDevicePointer, ncclWindow_t, size_t, int, void**);
+REFUSED_REQUEST(ncclGetLsaMultimemDevicePointer, ncclWindow_t, size_t, void**);
+REFUSED_REQUEST(ncclGetMultimemDevicePointer, ncclWindow_t, size_t, ncclMultimemHandle, void**);
+REFUSED_REQUEST(ncclGetMultimemDeviceLeInfo, ncclWindow_t, size_t, void*, size_t*);
+REFUSED_REQUEST(ncclGetCftDeviceLeInfo, ncclWindow_t, size_t, int, ncclTeam, void*, size_t*);
+REFUSED_REQUEST(ncclGetPeerDeviceLeInfo, ncclWindow_t, size_t, int, void*, size_t*);
+
+REFUSED_REQUEST(ncclLsaBarrierCreateRequirement, ncclTeam, int, void*, void*);
+REFUSED_REQUEST(ncclGinBarrierCreateRequirement, ncclComm_t, ncclTeam, int, void*, void*);
+REFUSED_REQUEST(ncclLLA2ACreateRequirement, int, int, void*, void*);
+REFUSED_REQUEST(ncclGinOutboxCreateRequirement, int, int, void*, void*);
+REFUSED_REQUEST(ncclGinInboxA2ACreateRequirement, ncclTeam, int, int, void*, void*);
 REFUSED(int, 0, ncclLLA2ACalcSlots, (int, int));
+
 REFUSED(ncclTeam, {}, ncclTeamWorld, (ncclComm_t));
 REFUSED(ncclTeam, {}, ncclTeamLsa, (ncclComm_t));
 REFUSED(ncclTeam, {}, ncclTeamRail, (ncclComm_t));
+REFUSED(ncclTeam, {}, ncclTeamCft, (ncclComm_t, int));
+REFUSED(ncclTeam, {}, ncclTeamCftMultimem, (ncclComm_t));
 REFUSED(int, -1, ncclTeamRankToWorld, (ncclComm_t, ncclTeam, int));
 REFUSED(int, -1, ncclTeamRankToLsa, (ncclComm_t, ncclTeam, int));

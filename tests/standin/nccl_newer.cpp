@@ -264,6 +264,44 @@ void parameters() {
   ncclParamDumpAll();
 }
 
+constexpr unsigned kApiMagic = 0xcafebeef;
+
+/// Versions of the structure differ in length: nothing is written behind what the caller has.
+void properties() {
+  const ncclComm_t comm = make_communicator();
+  ncclCommProperties_t all{};
+  REQUIRE(ncclCommQueryProperties(comm, &all) == ncclInvalidArgument);
+  all.size = sizeof all;
+  all.magic = kApiMagic;
+  REQUIRE_NCCL(ncclCommQueryProperties(comm, &all));
+  REQUIRE(all.rank == job().rank && all.nRanks == job().size && all.cudaDev == job().rank);
+  REQUIRE(!all.deviceApiSupport && !all.multimemSupport && all.commHash != 0);
+  ncclCommProperties_t early{};
+  early.size = offsetof(ncclCommProperties_t, commHash);
+  early.magic = kApiMagic;
+  REQUIRE_NCCL(ncclCommQueryProperties(comm, &early));
+  REQUIRE(early.nRanks == job().size && early.commHash == 0 &&
+          early.size == offsetof(ncclCommProperties_t, commHash));
+  REQUIRE_NCCL(ncclCommDestroy(comm));
+}
+
+void encryption() {
+  ncclEncryptionConfig_t config{sizeof config, kApiMagic, 0, 0, nullptr};
+  REQUIRE_NCCL(ncclSetEncryption(&config));
+  config.mode = 1;
+  config.psk = "key";
+  REQUIRE(ncclSetEncryption(&config) == ncclInvalidUsage);
+}
+
+extern "C" ncclResult_t ncclGetPeerDevicePointer(ncclWindow_t, size_t, int, void**);
+extern "C" ncclResult_t ncclGetLsaMultimemDevicePointer(ncclWindow_t, size_t, void**);
+
+void peers_memory_is_refused() {
+  void* pointer = nullptr;
+  REQUIRE(ncclGetPeerDevicePointer(nullptr, 0, 0, &pointer) == ncclInvalidUsage && !pointer);
+  REQUIRE(ncclGetLsaMultimemDevicePointer(nullptr, 0, &pointer) == ncclInvalidUsage && !pointer);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -276,5 +314,8 @@ int main(int argc, char** argv) {
                        {"puts-wrongly", puts_wrongly},
                        {"waits-in-vain", waits_in_vain},
                        {"settings", collectives_with_settings},
-                       {"parameters", parameters}});
+                       {"parameters", parameters},
+                       {"properties", properties},
+                       {"encryption", encryption},
+                       {"peers-memory", peers_memory_is_refused}});
 }

@@ -5,7 +5,7 @@ import pytest
 from nccl_test import run  # noqa: F401  (a fixture)
 
 SCENARIOS = ["grows", "grows-wrongly", "rests", "puts", "signals", "puts-wrongly", "waits-in-vain", "settings",
-             "parameters"]
+             "parameters", "properties", "encryption", "peers-memory"]
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
