@@ -10,6 +10,9 @@ if(TARGET ddpscope-viewer)
 endif()
 install(TARGETS ddpscope_injector LIBRARY DESTINATION ${libraries})
 install(TARGETS standin_cuda standin_cudart standin_cupti standin_nccl LIBRARY DESTINATION ${libraries}/standin)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/standin/torch/ DESTINATION ${libraries}/standin/torch
+        FILES_MATCHING PATTERN *.py PATTERN native/*.cpp PATTERN native/*.h PATTERN __pycache__ EXCLUDE)
+install(FILES standin/cuda/operator_launch.h DESTINATION ${libraries}/standin/torch/standin_torch/native)
 
 # An installed command finds them from where it lies: the prefix can be moved.
 file(RELATIVE_PATH from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/ddpscope)

@@ -44,7 +44,7 @@ Result<fs::path> library_folder() {
 }
 
 std::string joined(const std::string& first, const std::string& second) {
-  return first.empty() ? second : first + ":" + second;
+  return first.empty() ? second : second.empty() ? first : first + ":" + second;
 }
 
 std::optional<Error> check_library(const fs::path& library) {
@@ -100,8 +100,11 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
     if (!bytes) return bytes.error();
     changed["DDPSCOPE_RING"] = std::to_string(*bytes);
   }
-  if (options.stand_ins)
+  if (options.stand_ins) {
     changed["LD_LIBRARY_PATH"] = joined((libraries / "standin").string(), environment("LD_LIBRARY_PATH"));
+    // Its sitecustomize.py has PyTorch's operators computed on the CPU.
+    changed["PYTHONPATH"] = joined((libraries / "standin" / "torch").string(), environment("PYTHONPATH"));
+  }
   return changed;
 }
 

@@ -17,6 +17,9 @@ using namespace python;
 
 constexpr std::size_t kMaxText = 1024;
 
+// Python code that takes the place of PyTorch's operators in a dry run: the call is made by who called it.
+constexpr char kOperatorFolder[] = "/standin_torch/";
+
 // The state of the main thread in /proc/PID/task/PID/stat: the letter behind the name's bracket.
 bool main_thread_sleeps() {
   char text[512];
@@ -30,17 +33,25 @@ std::uint32_t intern_text(trace::FileWriter& file, Address text) {
   return this_thread.writer.intern(file, utf8, copy_text(text, utf8, sizeof(utf8)));
 }
 
+bool is_operator(const Place& place) {
+  char utf8[kMaxText];
+  std::size_t bytes = copy_text(at<Address>(place.code, layout->code_file_name), utf8, sizeof(utf8));
+  return memmem(utf8, bytes, kOperatorFolder, sizeof(kOperatorFolder) - 1) != nullptr;
+}
+
 std::uint32_t intern_places(trace::FileWriter& file, const Walk& walk) {
   trace::StackFrame frames[Walk::kMaxFrames];
+  std::size_t count = 0;
   for (int i = 0; i < walk.count; ++i) {
     const Place& place = walk.places[i];
+    if (is_operator(place)) continue;
     int line = line_of(place.code, offset_of(place));
-    frames[i] = {trace::FrameKind::kPython,
-                 intern_text(file, at<Address>(place.code, layout->code_file_name)),
-                 intern_text(file, at<Address>(place.code, layout->code_name)),
-                 static_cast<std::uint32_t>(line > 0 ? line : 0), 0};
+    frames[count++] = {trace::FrameKind::kPython,
+                       intern_text(file, at<Address>(place.code, layout->code_file_name)),
+                       intern_text(file, at<Address>(place.code, layout->code_name)),
+                       static_cast<std::uint32_t>(line > 0 ? line : 0), 0};
   }
-  return this_thread.writer.intern_stack(file, frames, static_cast<std::size_t>(walk.count));
+  return count ? this_thread.writer.intern_stack(file, frames, count) : 0;
 }
 
 std::uint32_t id_of(trace::FileWriter& file, const Walk& walk) {

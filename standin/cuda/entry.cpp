@@ -13,6 +13,7 @@ namespace {
 
 std::atomic<bool> used{false};
 std::atomic<bool> forked{false};
+std::atomic<cudaError_t> process_error{cudaSuccess};
 thread_local cudaError_t thread_error = cudaSuccess;
 thread_local bool inside_host_function = false;
 
@@ -30,7 +31,14 @@ cudaError_t admit() {
   if (forked.load(std::memory_order_relaxed)) return cudaErrorInitializationError;
   if (inside_host_function) return cudaErrorNotPermitted;
   if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
+  if (const cudaError_t error = process_error.load(std::memory_order_relaxed); error != cudaSuccess)
+    return error;
   return visible_devices().empty() ? cudaErrorNoDevice : cudaSuccess;
+}
+
+void fail_process(cudaError_t error) {
+  cudaError_t none = cudaSuccess;
+  process_error.compare_exchange_strong(none, error);
 }
 
 cudaError_t record_error(cudaError_t error) {

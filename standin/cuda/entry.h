@@ -27,6 +27,9 @@ cudaError_t record_error(cudaError_t error);
 /// The calling thread's last error; `clear` resets it to cudaSuccess.
 cudaError_t last_error(bool clear);
 
+/// From now on every call that is admitted fails with `error`, as after a fault on a device.
+void fail_process(cudaError_t error);
+
 /// True in a child forked from a process that had used CUDA: no stream has a thread here.
 bool forked_from_user();
 

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "standin/cuda/entry.h"
+
 namespace ddpscope::standin {
 namespace {
 
@@ -71,13 +73,14 @@ std::chrono::nanoseconds modelled_time(std::string_view kernel) {
   return std::chrono::nanoseconds(0);
 }
 
+std::atomic<bool> bodies_required{false};
+
 void say_no_body(const std::string& kernel) {
   static std::atomic<int> said{0};
   const int number = said.fetch_add(1);
   if (number < kNamedInWarnings) {
-    std::fprintf(stderr,
-                 "standin libcudart: kernel %s has no CPU body and does nothing: values are not real\n",
-                 kernel.c_str());
+    std::fprintf(stderr, "standin libcudart: kernel %s has no CPU body and %s\n", kernel.c_str(),
+                 bodies_required ? "cannot run without a GPU" : "does nothing: values are not real");
   } else if (number == kNamedInWarnings) {
     std::fprintf(stderr, "standin libcudart: further kernels without a CPU body are not named\n");
   }
@@ -85,7 +88,11 @@ void say_no_body(const std::string& kernel) {
 
 }  // namespace
 
+void require_bodies() { bodies_required = true; }
+
 void Kernel::look_up() {
+  at_least_ = modelled_time(name_);
+  if (runs_host_calls_) return;
   const std::string symbol = "standin_cpu_" + name_;
   body_ = reinterpret_cast<Body>(dlsym(RTLD_DEFAULT, symbol.c_str()));
   sizes_ = static_cast<const std::size_t*>(dlsym(RTLD_DEFAULT, (symbol + "_sizes").c_str()));
@@ -95,11 +102,14 @@ void Kernel::look_up() {
   }
   if (!sizes_) body_ = nullptr;
   if (!body_) say_no_body(name_);
-  at_least_ = modelled_time(name_);
 }
 
 Work Kernel::body_call(void** args, dim3 grid, dim3 block) const {
-  if (!body_) return {};
+  if (runs_host_calls_) return [call = *static_cast<const HostCall*>(args[0])] { call.run(); };
+  if (!body_) {
+    require(!bodies_required, cudaErrorNoKernelImageForDevice);
+    return {};
+  }
   return [body = body_, copied = std::make_shared<Arguments>(args, sizes_), grid, block] {
     const unsigned blocks[3] = {grid.x, grid.y, grid.z};
     const unsigned threads[3] = {block.x, block.y, block.z};

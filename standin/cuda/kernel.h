@@ -6,12 +6,21 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include "standin/cuda/stream.h"
 
 namespace ddpscope::standin {
+
+/// What a launch of a kernel of standin_kernel() (operator_launch.h) has as its one argument.
+struct HostCall {
+  void (*function)(void* data);
+  std::shared_ptr<void> data;
+
+  void run() const;
+};
 
 class Kernel {
  public:
@@ -20,8 +29,12 @@ class Kernel {
   const std::string& name() const { return name_; }
 
   /// What a launch has the stream do; empty where nothing. Copies the arguments: `args` points into the
-  /// caller's stack. The body is looked up at the first launch.
+  /// caller's stack. The body is looked up at the first launch. Fails with cudaErrorNoKernelImageForDevice
+  /// where bodies are required and there is none.
   Work prepare(void** args, dim3 grid, dim3 block);
+
+  /// From now on a launch's argument is a HostCall. Called before the first launch.
+  void run_host_calls() { runs_host_calls_ = true; }
 
  private:
   /// The program's function (README.md, "Kernels").
@@ -33,6 +46,7 @@ class Kernel {
   const std::string name_;
   std::once_flag looked_up_;
   Body body_ = nullptr;
+  bool runs_host_calls_ = false;
   const std::size_t* sizes_ = nullptr;  ///< bytes of each argument, ended by 0
   std::chrono::nanoseconds at_least_{0};
 };
@@ -40,5 +54,8 @@ class Kernel {
 /// The kernel that a host-side stub or a cudaKernel_t stands for.
 /// Fails with cudaErrorInvalidDeviceFunction.
 Kernel& find_kernel(const void* function);
+
+/// From now on kernels without a body fail instead of doing nothing.
+void require_bodies();
 
 }  // namespace ddpscope::standin

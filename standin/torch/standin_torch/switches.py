@@ -1,0 +1,32 @@
+"""Parts of PyTorch that choose NVIDIA's libraries or compile for a GPU, led to what works here."""
+from .install import say
+
+_said = set()
+
+
+def say_once(text):
+    if text not in _said:
+        _said.add(text)
+        say(text)
+
+
+def set_up(torch):
+    _keep_cudnn_off(torch)
+    from . import compilers
+    compilers.set_up(torch)
+
+
+def _keep_cudnn_off(torch):
+    """Composite operators ask whether cuDNN is enabled before they choose it."""
+    set_enabled = torch._C._set_cudnn_enabled
+    set_enabled(False)
+
+    def stay_off(enabled):
+        if enabled:
+            say_once("cuDNN stays off: its operators are computed without it")
+
+    torch._C._set_cudnn_enabled = stay_off
+    cudnn = type(torch.backends.cudnn)
+    enabled = cudnn.__dict__["enabled"]
+    cudnn.enabled = type(enabled)(enabled.getter, stay_off) if hasattr(enabled, "getter") else \
+        property(lambda module: torch._C._get_cudnn_enabled(), lambda module, value: stay_off(value))
