@@ -154,7 +154,19 @@ bool BetweenReductions::broadcast_before(const RepeatedSet& sets) const {
   return sum >= elements(sets) && sum <= kWithStates * elements(sets);
 }
 
-// Activations have one size, and what follows waits for them.
+// A backward pass of PyTorch runs in a thread of its own, so one set from two threads is of both passes.
+bool BetweenReductions::in_both_passes(const RepeatedSet& sets) const {
+  auto thread = [&](std::uint32_t entry) {
+    return job_.record({rank_.process, rank_.entries[entry].place}).thread;
+  };
+  const std::uint16_t first = thread(sets.first(0));
+  for (std::size_t i = 1; i < sets.set_size; ++i)
+    if (thread(sets.entries[i]) != first) return true;
+  return false;
+}
+
+// Activations have one size, or what follows waits for them. So it does for each bucket of PyTorch's process
+// group "nccl2", whose parameters were handed out before, and which are reduced in the backward pass alone.
 bool BetweenReductions::may_be_activations(const RepeatedSet& sets) const {
   if (sets.set_size == 1) return false;
   const std::uint64_t size = call(sets.first(0)).signature.count;
@@ -164,7 +176,7 @@ bool BetweenReductions::may_be_activations(const RepeatedSet& sets) const {
     bool used = i + 1 < sets.set_size && count_launches(rank_, sets.entries[i] + 1, sets.entries[i + 1]) > 0;
     awaited = awaited && (!used || rank_.entries[sets.entries[i]].awaited);
   }
-  return awaited || (one_size && !broadcast_before(sets));
+  return (awaited || one_size) && (!broadcast_before(sets) || in_both_passes(sets));
 }
 
 bool BetweenReductions::cleared(const RepeatedSet& sets, std::size_t set) const {

@@ -43,6 +43,7 @@ class BetweenReductions {
   std::size_t calls_in_forward(const RepeatedSet& sets) const;
   std::uint64_t least_before(const RepeatedSet& sets) const;
   std::uint64_t bytes_of_others(const RepeatedSet& sets) const;  // reductions made fewer times
+  bool in_both_passes(const RepeatedSet& sets) const;
   bool may_be_activations(const RepeatedSet& sets) const;
   bool broadcast_before(const RepeatedSet& sets) const;
   Repetition judge_gap(const RepeatedSet& sets, std::size_t set) const;
