@@ -9,6 +9,7 @@
 #include <set>
 
 #include "collector/detectors/story.h"
+#include "collector/detectors/vain_waits.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -93,18 +94,12 @@ void Circle::add_evidence(std::size_t i, findings::Finding& finding) const {
   constexpr std::size_t kFew = 3;  // ranks of each hang
   std::vector<std::uint32_t> waiting = waiting_members(i);
   for (std::size_t k = 0; k < std::min(waiting.size(), kFew); ++k) {
-    const Member& member = members(i)[waiting[k]];
     std::uint32_t number = hang(i).issued(facts_, waiting[k]);
     CollectiveCall issued = facts_.collectives.calls[number];
     finding.evidence.push_back(evidence_of(
         facts_.job, facts_.collectives, issued,
         fmt::format("{}: it needs {}", matching::to_text(issued.signature), list_ranks(cause_.ranks[i]))));
-    std::uint32_t wait = facts_.device_order.completions[number].blocked;
-    if (wait == matching::kNone) continue;
-    findings::Evidence waits =
-        evidence_of(facts_.job, facts_.device_order.waits[wait].event, "waits for it, in vain");
-    waits.rank = member.rank;
-    finding.evidence.push_back(std::move(waits));
+    add_vain_wait(facts_, hang(i), waiting[k], finding);
   }
 }
 

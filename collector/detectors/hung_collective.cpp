@@ -15,6 +15,7 @@
 #include "collector/detectors/member_endings.h"
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
+#include "collector/detectors/vain_waits.h"
 #include "collector/detectors/whereabouts.h"
 
 namespace ddpscope::detectors {
@@ -129,11 +130,7 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
     CollectiveCall call = facts.collectives.calls[number];
     finding.evidence.push_back(
         evidence_of(facts.job, facts.collectives, call, matching::to_text(call.signature) + ", issued"));
-    std::uint32_t wait = facts.device_order.completions[number].blocked;
-    findings::Evidence waits =
-        evidence_of(facts.job, facts.device_order.waits[wait].event, "waits for it, in vain");
-    waits.rank = communicator.members[m].rank;
-    finding.evidence.push_back(std::move(waits));
+    add_vain_wait(facts, hang, m, finding);
   }
   for (std::uint32_t m : hang.other) {
     CollectiveCall call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
@@ -270,7 +267,7 @@ std::string title_of(const CallFacts& facts, const Hang& hang, const Members& vi
              : hang.unknown ? "; some rank's recording lost calls: whether it made this one is not known"
                             : ": every rank issued it, but it never completes";
   }
-  return title + tell_shift(facts, hang);
+  return title + tell_shift(facts, hang) + tell_aborts(facts, hang);
 }
 
 // The same root holds these up.
