@@ -51,9 +51,11 @@ bool stands_before(const std::vector<std::string>& first, const std::vector<std:
 bool is_made_before_barrier(const Facts& facts, std::uint32_t call, std::uint32_t barrier) {
   const matching::CallForm& own = facts.collectives.calls.form(call);
   if (!own.site) return false;
+  // It may make more of them right behind: an evaluation has several batches.
+  std::size_t here = facts.collectives.ordinal_of(call);
   for (const matching::Member& member : facts.collectives.communicators[own.communicator].members)
-    for (std::uint32_t other : member.calls)
-      if (facts.collectives.calls.form(other).site == own.site && other != call) return false;
+    for (std::size_t k = 0; k < std::min(here, member.calls.size()); ++k)
+      if (facts.collectives.form_at(member, k).site == own.site) return false;
   return stands_before(stack_of(facts.job, facts.collectives.calls[call].event),
                        stack_of(facts.job, facts.collectives.calls[barrier].event));
 }

@@ -153,6 +153,13 @@ Deviation deviation_of(const Facts& facts, const Divergence& divergence, std::ui
   return Deviation::kDifferent;
 }
 
+// As many on either side, and nothing in their order tells who is odd: where a rank calls something of its
+// own on the way to a barrier, the place of that call does.
+bool is_decided(const Divergence& divergence, Deviation deviation) {
+  return divergence.decided ||
+         (divergence.kind == DivergenceKind::kMissing && deviation == Deviation::kSurplus);
+}
+
 // What one side has alone, and what the other goes on with; of another order that which is told of.
 struct Alone {
   std::uint32_t call, beside;
@@ -179,6 +186,13 @@ std::string tell_deviation(const Facts& facts, const Divergence& divergence, Dev
   std::string or_else = divergence.decided ? "" : fmt::format(", or {} {} one too many", others, others_run);
   return fmt::format("{} {} out the {}, which {} {}{}", odd, verb(sides.odd, "leaves", "leave"), what, others,
                      others_run, or_else);
+}
+
+// DistributedDataParallel hands out its buffers in forward: Python's frames are "PATH:LINE FUNCTION".
+bool is_of_wrapper(const std::vector<std::string>& stack) {
+  return std::any_of(stack.begin(), stack.end(), [](const std::string& frame) {
+    return frame.find("nn/parallel/distributed.py:") != std::string::npos;
+  });
 }
 
 const char* advice_for(Deviation deviation) {
@@ -212,6 +226,10 @@ bool may_be_next(const Facts& facts, const Divergence& divergence) {
       return true;
   return false;
 }
+
+constexpr const char* kAdviceOnForward =
+    "DistributedDataParallel broadcasts its buffers in forward, so all ranks have to call it: let those that "
+    "call it alone, to evaluate or to make an example, call model.module, or let all ranks do so.";
 
 // The count may be that of a run's data.
 std::string form_of(const CollectiveCall& call) {
@@ -278,7 +296,7 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   finding.slug = "mismatched-collective";
   finding.confidence = findings::Confidence::kCertain;
   finding.ranks = sides.odd;
-  if (!divergence.decided)
+  if (!is_decided(divergence, deviation))
     finding.ranks.insert(finding.ranks.end(), sides.others.begin(), sides.others.end());
   std::sort(finding.ranks.begin(), finding.ranks.end());
   std::string place = at(facts.places.of(odd, peer)), fields;
@@ -303,6 +321,10 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
           list_ranks(sides.odd), verb(sides.odd, "leaves", "leave"));
   }
   finding.advice = advice_for(deviation);
+  bool surplus = deviation == Deviation::kSurplus;
+  if (surplus && odd.signature.operation == trace::Operation::kBroadcast &&
+      is_of_wrapper(stack_of(facts.job, odd.called)))
+    finding.advice = kAdviceOnForward;
   finding.evidence = evidence_of(facts, divergence);
   if (odd_call != divergence.actual)
     for (std::uint32_t call : {peer_call, odd_call})
