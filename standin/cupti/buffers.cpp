@@ -16,6 +16,8 @@ namespace ddpscope::standin::cupti {
 namespace {
 
 thread_local Buffers::Writer own_writer;
+// A library's destructors call CUDA when those of the thread's variables have run.
+constinit thread_local bool own_writer_gone = false;
 thread_local bool delivering = false;
 
 }  // namespace
@@ -26,6 +28,7 @@ Buffers& Buffers::instance() {
 }
 
 Buffers::Writer::~Writer() {
+  own_writer_gone = true;  // the common one stays
   if (known_ && !in_forked_child()) Buffers::instance().leave(*this);
 }
 
@@ -49,7 +52,7 @@ bool Buffers::has_callbacks() {
 
 Buffers::Writer& Buffers::writer() {
   static auto* common = new Writer;
-  Writer& chosen = per_thread_ ? own_writer : *common;
+  Writer& chosen = per_thread_ && !own_writer_gone ? own_writer : *common;
   if (!chosen.known_) {
     chosen.known_ = true;
     writers_.push_back(&chosen);

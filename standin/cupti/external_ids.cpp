@@ -9,12 +9,31 @@ namespace ddpscope::standin::cupti {
 namespace {
 
 using Stacks = std::array<std::vector<std::uint64_t>, CUPTI_EXTERNAL_CORRELATION_KIND_SIZE>;
-thread_local Stacks stacks;
+
+// Destructors of libraries call CUDA when those of the thread's variables have run: by then there is no stack
+// here, and one that is made anew stays.
+constinit thread_local Stacks* stacks = nullptr;
+
+struct AtThreadsEnd {
+  ~AtThreadsEnd() {
+    delete stacks;
+    stacks = nullptr;
+  }
+};
+
+Stacks& own_stacks() {
+  if (!stacks) {
+    thread_local AtThreadsEnd end;
+    (void)&end;
+    stacks = new Stacks;
+  }
+  return *stacks;
+}
 
 std::vector<std::uint64_t>& stack(CUpti_ExternalCorrelationKind kind) {
   require(kind > CUPTI_EXTERNAL_CORRELATION_KIND_INVALID && kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE,
           CUPTI_ERROR_INVALID_PARAMETER);
-  return stacks[static_cast<std::size_t>(kind)];
+  return own_stacks()[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace
@@ -31,9 +50,10 @@ std::uint64_t pop_external_id(CUpti_ExternalCorrelationKind kind) {
 
 std::vector<ExternalId> external_ids() {
   std::vector<ExternalId> latest;
-  for (std::size_t kind = 0; kind < stacks.size(); ++kind) {
-    if (!stacks[kind].empty())
-      latest.push_back({static_cast<CUpti_ExternalCorrelationKind>(kind), stacks[kind].back()});
+  if (!stacks) return latest;
+  for (std::size_t kind = 0; kind < stacks->size(); ++kind) {
+    const std::vector<std::uint64_t>& ids = (*stacks)[kind];
+    if (!ids.empty()) latest.push_back({static_cast<CUpti_ExternalCorrelationKind>(kind), ids.back()});
   }
   return latest;
 }

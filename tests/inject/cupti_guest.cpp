@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "child.h"
+#include "late_library.h"
 #include "profiler_client.h"
 #include "stories.h"
 
@@ -41,6 +42,12 @@ struct Device {
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 void alone() { Device().work(5); }
+
+void library_at_the_end() {
+  static Device device;
+  device.work(5);
+  static LateLibrary late{device.data, kBytes};
+}
 
 // The program has CUPTI loaded when it forks, and the child is the first to use CUDA.
 void child_alone() {
@@ -362,6 +369,7 @@ void client_of_a_context() { profile_context(false); }
 void client_of_a_context_that_ends() { profile_context(true); }
 
 constexpr Story kStories[] = {{"alone", alone},
+                              {"library_at_the_end", library_at_the_end},
                               {"last_error", last_error},
                               {"client_just_before", client_just_before},
                               {"client_just_behind", client_just_behind},

@@ -63,6 +63,12 @@ def test_kernels_copies_and_fills_are_linked_to_their_calls(run):
     assert all(earlier.end <= later.begin for earlier, later in zip(guest.work, guest.work[1:]))  # one stream
 
 
+def test_a_library_may_call_cuda_when_the_variables_of_the_main_thread_are_gone(run):
+    guest = run("library_at_the_end")
+    fills = [work["call"] for work in guest.work if work.kind == "fill"]
+    assert fills == ["cudaMemsetAsync"] + 3 * ["cudaMemset"]
+
+
 def test_a_call_on_the_device_takes_32_bytes(run):
     guest = run("alone")
     header = 64  # of a chunk
