@@ -22,8 +22,7 @@ using patterns::LateRanks;
 using patterns::LateTurn;
 
 constexpr const char* kSlug = "straggler";
-constexpr std::int64_t kLeastPercent = 5;  // of a step (design, section 2)
-constexpr std::size_t kMostPeers = 4;      // in the evidence
+constexpr std::size_t kMostPeers = 4;  // in the evidence
 
 double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
@@ -53,7 +52,7 @@ double percent_of(std::int64_t part_ns, const LateRanks& late) {
 }
 
 bool counts_by(std::int64_t part_ns, const LateRanks& late) {
-  return part_ns * 100 >= late.turn_ns * kLeastPercent;
+  return part_ns * 100 >= late.turn_ns * patterns::kLeastPercent;
 }
 
 // A tenth or more is open.

@@ -17,7 +17,7 @@ using Work = DeviceTurn::Work;
 
 // The greater, the later it came.
 std::int64_t came_ns(const MemberComing& coming, Work work) {
-  return -coming.length_ns - (work == Work::kOwn ? coming.foreign_ns : 0);
+  return -coming.length_ns - coming.waited_ns - (work == Work::kOwn ? coming.foreign_ns : 0);
 }
 
 template <class Wanted>
@@ -115,10 +115,11 @@ std::int64_t DeviceTurn::waited_ns(std::uint32_t ordinal, const std::vector<bool
 
 DeviceTurns::DeviceTurns(const model::Job& job, const matching::Collectives& collectives,
                          const CollectiveTimes& times, std::uint32_t communicator,
-                         const std::vector<ForeignWaits>& foreign)
+                         const RootedCollectives& rooted, const std::vector<ForeignWaits>& foreign)
     : times_(times),
       communicator_(communicator),
       members_(collectives.communicators[communicator].members),
+      rooted_(rooted),
       foreign_(foreign),
       among_(find_among_kernels(job, collectives, members_.front())) {
   for (const matching::Member& member : members_)
@@ -133,17 +134,18 @@ std::optional<std::uint32_t> DeviceTurns::end_of(const Turn& turn) const {
   return end > turn.first ? std::optional(end - 1) : std::nullopt;
 }
 
-// before: the last one that was split; level: the last one that all began to work behind; start: of the turn.
-MemberComing DeviceTurns::coming_of(std::uint32_t member, std::uint32_t ordinal, std::uint32_t before,
-                                    std::uint32_t level, std::uint32_t start) const {
+// end_ns: of the collective; before: the last row; level: the last one that all began to work behind; start:
+// of the turn.
+MemberComing DeviceTurns::coming_of(std::uint32_t member, std::uint32_t ordinal, std::int64_t end_ns,
+                                    std::uint32_t before, std::uint32_t level, std::uint32_t start) const {
   const DeviceTime& own = time_of(member, ordinal);
   std::int64_t busy_until_ns = time_of(member, before).end_ns;
   if (const DeviceTime* next = times_.of(members_[member].calls[ordinal - 1]))
     busy_until_ns = std::max(busy_until_ns, next->end_ns);
   // Collectives of a communicator run one after the other, also those of several streams.
   std::int64_t begin_ns = std::min(std::max(own.begin_ns, busy_until_ns), own.end_ns);
-  MemberComing coming{time_of(member, start).end_ns, begin_ns, own.end_ns - begin_ns, 0,
-                      begin_ns - busy_until_ns,      kUnknown};
+  MemberComing coming{
+      time_of(member, start).end_ns, begin_ns, end_ns - begin_ns, 0, begin_ns - busy_until_ns, kUnknown, 0};
   coming.foreign_ns = foreign_[member].within(time_of(member, level).end_ns, begin_ns);
   const std::vector<std::int64_t>& done = kernels_done_[member];
   bool of_turn = !done.empty() && done[ordinal] > coming.from_ns && done[ordinal] <= begin_ns;
@@ -151,26 +153,54 @@ MemberComing DeviceTurns::coming_of(std::uint32_t member, std::uint32_t ordinal,
   return coming;
 }
 
+// For receivers that came later. Of a root that hands out inputs nobody is said to wait for it.
+std::int64_t DeviceTurns::waited_ns(std::uint32_t member, const std::vector<std::uint32_t>& rooted) const {
+  std::int64_t sum_ns = 0;
+  for (std::uint32_t ordinal : rooted)
+    if (!rooted_.may_hand_out_inputs(ordinal)) sum_ns += rooted_.excess_ns(member, ordinal);
+  return sum_ns;
+}
+
+std::int64_t DeviceTurns::open_ns(const std::vector<std::uint32_t>& rooted) const {
+  std::int64_t most_ns = 0;
+  for (std::uint32_t m = 0; m < members_.size() && !rooted.empty(); ++m) {
+    std::int64_t sum_ns = 0;
+    for (std::uint32_t ordinal : rooted) sum_ns += rooted_.excess_ns(m, ordinal);
+    most_ns = std::max(most_ns, sum_ns);
+  }
+  return most_ns;
+}
+
 std::optional<DeviceTurn> DeviceTurns::read(const Turn& before, const Turn& turn) const {
   auto start = end_of(before), end = end_of(turn);
   if (!start || !end) return std::nullopt;
   std::vector<DeviceTurn::Row> rows;
+  std::vector<std::uint32_t> others, passed;  // that are no rows: all, and those since the latest row
   std::uint32_t latest = *start;
   std::size_t level = 0;
   for (std::uint32_t k = *start + 1; k <= *end; ++k) {
-    if (!times_.split(communicator_, k)) continue;
+    std::optional<std::int64_t> held_until_ns = rooted_.held_all_until_ns(k);
+    if (!held_until_ns && !times_.split(communicator_, k)) {
+      others.push_back(k);
+      passed.push_back(k);
+      continue;
+    }
     // Of one that could not be split the last one before it that could.
     while (level < rows.size() && rows[level].ordinal + 1 <= among_[k].level) ++level;
     std::uint32_t since = level ? rows[level - 1].ordinal : *start;
     rows.push_back({k, level, among_[k].awaited > *start + 1, {}});
-    for (std::uint32_t m = 0; m < members_.size(); ++m)
-      rows.back().members.push_back(coming_of(m, k, latest, since, *start));
+    for (std::uint32_t m = 0; m < members_.size(); ++m) {
+      std::int64_t end_ns = held_until_ns.value_or(time_of(m, k).end_ns);
+      rows.back().members.push_back(coming_of(m, k, end_ns, latest, since, *start));
+      rows.back().members.back().waited_ns = waited_ns(m, passed);
+    }
+    passed.clear();
     latest = k;
   }
   std::int64_t length_ns = 0;
   for (std::uint32_t m = 0; m < members_.size(); ++m)
     length_ns = std::max(length_ns, time_of(m, latest).end_ns - time_of(m, *start).end_ns);
-  return DeviceTurn(std::move(rows), length_ns);
+  return DeviceTurn(std::move(rows), length_ns, open_ns(others));
 }
 
 }  // namespace ddpscope::patterns

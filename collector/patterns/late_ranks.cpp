@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "collector/model/order_statistics.h"
 #include "collector/patterns/device_turns.h"
 #include "collector/patterns/foreign_waits.h"
 #include "collector/patterns/known_launches.h"
+#include "collector/patterns/launch_gaps.h"
 #include "collector/patterns/processors.h"
 
 namespace ddpscope::patterns {
@@ -22,8 +22,7 @@ using trace::Record;
 constexpr std::size_t kMostTurns = 4096;  // looked at, spread over the job
 // By devices fewer, where these have so many collectives of all members; not below a few times kLeastTurns.
 constexpr std::size_t kMostComings = std::size_t{1} << 26, kFewTurns = 256;
-constexpr std::int64_t kSteady =
-    3;  // in three steps of four at least one part in so many of the median is lost
+constexpr std::int64_t kSteady = 3;  // in three turns of four one part in so many of the median is lost
 
 // Of all members in one turn.
 struct Arrivals {
@@ -32,6 +31,7 @@ struct Arrivals {
   std::vector<MemberWindow> windows;
   std::vector<LostTime> late;  // beyond the typical member
   std::size_t turn;
+  std::int64_t open_ns = 0;  // as in DeviceTurn
 };
 
 // By what ranks are found late: by what is lost at least, or may be lost at most.
@@ -39,12 +39,6 @@ enum class Measure : bool { kLeast, kMost };
 
 std::int64_t value_of(const LostTime& time, Measure measure) {
   return measure == Measure::kLeast ? time.least_ns : time.most_ns;
-}
-
-std::vector<LostTime> exactly(const std::vector<std::int64_t>& late_ns) {
-  std::vector<LostTime> late;
-  for (std::int64_t ns : late_ns) late.push_back({ns, ns});
-  return late;
 }
 
 // What late members cost in a turn, and how long the last of the others waited for them in one collective.
@@ -70,6 +64,15 @@ std::vector<std::int64_t> lesser(std::vector<std::int64_t> a, const std::vector<
   return a;
 }
 
+// Empty if it cannot be so much that it would count.
+std::string what_is_open(const std::vector<Arrivals>& timed) {
+  auto count = std::ranges::count_if(
+      timed, [](const Arrivals& turn) { return turn.open_ns * 100 >= turn.turn_ns * kLeastPercent; });
+  if (!is_late_in_most(static_cast<std::size_t>(count), timed.size())) return {};
+  return "in each step some wait long in broadcasts, or in other collectives with a root: for inputs that "
+         "one rank hands out, or for a rank that is late";
+}
+
 class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives,
@@ -89,7 +92,7 @@ class Finder {
   std::string why_few_turns() const;
   bool clocks_agree();
   void look_for_foreign_waits();
-  void look_at_devices() { device_turns_.emplace(job_, collectives_, times_, index_, foreign_); }
+  void look_at_devices() { device_turns_.emplace(job_, collectives_, times_, index_, *rooted_, foreign_); }
   std::vector<MemberWindow> windows_of(const DeviceTurn& turn) const;
   std::optional<Arrivals> by_devices(std::size_t turn) const;
   std::optional<Arrivals> by_hosts(std::size_t turn) const;
@@ -116,6 +119,7 @@ class Finder {
   const std::vector<Member>& members_;
   std::int64_t error_ns_ = 0;  // of the clocks of any two members
   std::vector<Turn> turns_;
+  std::optional<RootedCollectives> rooted_;
   std::vector<ForeignWaits> foreign_;        // by member
   std::optional<DeviceTurns> device_turns_;  // if device times are compared
 };
@@ -123,7 +127,7 @@ class Finder {
 bool Finder::pairs_up() const {
   const matching::Communicator& communicator = collectives_.communicators[index_];
   return members_.size() > 1 && communicator.without_trace() == 0 &&
-         std::none_of(members_.begin(), members_.end(), [](const Member& m) { return m.incomplete; });
+         std::ranges::none_of(members_, &Member::incomplete);
 }
 
 // Of most collectives.
@@ -141,8 +145,7 @@ std::string Finder::what_is_untimed() const {
 std::string Finder::why_few_turns() const {
   if (in_graphs()) return what_is_untimed() + ", and hosts wait for these fewer than 50 times";
   return "fewer than 50 of their steps are seen: the job is short, or neither an optimizer's update nor a "
-         "wait "
-         "of the host tells where they end";
+         "wait of the host tells where they end";
 }
 
 bool Finder::clocks_agree() {
@@ -153,6 +156,7 @@ bool Finder::clocks_agree() {
 }
 
 void Finder::look_for_foreign_waits() {
+  rooted_.emplace(job_, collectives_, times_, index_, turns_);
   for (const Member& member : members_)
     foreign_.emplace_back(job_, collectives_, device_order_, times_, index_, member);
 }
@@ -160,7 +164,8 @@ void Finder::look_for_foreign_waits() {
 std::optional<Arrivals> Finder::by_devices(std::size_t turn) const {
   auto read = device_turns_->read(turns_[turn - 1], turns_[turn]);
   if (!read) return std::nullopt;
-  return Arrivals{read->longest().ordinal, read->length_ns(), windows_of(*read), read->late(), turn};
+  return Arrivals{read->longest().ordinal, read->length_ns(), windows_of(*read), read->late(), turn,
+                  read->open_ns()};
 }
 
 std::vector<MemberWindow> Finder::windows_of(const DeviceTurn& turn) const {
@@ -176,16 +181,15 @@ std::vector<MemberWindow> Finder::windows_of(const DeviceTurn& turn) const {
 
 // All hosts know that the turn before is over when they go on.
 std::optional<Arrivals> Finder::by_hosts(std::size_t turn) const {
-  std::uint32_t last = turns_[turn - 1].end - 1, first = turns_[turn].first;
-  Arrivals found{first, 0, {}, {}, turn};
+  std::uint32_t last = turns_[turn - 1].end - 1;
+  std::optional<std::uint32_t> first = rooted_->first_for_all(turns_[turn]);
+  if (!first) return std::nullopt;
+  Arrivals found{*first, 0, {}, {}, turn};
   std::vector<std::int64_t> values, own_values;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
     if (turns_[turn].end > member.calls.size()) return std::nullopt;
-    const matching::Signature& signature = collectives_.signature_at(member, first);
-    if (!needs_all_members(signature.operation) || signature != collectives_.signature_at(members_[0], first))
-      return std::nullopt;
-    std::int64_t came_ns = collectives_.begin_ns_at(member, first);
+    std::int64_t came_ns = collectives_.begin_ns_at(member, *first);
     MemberWindow window{known_ns(member, last), came_ns, came_ns, known_ns(member, turns_[turn].end - 1)};
     if (window.from_ns == ordering::kNever || window.from_ns > window.came_ns) return std::nullopt;
     if (window.over_ns == ordering::kNever) return std::nullopt;
@@ -200,23 +204,12 @@ std::optional<Arrivals> Finder::by_hosts(std::size_t turn) const {
 
 // By hosts: how long each took until its first launch, beyond the typical one.
 void Finder::take_gaps(std::vector<Arrivals>& all) const {
-  std::vector<std::vector<std::int64_t>> gaps(all.size(), std::vector<std::int64_t>(members_.size()));
+  std::vector<std::vector<std::int64_t>> gaps(all.size());
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    std::size_t turn = 0;
-    auto answer_until = [&](std::int64_t launch_ns) {
-      for (; turn < all.size() && all[turn].windows[m].came_ns <= launch_ns; ++turn)
-        if (gaps[turn][m] == 0) gaps[turn][m] = all[turn].windows[m].came_ns - all[turn].windows[m].from_ns;
-    };
-    model::for_each_in_time(job_.processes[members_[m].process].file,
-                            {Operation::kLaunch, Operation::kGraphLaunch},
-                            [&](model::EventPlace, const Record& record) {
-                              std::int64_t at_ns = job_.begin_ns(members_[m].process, record);
-                              answer_until(at_ns);
-                              if (turn == all.size() || gaps[turn][m] || at_ns < all[turn].windows[m].from_ns)
-                                return;
-                              gaps[turn][m] = std::max<std::int64_t>(at_ns - all[turn].windows[m].from_ns, 1);
-                            });
-    answer_until(std::numeric_limits<std::int64_t>::max());
+    std::vector<Stretch> stretches;
+    for (const Arrivals& turn : all) stretches.push_back({turn.windows[m].from_ns, turn.windows[m].came_ns});
+    auto of_member = gaps_before_launches(job_, members_[m].process, stretches);
+    for (std::size_t turn = 0; turn < all.size(); ++turn) gaps[turn].push_back(of_member[turn]);
   }
   for (std::size_t turn = 0; turn < all.size(); ++turn) {
     std::vector<LostTime> late = exactly(beyond_typical(std::move(gaps[turn])));
@@ -254,9 +247,8 @@ std::vector<Arrivals> Finder::arrivals(bool devices) {
   for (std::size_t turn : turns_to_look_at(devices)) {
     auto found = devices ? by_devices(turn) : by_hosts(turn);
     if (!found) continue;
-    bool known = std::all_of(found->windows.begin(), found->windows.end(),
-                             [&](const MemberWindow& window) { return window.from_ns >= known_from; });
-    if (known) all.push_back(std::move(*found));
+    auto known = [&](const MemberWindow& window) { return window.from_ns >= known_from; };
+    if (std::ranges::all_of(found->windows, known)) all.push_back(std::move(*found));
   }
   if (!devices && !all.empty()) take_gaps(all);
   return all;
@@ -359,6 +351,8 @@ LateRanksFound Finder::find() {
     LateRanksFound found{.late = judge(timed, true, Measure::kLeast)};
     bool same = late_members(timed, Measure::kLeast) == late_members(timed, Measure::kMost);
     if (!found.late || !same) found.perhaps = judge(timed, true, Measure::kMost);
+    auto counts = [](const std::optional<LateRanks>& late) { return late && late->counts(); };
+    if (!counts(found.late) && !counts(found.perhaps)) found.doubt = what_is_open(timed);
     return found;
   }
   std::vector<Arrivals> hosts = arrivals(false);

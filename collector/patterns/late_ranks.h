@@ -14,8 +14,9 @@
 
 namespace ddpscope::patterns {
 
-constexpr std::size_t kLeastTurns = 50;   // design, section 2
-constexpr std::int64_t kLeastPart = 100;  // of a turn: one part in so many is no lateness
+constexpr std::size_t kLeastTurns = 50;    // design, section 2
+constexpr std::int64_t kLeastPercent = 5;  // of a turn: what is lost counts (design, section 2)
+constexpr std::int64_t kLeastPart = 100;   // of a turn: one part in so many is no lateness
 
 // In three turns of four, and often enough.
 constexpr bool is_late_in_most(std::size_t late, std::size_t judged) {
@@ -49,6 +50,8 @@ struct LateRanks {
   std::int64_t lost_ns = 0, most_ns = 0;
   bool waits_known = false;       // of these processes for a processor
   bool processors_short = false;  // a typical member waits longer for a processor than for the late ones
+
+  bool counts() const { return most_ns * 100 >= turn_ns * kLeastPercent; }
 };
 
 struct LateRanksFound {

@@ -27,6 +27,13 @@ inline LostTime lesser(const LostTime& a, const LostTime& b) {
   return {std::min(a.least_ns, b.least_ns), std::min(a.most_ns, b.most_ns)};
 }
 
+// Of times that are known.
+inline std::vector<LostTime> exactly(const std::vector<std::int64_t>& late_ns) {
+  std::vector<LostTime> late;
+  for (std::int64_t ns : late_ns) late.push_back({ns, ns});
+  return late;
+}
+
 // Collective by collective, in the order of the stream. All are over for all members at once, so each ends
 // later, by what is lost so far, than it would if the late ones came with the others: those would find their
 // stream free that much sooner, and be ready
