@@ -15,9 +15,11 @@ constexpr std::size_t kHubBytes = 64 << 10;
 
 class Run {
  public:
-  Run(const Collective& collective, const Links& links, int rank, const Release& release)
+  Run(const Collective& collective, const Links& links, std::span<Answers> answers, int rank,
+      const Release& release)
       : op_(collective),
         links_(links),
+        answers_(answers),
         rank_(rank),
         size_(static_cast<int>(links.size())),
         release_(release),
@@ -56,11 +58,14 @@ class Run {
 
   Clock::time_point broadcast() {
     const int root = op_.signature.root;
+    const bool fits = bytes_ <= Answers::kBytes;
     if (rank_ != root) {
-      const Leg leg{.peer = root, .in = {recv_, bytes_}};
+      const Leg leg{.peer = root, .in = {recv_, bytes_}, .peer_ran_ahead = fits};
       return round({&leg, 1});
     }
-    const auto joined = round(legs([&](int peer) { return Leg{.peer = peer, .out = {send_, bytes_}}; }));
+    const auto joined = round(legs([&](int peer) {
+      return Leg{.peer = peer, .out = {send_, bytes_}, .runs_ahead = fits};
+    }));
     copy(recv_, send_, bytes_);
     return joined;
   }
@@ -113,7 +118,7 @@ class Run {
   }
 
   Clock::time_point round(std::span<const Leg> legs) const {
-    return exchange(links_, op_.signature, legs, release_);
+    return exchange(links_, answers_, op_.signature, legs, release_);
   }
 
   void multiply_input() {
@@ -150,6 +155,7 @@ class Run {
 
   const Collective& op_;
   const Links& links_;
+  const std::span<Answers> answers_;
   const int rank_;
   const int size_;
   const Release& release_;
@@ -164,8 +170,9 @@ class Run {
 
 }  // namespace
 
-Clock::time_point run(const Collective& collective, const Links& links, int rank, const Release& release) {
-  Run run(collective, links, rank, release);
+Clock::time_point run(const Collective& collective, const Links& links, std::span<Answers> answers, int rank,
+                      const Release& release) {
+  Run run(collective, links, answers, rank, release);
   switch (collective.signature.kind) {
     case Kind::kAllReduce:
       return run.all_reduce();

@@ -21,7 +21,8 @@ struct Collective {
 
 /// Runs one collective to its end and returns when the last rank this one depends on had joined.
 /// Throws PeerLost, Mismatch, Released.
-Clock::time_point run(const Collective& collective, const Links& links, int rank, const Release& release);
+Clock::time_point run(const Collective& collective, const Links& links, std::span<Answers> answers, int rank,
+                      const Release& release);
 
 /// Bytes that the link model charges, as a ring would move them past one rank, for S = bytes() and n ranks:
 /// AllReduce 2 (n-1)/n S; AllGather and ReduceScatter (n-1) S; Broadcast and Reduce S; nothing for one rank.

@@ -131,7 +131,7 @@ void Communicator::execute_or_hang(const Plan& plan) {
 void Communicator::execute(const Plan& plan) {
   Clock::time_point joined = Clock::now();
   for (const Collective& collective : plan.collectives) {
-    joined = std::max(joined, nccl::run(collective, links_[kCollective], rank_, release_));
+    joined = std::max(joined, nccl::run(collective, links_[kCollective], answers_, rank_, release_));
   }
   if (!plan.messages.empty()) {
     joined = std::max(joined, point_to_point_->run(plan.messages, links_[kPointToPoint], rank_, release_));

@@ -114,6 +114,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::shared_ptr<profiler::Session> profiler_;
   Address address_;  ///< at which this rank can be reached; the port means nothing any more
   std::array<Links, kChannels> links_;
+  std::vector<Answers> answers_;  ///< of the collective channel, by rank
   std::optional<PointToPoint> point_to_point_;
   std::shared_ptr<OneSided> one_sided_;  ///< its thread may outlive the communicator
   Release release_;                      ///< ends operations

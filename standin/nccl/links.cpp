@@ -51,33 +51,49 @@ bool add_moved(ssize_t bytes, int peer, std::size_t& moved) {
 /// One leg under way: how far the signature and the payload have got in each direction.
 class Progress {
  public:
-  Progress(const Leg& leg, int fd)
+  Progress(const Leg& leg, int fd, Answers& answers, const Signature& ours)
       : leg_(leg),
         fd_(fd),
+        answers_(&answers),
+        ours_(&ours),
         to_send_(leg.announce ? sizeof(Signature) + leg.out.size() : 0),
-        to_receive_(leg.expect ? sizeof(Signature) + leg.in.size() : 0) {}
+        to_receive_(leg.expect && !leg.runs_ahead ? sizeof(Signature) + leg.in.size() : 0) {
+    if (leg.runs_ahead) answers_->expect(ours, leg.out.size());
+  }
 
-  bool done() const { return sent_ == to_send_ && received_ == to_receive_; }
+  bool done() const { return sent_ == to_send_ && !receives(); }
   bool joined() const { return to_receive_ == 0 || received_ >= sizeof(Signature); }
 
   pollfd wait() const {
-    const int events = (sent_ < to_send_ ? POLLOUT : 0) | (received_ < to_receive_ ? POLLIN : 0);
+    const int events = (sent_ < to_send_ ? POLLOUT : 0) | (receives() ? POLLIN : 0);
     return {fd_, static_cast<short>(events), 0};
   }
 
-  void advance(const Signature& ours) {
-    while (sent_ < to_send_ && send_some(ours)) {
+  void advance() {
+    if (leg_.expect) {
+      while (answers_->receive_some(fd_, leg_.peer)) {
+      }
     }
-    while (received_ < to_receive_ && receive_some(ours)) {
+    while (sent_ < to_send_ && send_some()) {
+    }
+    while (received_ < to_receive_ && answers_->none_missing() && receive_some()) {
     }
   }
 
  private:
-  bool send_some(const Signature& ours) {
-    return send_rest(fd_, leg_.peer, std::as_bytes(std::span(&ours, 1)), leg_.out, sent_);
+  bool receives() const { return received_ < to_receive_ || (leg_.runs_ahead && !answers_->few_missing()); }
+
+  bool send_some() {
+    try {
+      return send_rest(fd_, leg_.peer, std::as_bytes(std::span(ours_, 1)), leg_.out, sent_);
+    } catch (const PeerLost&) {
+      if (!leg_.peer_ran_ahead) throw;
+      sent_ = to_send_;
+      return false;
+    }
   }
 
-  bool receive_some(const Signature& ours) {
+  bool receive_some() {
     if (received_ >= sizeof theirs_) {
       std::size_t payload = received_ - sizeof theirs_;
       const bool moved = receive_rest(fd_, leg_.peer, leg_.in, payload);
@@ -86,12 +102,14 @@ class Progress {
     }
     if (!receive_rest(fd_, leg_.peer, std::as_writable_bytes(std::span(&theirs_, 1)), received_))
       return false;
-    if (received_ == sizeof theirs_ && theirs_ != ours) throw Mismatch{leg_.peer, theirs_, ours};
+    if (received_ == sizeof theirs_ && theirs_ != *ours_) throw Mismatch{leg_.peer, theirs_, *ours_};
     return true;
   }
 
   Leg leg_;
   int fd_;
+  Answers* answers_;
+  const Signature* ours_;
   std::size_t to_send_;
   std::size_t to_receive_;
   std::size_t sent_ = 0;
@@ -137,11 +155,14 @@ bool receive_rest(int fd, int peer, std::span<std::byte> into, std::size_t& move
   return add_moved(recv(fd, rest.data(), rest.size(), 0), peer, moved);
 }
 
-Clock::time_point exchange(const Links& links, const Signature& signature, std::span<const Leg> legs,
-                           const Release& release) {
+Clock::time_point exchange(const Links& links, std::span<Answers> answers, const Signature& signature,
+                           std::span<const Leg> legs, const Release& release) {
   std::vector<Progress> open;
   open.reserve(legs.size());
-  for (const Leg& leg : legs) open.emplace_back(leg, links[static_cast<std::size_t>(leg.peer)].fd());
+  for (const Leg& leg : legs) {
+    const auto peer = static_cast<std::size_t>(leg.peer);
+    open.emplace_back(leg, links[peer].fd(), answers[peer], signature);
+  }
 
   Clock::time_point joined = Clock::now();
   bool all_joined = false;
@@ -149,7 +170,7 @@ Clock::time_point exchange(const Links& links, const Signature& signature, std::
   for (;;) {
     if (release.raised()) throw Released{};
     for (std::size_t i = 0; i < open.size(); ++i) {
-      if (waits.empty() || waits[i + 1].revents) open[i].advance(signature);
+      if (waits.empty() || waits[i + 1].revents) open[i].advance();
     }
     if (!all_joined && std::ranges::all_of(open, &Progress::joined)) {
       all_joined = true;

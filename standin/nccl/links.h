@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "standin/nccl/answers.h"
 #include "standin/nccl/rendezvous.h"
 #include "standin/nccl/signature.h"
 
@@ -34,12 +35,14 @@ struct Leg {
   bool expect = true;                   ///< wait for its signature, followed by `in`
   std::span<const std::byte> out = {};  ///< not empty only if announced
   std::span<std::byte> in = {};         ///< not empty only if expected
+  bool runs_ahead = false;              ///< done before the peer has joined, as far as Answers allows
+  bool peer_ran_ahead = false;  ///< it may have left since: its signature is here, ours may be refused
 };
 
 /// Sends and receives all legs at once and returns when the last expected signature came, that is when the
-/// last peer had joined. Throws PeerLost, Mismatch, Released.
-Clock::time_point exchange(const Links& links, const Signature& signature, std::span<const Leg> legs,
-                           const Release& release);
+/// last peer had joined. `answers`: by rank, of the operations before. Throws PeerLost, Mismatch, Released.
+Clock::time_point exchange(const Links& links, std::span<Answers> answers, const Signature& signature,
+                           std::span<const Leg> legs, const Release& release);
 
 /// Everyone's `mine`, by position in `ranks`, which must hold `rank` and be equal on all of them.
 template <typename T>
@@ -56,7 +59,8 @@ std::vector<T> all_gather(const Links& links, std::span<const int> ranks, int ra
                       .in = std::as_writable_bytes(std::span(&all[i], 1))});
     }
   }
-  exchange(links, signature, legs, release);
+  std::vector<Answers> none(links.size());
+  exchange(links, none, signature, legs, release);
   return all;
 }
 

@@ -36,6 +36,7 @@ int hosts_of(const Seat& seat) {
 
 void Communicator::take_seat(const Seat& seat) {
   links_ = connect_members(seat, leave_);
+  answers_.resize(seat.members.size());
   point_to_point_.emplace(seat.members.size());
   one_sided_ = std::make_shared<OneSided>(std::move(links_[kOneSided]), seat.rank);
   address_ = seat.members[static_cast<std::size_t>(seat.rank)].address;

@@ -109,6 +109,30 @@ void exit_after_last_operation() {
   for (const float value : large.values()) REQUIRE(value == static_cast<float>(root));
 }
 
+/// What the root of small broadcasts sent is there when the others come, though it has left.
+void root_leaves_before_the_others_come() {
+  Rank rank;
+  DeviceBuffer<float> first(std::vector<float>{static_cast<float>(job().rank)}), second(1);
+  const int root = job().size - 1;
+  const auto broadcast = [&](DeviceBuffer<float>& value) {
+    REQUIRE_NCCL(ncclBroadcast(first.get(), value.get(), 1, ncclFloat32, root, rank.comm, rank.stream));
+  };
+  if (job().rank == root) {
+    broadcast(first);
+    broadcast(second);
+    REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+    leave_note("leaves");
+    _exit(0);
+  }
+  await_note("leaves");
+  const timespec until_it_has_left{0, 100'000'000};
+  nanosleep(&until_it_has_left, nullptr);
+  broadcast(first);
+  broadcast(second);
+  REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+  REQUIRE(first.values()[0] == static_cast<float>(root) && second.values()[0] == static_cast<float>(root));
+}
+
 void revoke_releases_and_refuses() {
   Rank rank;
   if (!last()) {
@@ -269,6 +293,7 @@ int main(int argc, char** argv) {
                        {"fork-and-go-on", fork_and_go_on},
                        {"exit-with-pending-operation", exit_with_pending_operation},
                        {"exit-after-last-operation", exit_after_last_operation},
+                       {"root-leaves-before-the-others-come", root_leaves_before_the_others_come},
                        {"revoke-releases-and-refuses", revoke_releases_and_refuses},
                        {"abort-with-an-operation-queued", abort_with_an_operation_queued},
                        {"shrink-around-a-dead-rank", shrink_around_a_dead_rank},

@@ -66,7 +66,17 @@ void kind() {
 }
 void two_roots() {
   expect_hang([](const Call& c) {
-    return ncclBroadcast(c.in, c.out, kSmall, ncclFloat32, c.odd ? job().rank : 0, c.comm, c.stream);
+    return ncclBroadcast(c.in, c.out, 2 * kLarge, ncclFloat32, c.odd ? job().rank : 0, c.comm, c.stream);
+  });
+}
+
+/// Who broadcasts little runs ahead, and learns in its next operation what the others were in.
+void small_broadcast() {
+  expect_hang([](const Call& c) {
+    if (!c.odd && job().rank != 0) return ncclSuccess;
+    if (c.odd) return ncclBroadcast(c.in, c.out, kSmall + 1, ncclFloat32, 0, c.comm, c.stream);
+    const ncclResult_t small = ncclBroadcast(c.in, c.out, kSmall, ncclFloat32, 0, c.comm, c.stream);
+    return small == ncclSuccess ? all_reduce(c, kSmall) : small;
   });
 }
 void message_size() {
@@ -107,6 +117,7 @@ int main(int argc, char** argv) {
                        {"reduction", reduction},
                        {"kind", kind},
                        {"two-roots", two_roots},
+                       {"small-broadcast", small_broadcast},
                        {"message-size", message_size},
                        {"one-call-fewer", one_call_fewer}});
 }

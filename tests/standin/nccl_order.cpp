@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <memory>
 
 #include "nccl_rank.h"
 
@@ -54,6 +55,49 @@ void messages_between_collectives() {
   }
   REQUIRE_CUDA(cudaStreamSynchronize(stream));
   if (job().rank % 2 == 1) REQUIRE(got.values()[0] == job().rank - 1);
+}
+
+/// The root of small broadcasts does not wait for its receivers, of a ninth one it does; of a large one, too.
+void root_runs_ahead() {
+  const ncclComm_t comm = make_communicator();
+  const cudaStream_t stream = new_stream();
+  constexpr int kAhead = 8, kRounds = 3 * kAhead;
+  constexpr std::size_t kLarge = 100'000;
+  const DeviceBuffer<std::int32_t> large(std::vector<std::int32_t>(kLarge, job().rank));
+  std::vector<std::unique_ptr<DeviceBuffer<std::int32_t>>> values;
+  for (int i = 0; i < kRounds; ++i)
+    values.push_back(
+        std::make_unique<DeviceBuffer<std::int32_t>>(std::vector<std::int32_t>{100 * job().rank + i}));
+  const auto broadcast = [&](int round) {
+    REQUIRE_NCCL(ncclBroadcast(values[round]->get(), values[round]->get(), 1, ncclInt32, 1, comm, stream));
+  };
+  if (job().rank == 1) {
+    for (int round = 0; round < kAhead; ++round) broadcast(round);
+    REQUIRE_CUDA(cudaStreamSynchronize(stream));
+    broadcast(kAhead);
+    const timespec pause{0, 50'000'000};
+    nanosleep(&pause, nullptr);
+    REQUIRE(pending(stream));
+    leave_note("ahead");
+  } else {
+    await_note("ahead");
+    for (int round = 0; round <= kAhead; ++round) broadcast(round);
+  }
+  for (int round = kAhead + 1; round < kRounds; ++round) broadcast(round);
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  for (int round = 0; round < kRounds; ++round) REQUIRE(values[round]->values()[0] == 100 + round);
+  const DeviceBuffer<std::int32_t> sum(std::vector<std::int32_t>{1});
+  REQUIRE_NCCL(ncclAllReduce(sum.get(), sum.get(), 1, ncclInt32, ncclSum, comm, stream));
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(sum.values()[0] == job().size);
+  if (job().rank != 1) await_note("waits");
+  REQUIRE_NCCL(ncclBcast(large.get(), kLarge, ncclInt32, 1, comm, stream));
+  if (job().rank == 1) {
+    REQUIRE(pending(stream));
+    leave_note("waits");
+  }
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  REQUIRE(large.values()[kLarge - 1] == 1);
 }
 
 void messages_to_oneself() {
@@ -362,6 +406,7 @@ int main(int argc, char** argv) {
   return run_scenario(argc, argv,
                       {{"ring-of-messages", ring_of_messages},
                        {"messages-between-collectives", messages_between_collectives},
+                       {"root-runs-ahead", root_runs_ahead},
                        {"messages-to-oneself", messages_to_oneself},
                        {"group-starts-at-its-end", group_starts_at_its_end},
                        {"two-streams-keep-the-order-of-issue", two_streams_keep_the_order_of_issue},
