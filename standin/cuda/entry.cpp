@@ -31,8 +31,7 @@ cudaError_t admit() {
   if (forked.load(std::memory_order_relaxed)) return cudaErrorInitializationError;
   if (inside_host_function) return cudaErrorNotPermitted;
   if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
-  if (const cudaError_t error = process_error.load(std::memory_order_relaxed); error != cudaSuccess)
-    return error;
+  if (const cudaError_t error = process_failure(); error != cudaSuccess) return error;
   return visible_devices().empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 
@@ -40,6 +39,8 @@ void fail_process(cudaError_t error) {
   cudaError_t none = cudaSuccess;
   process_error.compare_exchange_strong(none, error);
 }
+
+cudaError_t process_failure() { return process_error.load(std::memory_order_relaxed); }
 
 cudaError_t record_error(cudaError_t error) {
   if (error != cudaSuccess) thread_error = error;

@@ -27,8 +27,10 @@ cudaError_t record_error(cudaError_t error);
 /// The calling thread's last error; `clear` resets it to cudaSuccess.
 cudaError_t last_error(bool clear);
 
-/// From now on every call that is admitted fails with `error`, as after a fault on a device.
+/// From now on every call that is admitted fails with `error`, as after a fault on a device; so does one that
+/// is waiting.
 void fail_process(cudaError_t error);
+cudaError_t process_failure();
 
 /// True in a child forked from a process that had used CUDA: no stream has a thread here.
 bool forked_from_user();
@@ -50,6 +52,7 @@ cudaError_t enter(Body&& body) {
   if (error == cudaSuccess) {
     try {
       error = body();
+      if (error == cudaSuccess) error = process_failure();
     } catch (const Failure& failure) {
       error = failure.code;
     } catch (const std::bad_alloc&) {

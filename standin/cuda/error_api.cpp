@@ -35,6 +35,7 @@ constexpr ErrorText kErrorTexts[] = {
     TEXT(cudaErrorInvalidDevice, "invalid device ordinal"),
     TEXT(cudaErrorOperatingSystem, "OS call failed or operation not supported on this OS"),
     TEXT(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
+    TEXT(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
     TEXT(cudaErrorInvalidResourceHandle, "invalid resource handle"),
     TEXT(cudaErrorSymbolNotFound, "named symbol not found"),
     TEXT(cudaErrorNotReady, "device not ready"),

@@ -16,15 +16,18 @@ def _watch_imports():
 
 def _run_next():
     """The sitecustomize that Python would have found without this folder."""
-    import importlib.machinery
-    import importlib.util
-    rest = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != _FOLDER]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
-    if spec is None or spec.loader is None:
-        return
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+    ours, path = sys.modules.pop(__name__), sys.path
+    sys.path = [entry for entry in path if os.path.abspath(entry or os.curdir) != _FOLDER]
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        if error.name != __name__:
+            raise
+    finally:
+        # What it added to the path stays.
+        here = [entry for entry in path if os.path.abspath(entry or os.curdir) == _FOLDER]
+        sys.path = here + sys.path
+        sys.modules.setdefault(__name__, ours)
 
 
 _watch_imports()

@@ -11,7 +11,7 @@ from . import operator_lists
 from .install import say
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native")
-_WAITS, _TAKES_HOST_TENSORS, _SIZES_FROM_FLOATS = 1, 2, 4  # Flags in override.h
+_WAITS, _TAKES_HOST_TENSORS, _SIZES_FROM_FLOATS, _REHEARSED = 1, 2, 4, 8  # Flags in override.h
 _BUILD_S = 600
 
 
@@ -27,7 +27,8 @@ class _Operator(ctypes.Structure):
 def _flags(name):
     return ((_WAITS if name in operator_lists.WAITS else 0)
             | (_TAKES_HOST_TENSORS if name in operator_lists.TAKES_HOST_TENSORS else 0)
-            | (_SIZES_FROM_FLOATS if name in operator_lists.SIZES_FROM_FLOATS else 0))
+            | (_SIZES_FROM_FLOATS if name in operator_lists.SIZES_FROM_FLOATS else 0)
+            | (_REHEARSED if name in operator_lists.REHEARSED else 0))
 
 
 def _sources():

@@ -16,8 +16,8 @@ def set_up(torch):
             return compile_by_inductor(self, model_, inputs_)
         from torch._dynamo.backends.registry import lookup_backend
 
-        from .switches import say_once
-        say_once('torch.compile: Inductor makes code for a GPU, so backend "%s" takes its place' % _FALLBACK)
+        from .install import say_once
+        say_once("inductor", 'torch.compile: Inductor makes code for a GPU, so backend "%s" takes its place' % _FALLBACK)
         return lookup_backend(_FALLBACK)(model_, inputs_)
 
     wrapper.__call__ = compile_for_cpu

@@ -1,8 +1,8 @@
 """The Python variant: one generic kernel for the CUDA key, which computes an operator on CPU tensors over the
 same memory, in stream order.
 
-The results' sizes are needed before anything has been computed: the operator is asked with meta tensors, and
-the answer is kept. Work that cannot say its sizes is queued and waited for."""
+The results' sizes are needed before anything has been computed: the operator is asked with meta tensors, or with
+zeros, and the answer is kept. Work that cannot say its sizes is queued and waited for."""
 import functools
 import itertools
 import sys
@@ -115,6 +115,12 @@ def _meta(tensor):
     return result
 
 
+def _zeros(tensor):
+    if not tensor.is_cuda and tensor.dim() == 0:
+        return tensor
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).zero_()
+
+
 def _map(value, function):
     if isinstance(value, torch.Tensor):
         return function(value)
@@ -184,7 +190,8 @@ class Operator:
         self.only_in_place = all(self.returned) and not self.outs
         self.waits = name in operator_lists.WAITS or not all(
             str(result.type) in ("Tensor", "List[Tensor]") for result in schema.returns)
-        self.has_meta = torch._C._dispatch_has_computed_kernel_for_dispatch_key(self.op.name(), "Meta")
+        has_meta = torch._C._dispatch_has_computed_kernel_for_dispatch_key(self.op.name(), "Meta")
+        self.asks_meta = has_meta and name not in operator_lists.REHEARSED
         self.kernel = runtime.kernel(operator_lists.kernel_name(name).encode())
         self.shapes = {}
 
@@ -247,7 +254,7 @@ class Operator:
 
     def shapes_of(self, values):
         """What the results look like, one a return; None: not to be known without computing."""
-        if self.only_in_place and not self.has_meta:
+        if self.only_in_place and not self.asks_meta:
             return ()
         key = tuple((name, self.key(value)) for name, value in values.items())
         if key in self.shapes:
@@ -255,7 +262,7 @@ class Operator:
         else:
             if len(self.shapes) >= _KEPT_SHAPES:
                 self.shapes.clear()
-            known = self.shapes[key] = self.ask_meta(values)
+            known = self.shapes[key] = self.ask(values)
         if known is None:
             return None
         results, outs = known
@@ -265,23 +272,28 @@ class Operator:
                 target.resize_(size)
         return results
 
-    def ask_meta(self, values):
-        metas = {name: None if name == "generator" else _map(value, _meta) for name, value in values.items()}
+    def ask(self, values):
+        """The operator itself, with tensors that hold nothing of worth."""
+        asked = {name: _map(value, _meta if self.asks_meta else _zeros) for name, value in values.items()}
         if self.takes_device:
-            metas["device"] = torch.device("meta")
+            asked["device"] = torch.device("meta" if self.asks_meta else "cpu")
+        if self.is_random:
+            asked["generator"] = None if self.asks_meta else torch.Generator()
         try:
-            answer = self.op(**metas)
+            answer = self.op(**asked)
         except Exception:  # not provided, or what the CPU's kernel will say better
             return None
         answers = answer if isinstance(answer, (list, tuple)) and len(self.returned) > 1 else [answer]
+        if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in _tensors(tuple(answers))):
+            return None
         results = [None if argument else _map(result, _layout) for argument, result in zip(self.returned, answers)]
-        if any(isinstance(out, list) for out in map(metas.get, self.outs)):
-            return (results, ()) if all(self._same_sizes(metas, values)) else None
-        return results, [(name, metas[name].shape) for name in self.outs]
+        if any(isinstance(out, list) for out in map(asked.get, self.outs)):
+            return (results, ()) if all(self._same_sizes(asked, values)) else None
+        return results, [(name, asked[name].shape) for name in self.outs]
 
-    def _same_sizes(self, metas, values):
+    def _same_sizes(self, asked, values):
         for name in self.outs:
-            yield [m.shape for m in _tensors(metas[name])] == [v.shape for v in _tensors(values[name])]
+            yield [m.shape for m in _tensors(asked[name])] == [v.shape for v in _tensors(values[name])]
 
     def queue(self, values, device, layouts):
         arguments = {name: _map(value, lambda t: alias(t) if t.is_cuda else _host_copy(t))

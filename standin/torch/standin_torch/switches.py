@@ -1,13 +1,5 @@
 """Parts of PyTorch that choose NVIDIA's libraries or compile for a GPU, led to what works here."""
-from .install import say
-
-_said = set()
-
-
-def say_once(text):
-    if text not in _said:
-        _said.add(text)
-        say(text)
+from .install import say_once
 
 
 def set_up(torch):
@@ -23,7 +15,7 @@ def _keep_cudnn_off(torch):
 
     def stay_off(enabled):
         if enabled:
-            say_once("cuDNN stays off: its operators are computed without it")
+            say_once("cudnn", "cuDNN stays off: its operators are computed without it")
 
     torch._C._set_cudnn_enabled = stay_off
     cudnn = type(torch.backends.cudnn)

@@ -56,3 +56,20 @@ def _grouped(left, right, offs):
     if left.dim() == 3:
         return torch.cat([left[i] @ right[:, b:e] for i, (b, e) in enumerate(zip(begins, ends))], 1)
     return torch.stack([left[:, b:e] @ right[b:e] for b, e in zip(begins, ends)])
+
+
+@writes("_convert_weight_to_int4pack")
+def convert_weight_to_int4pack(self, innerKTiles):
+    """A GPU's order of the bytes has to do with its matrix units; here they stay as they are. Two numbers a byte."""
+    rows, columns = self.shape[0], 2 * self.shape[1]
+    packed = self.contiguous().view(torch.int32)
+    return packed.reshape(rows // 8, columns // (innerKTiles * 16), 32, innerKTiles // 2).clone()
+
+
+@writes("_weight_int4pack_mm")
+def weight_int4pack_mm(self, mat2, qGroupSize, qScaleAndZeros):
+    rows = 8 * mat2.shape[0]
+    pairs = mat2.contiguous().view(torch.uint8).reshape(rows, -1).to(torch.int32)
+    numbers = torch.stack([pairs >> 4, pairs & 15], -1).reshape(rows, -1)
+    scales, zeros = (qScaleAndZeros[..., i].t().repeat_interleave(qGroupSize, 1).float() for i in (0, 1))
+    return torch.mm(self.float(), ((numbers - 8) * scales + zeros).t()).to(self.dtype)

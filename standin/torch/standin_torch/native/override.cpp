@@ -75,7 +75,7 @@ void Override::read_schema() {
     if (!returned_.back()) only_in_place_ = false;
   }
   if (!outs_.empty()) only_in_place_ = false;
-  has_meta_ = op_.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta);
+  asks_meta_ = !(flags_ & kRehearsed) && op_.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta);
 }
 
 void Override::operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
@@ -113,10 +113,10 @@ void Override::refuse_devices(const std::string& one, const std::string& other) 
 
 std::shared_ptr<const Shapes> Override::shapes_of(const Stack& arguments) {
   static const auto nothing = std::make_shared<const Shapes>();
-  if (only_in_place_ && !has_meta_) return nothing;
+  if (only_in_place_ && !asks_meta_) return nothing;
   thread_local std::vector<int64_t> key;
-  if (!make_key(arguments, flags_ & kSizesFromFloats, &key)) return ask_meta(arguments);
-  auto shapes = shapes_.find(key, [&] { return ask_meta(arguments); });
+  if (!make_key(arguments, flags_ & kSizesFromFloats, &key)) return ask(arguments);
+  auto shapes = shapes_.find(key, [&] { return ask(arguments); });
   if (!shapes) return nullptr;
   for (const auto& [position, sizes] : shapes->outs) {
     const at::Tensor& out = arguments[position].toTensor();
@@ -125,35 +125,41 @@ std::shared_ptr<const Shapes> Override::shapes_of(const Stack& arguments) {
   return shapes;
 }
 
-// What the operator refuses with meta tensors, or cannot do, the CPU's kernel will do or say better.
-std::shared_ptr<const Shapes> Override::ask_meta(const Stack& arguments) const {
-  Stack metas;
-  for (const c10::IValue& argument : arguments)
-    metas.push_back(with_tensors(
-        argument, [](const at::Tensor& t) { return t.is_cuda() || t.dim() > 0 ? meta_like(t) : t; }));
-  if (device_) metas[*device_] = c10::Device(c10::kMeta);
-  if (generator_) metas[*generator_] = c10::IValue();
-  auto shapes = std::make_shared<Shapes>();
+// The operator itself, with tensors that hold nothing of worth. What it refuses then, the CPU's kernel will
+// do or say better.
+std::shared_ptr<const Shapes> Override::ask(const Stack& arguments) const {
+  const auto hollow = [&](const at::Tensor& t) {
+    return !t.is_cuda() && t.dim() == 0 ? t : asks_meta_ ? meta_like(t) : zeros_like(t);
+  };
+  Stack asked;
+  for (const c10::IValue& argument : arguments) asked.push_back(with_tensors(argument, hollow));
+  if (device_) asked[*device_] = c10::Device(asks_meta_ ? c10::kMeta : c10::kCPU);
+  if (generator_) asked[*generator_] = asks_meta_ ? c10::IValue() : c10::IValue(cpu_generator({0, 0}));
   for (const size_t out : outs_)
-    if (!metas[out].isTensor()) return nullptr;
-  const Stack outs = metas;
+    if (!asked[out].isTensor()) return nullptr;
+  const Stack given = asked;
   try {
-    op_.callBoxed(&metas);
+    op_.callBoxed(&asked);
   } catch (const std::exception&) {
     return nullptr;
   }
+  auto shapes = std::make_shared<Shapes>();
   for (size_t i = 0; i < returned_.size(); ++i) {
     if (returned_[i]) continue;
-    Result result{.is_list = metas[i].isList()};
-    if (metas[i].isTensor()) {
-      result.layouts.push_back(Layout::of(metas[i].toTensor()));
-    } else {
-      for (const c10::IValue& item : metas[i].toListRef())
-        result.layouts.push_back(Layout::of(item.toTensor()));
-    }
+    Result result{.is_list = asked[i].isList()};
+    bool plain = true;
+    const auto add = [&](const at::Tensor& t) {
+      plain = plain && (!t.defined() || (t.layout() == c10::kStrided && !t.is_quantized()));
+      if (plain) result.layouts.push_back(Layout::of(t));
+    };
+    if (asked[i].isTensor())
+      add(asked[i].toTensor());
+    else
+      for (const c10::IValue& item : asked[i].toListRef()) add(item.toTensor());
+    if (!plain) return nullptr;
     shapes->results.push_back(std::move(result));
   }
-  for (const size_t out : outs_) shapes->outs.emplace_back(out, outs[out].toTensor().sizes().vec());
+  for (const size_t out : outs_) shapes->outs.emplace_back(out, given[out].toTensor().sizes().vec());
   return shapes;
 }
 

@@ -16,7 +16,7 @@
 namespace standin {
 
 /// operator_lists.py says which operator has which.
-enum Flags : unsigned { kWaits = 1, kTakesHostTensors = 2, kSizesFromFloats = 4 };
+enum Flags : unsigned { kWaits = 1, kTakesHostTensors = 2, kSizesFromFloats = 4, kRehearsed = 8 };
 
 class Override final : public c10::OperatorKernel {
  public:
@@ -32,7 +32,7 @@ class Override final : public c10::OperatorKernel {
   c10::DeviceIndex device_of(const Stack& arguments) const;
   [[noreturn]] void refuse_devices(const std::string& one, const std::string& other) const;
   std::shared_ptr<const Shapes> shapes_of(const Stack& arguments);
-  std::shared_ptr<const Shapes> ask_meta(const Stack& arguments) const;
+  std::shared_ptr<const Shapes> ask(const Stack& arguments) const;
   Stack queue(const Stack& arguments, c10::DeviceIndex device, const Shapes& shapes);
   Stack call_and_wait(const Stack& arguments, c10::DeviceIndex device);
   void set_host_options(Stack* arguments) const;
@@ -46,7 +46,7 @@ class Override final : public c10::OperatorKernel {
   std::vector<size_t> outs_;                     ///< arguments whose size the operator sets
   std::optional<size_t> generator_, device_, pin_memory_;
   bool only_in_place_ = true;
-  bool has_meta_ = false;
+  bool asks_meta_ = false;
   bool waits_ = false;
   ShapeTable shapes_;
 };

@@ -33,6 +33,10 @@ at::Tensor meta_like(const at::Tensor& tensor) {
   return meta;
 }
 
+at::Tensor zeros_like(const at::Tensor& tensor) {
+  return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(c10::kCPU)).zero_();
+}
+
 at::Tensor host_copy(const at::Tensor& tensor) {
   at::Tensor copy = at::clone(tensor);
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) copy.unsafeGetTensorImpl()->set_wrapped_number(true);

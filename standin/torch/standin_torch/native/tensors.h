@@ -16,6 +16,9 @@ at::Tensor cpu_alias(const at::Tensor& tensor);
 /// A tensor of the same shape without memory.
 at::Tensor meta_like(const at::Tensor& tensor);
 
+/// A CPU tensor of the same shape that holds zeros.
+at::Tensor zeros_like(const at::Tensor& tensor);
+
 /// A copy of a host's tensor; one that stands for a number of Python stays one.
 at::Tensor host_copy(const at::Tensor& tensor);
 
