@@ -5,15 +5,20 @@ import pathlib
 import pytest
 import rank_counts
 
-pytest_collection_modifyitems = rank_counts.one_in_turn(pathlib.Path(__file__).parent)
-LONG = os.environ.get("DDPSCOPE_RANKS") == "all"
+in_turn = rank_counts.one_in_turn(pathlib.Path(__file__).parent)
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes long, or says little that another test does not")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_itemcollected(item):
-    if not LONG and item.get_closest_marker("long"):
-        item.add_marker(pytest.mark.skip(reason="only in tests/run.sh --long torch-cuda"))
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("DDPSCOPE_RANKS") != "all":
+        kept = [item for item in items if not item.get_closest_marker("long")]
+        if not kept:  # a file of long tests says that it was skipped
+            for item in items:
+                item.add_marker(pytest.mark.skip(reason="only in tests/run.sh --long torch-cuda"))
+            return
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = kept
+    in_turn(config, items)

@@ -10,6 +10,9 @@ from ports import free_port
 SCRIPTS = pathlib.Path(__file__).parent / "jobs"
 LOOP = pathlib.Path(__file__).parents[1] / "torch" / "jobs" / "loop.sh"
 
+# Of a job that is to hang NCCL's watchdog is the end, some seconds after all have imported PyTorch.
+TIMEOUT_S = 400
+
 
 @dataclasses.dataclass
 class Job:
@@ -41,7 +44,7 @@ def record(job, folder, code=0, make_data=lambda folder: None):
     make_data(folder)
     # One thread a rank: PyTorch takes as many as there are cores, for each of them.
     environment = {"OMP_NUM_THREADS": "1", **job.environment}
-    done = ddpscope.record(job.command(), folder / "trace", folder, cpu=True, env=environment, may_leave=code != 0)
+    done = ddpscope.record(job.command(), folder / "trace", folder, cpu=True, env=environment, timeout=TIMEOUT_S, may_leave=code != 0)
     assert code is None or done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
     assert code != 0 or "loss" in done.stdout, f"the job printed no loss\n{done.stdout}\n{done.stderr[-4000:]}"
     return folder / "trace"

@@ -5,11 +5,11 @@ from nccl_jobs import Job, expect_finding, expect_nothing_found, record
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 both = pytest.mark.parametrize("ranks", [2, 4])
+mostly = pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
 
 # A bucket of 25 MiB holds this model; one of 10 KiB a layer of it. The legacy process group and the new one differ in how
 # the compute stream waits for a bucket.
 BUCKETS = {"one": ["--bucket-mb", 25], "several": ["--bucket-mb", 0.01], "several-norm": ["--bucket-mb", 0.01, "--norm"]}
-buckets = pytest.mark.parametrize("bucket", BUCKETS)
 
 
 def accumulated(seed, ranks, reduce, bucket, legacy=False):
@@ -20,7 +20,7 @@ def accumulated(seed, ranks, reduce, bucket, legacy=False):
 
 
 @both
-@buckets
+@pytest.mark.parametrize("bucket", ["one", "several", pytest.param("several-norm", marks=pytest.mark.long)])
 def test_every_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
     job = accumulated(seed, ranks, "every", bucket)
     expect_finding(record(job, tmp_path), "redundant-accumulation-sync", range(ranks), job.script,
@@ -36,13 +36,13 @@ def test_every_micro_batch_is_reduced_by_the_legacy_process_group(tmp_path, rank
 
 
 @both
-@buckets
+@pytest.mark.parametrize("bucket", ["several-norm", *(pytest.param(name, marks=pytest.mark.long) for name in ("one", "several"))])
 def test_the_last_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
     expect_nothing_found(record(accumulated(seed, ranks, "last", bucket), tmp_path), ranks)
 
 
-@both
-@pytest.mark.parametrize("bucket", ["one", "several"])
+@mostly
+@pytest.mark.parametrize("bucket", ["several", pytest.param("one", marks=pytest.mark.long)])
 def test_the_first_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
     job = accumulated(seed, ranks, "first", bucket)
     expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script)
@@ -59,12 +59,12 @@ def test_the_wrapper_is_bypassed(tmp_path, ranks, seed):
     expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script, "self.optimizer.step()")
 
 
-@both
+@mostly
 def test_the_wrapper_is_bypassed_to_sample(tmp_path, ranks, seed):
     expect_nothing_found(record(denoiser(seed, ranks), tmp_path), ranks)
 
 
-@both
+@mostly
 def test_ranks_on_one_device(tmp_path, ranks, seed):
     """NCCL refuses them."""
     job = Job("one_device.py", ranks=ranks, launcher="loop")
@@ -72,5 +72,6 @@ def test_ranks_on_one_device(tmp_path, ranks, seed):
 
 
 @both
+@pytest.mark.long
 def test_a_device_a_rank(tmp_path, ranks, seed):
     expect_nothing_found(record(Job("one_device.py", ["--set-device"], ranks, launcher="loop"), tmp_path), ranks)

@@ -5,6 +5,7 @@ from nccl_jobs import Job, expect_finding, expect_nothing_found, record
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 both = pytest.mark.parametrize("ranks", [2, 4])
+mostly = pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
 
 
 def stuck(seed, ranks, how):
@@ -37,7 +38,7 @@ def uneven(seed, ranks, how):
     return short, Job("uneven_batches.py", ["--how", how, "--short", short, "--batches", rng.randrange(5, 9)], ranks)
 
 
-@both
+@mostly
 def test_a_rank_has_a_batch_less(tmp_path, ranks, seed):
     """It runs the barrier behind the epoch, while the others reduce one more bucket."""
     short, job = uneven(seed, ranks, "nothing")
@@ -46,7 +47,7 @@ def test_a_rank_has_a_batch_less(tmp_path, ranks, seed):
     assert any(f"{job.script}:{line} " in frame for frame in ddpscope.frames(finding, short)), finding
 
 
-@both
-@pytest.mark.parametrize("how", ["join", "drop"])
+@mostly
+@pytest.mark.parametrize("how", ["join", pytest.param("drop", marks=pytest.mark.long)])
 def test_a_batch_less_that_is_dealt_with(tmp_path, ranks, how, seed):
     expect_nothing_found(record(uneven(seed, ranks, how)[1], tmp_path), ranks)

@@ -6,6 +6,7 @@ from test_order import classifier
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 both = pytest.mark.parametrize("ranks", [2, 4])
+mostly = pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
 
 
 def sharded(seed, ranks, *arguments):
@@ -27,7 +28,7 @@ def test_rank_0_saves_all_of_fsdp2(tmp_path, ranks, seed):
     expect_nothing_found(record(job, tmp_path), ranks)
 
 
-@both
+@mostly
 def test_fsdp2_reduces_every_micro_batch(tmp_path, ranks, seed):
     _, job = sharded(seed, ranks, "--micro-batches", 3, "--reduce", "every")
     expect_finding(record(job, tmp_path), "redundant-accumulation-sync", range(ranks), job.script, "loss.backward()", "info")
@@ -40,8 +41,8 @@ def expect_duplicate(trace, job, path, text):
         assert any((step.get("file") or "").endswith(path) for step in evidence_of(finding, rank)), finding
 
 
-@both
-@pytest.mark.parametrize("save, file, text", [("everyone", "model.pt", "torch.save(whole"), ("safetensors", "model.safetensors", "save_file({")])
+@mostly
+@pytest.mark.parametrize("save, file, text", [pytest.param("everyone", "model.pt", "torch.save(whole", marks=pytest.mark.long), ("safetensors", "model.safetensors", "save_file({")])
 def test_every_rank_saves_all_of_fsdp2(tmp_path, ranks, save, file, text, seed):
     out, job = sharded(seed, ranks, "--save", save)
     expect_duplicate(record(job, tmp_path), job, f"{out}/{file}", text)
@@ -54,15 +55,15 @@ def test_every_rank_saves_the_replica(tmp_path, ranks, seed):
 
 
 @both
-@pytest.mark.parametrize("micro", [1, 3])
+@pytest.mark.parametrize("micro", [3, pytest.param(1, marks=pytest.mark.long)])
 def test_tensor_parallel_layers(tmp_path, ranks, micro, seed):
     """Each forward and backward pass reduces activations."""
     job = Job("split_mlp.py", ["--micro-batches", micro, "--width", 8 * (2 + seed % 5)], ranks)
     expect_nothing_found(record(job, tmp_path), ranks)
 
 
-@both
-@pytest.mark.parametrize("batched", [[], ["--batched"]], ids=["plain", "batched"])
+@mostly
+@pytest.mark.parametrize("batched", [["--batched"], pytest.param([], marks=pytest.mark.long)], ids=["batched", "plain"])
 def test_pipeline(tmp_path, ranks, batched, seed):
     job = Job("pipeline_stages.py", ["--micro-batches", 2 + seed % 3, *batched], ranks, launcher="loop")
     expect_nothing_found(record(job, tmp_path), ranks)

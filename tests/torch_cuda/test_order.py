@@ -5,7 +5,9 @@ from nccl_jobs import Job, evidence_of, expect_finding, expect_nothing_found, re
 from ports import free_port
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
+SHORT_TIMEOUT_S = 20  # where ranks hang
 both = pytest.mark.parametrize("ranks", [2, 4])
+mostly = pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
 
 
 def classifier(seed, bug, ranks):
@@ -13,7 +15,8 @@ def classifier(seed, bug, ranks):
     out, rank, epochs = f"runs/{rng.randrange(100)}", rng.randrange(ranks), rng.randrange(2, 4)
     job = Job("image_classifier.py", ranks=ranks, arguments=[
         out, "--bug", bug, "--rank", rank, "--at", rng.randrange(epochs), "--epochs", epochs, "--images", 8 * ranks,
-        "--width", rng.randrange(8, 24), "--workers", rng.choice([0, 1]), "--seed", rng.randrange(100)])
+        "--width", rng.randrange(8, 24), "--workers", rng.choice([0, 1]), "--seed", rng.randrange(100),
+        *(["--timeout", SHORT_TIMEOUT_S] if bug in ("barrier", "log") else [])])
     return job, rank
 
 
@@ -39,10 +42,10 @@ def test_all_ranks_come(tmp_path, ranks, seed):
     expect_nothing_found(record(job, tmp_path), ranks)
 
 
-@both
+@mostly
 def test_rank_0_evaluates_through_the_wrapper(tmp_path, ranks, seed):
     """Its forward broadcasts buffers, which meet the others' barrier."""
-    job = Job("evaluated_on_main.py", ["--by", "wrapper", "--batches", 2 + seed % 3], ranks)
+    job = Job("evaluated_on_main.py", ["--by", "wrapper", "--batches", 2 + seed % 3, "--timeout", SHORT_TIMEOUT_S], ranks)
     finding = ddpscope.report(record(job, tmp_path, code=None))["findings"]
     assert len(finding) == 1 and finding[0]["slug"] in ("mismatched-collective", "skipped-barrier"), finding
     line = ddpscope.line_of(job.path, "# on rank 0 alone")
@@ -50,6 +53,7 @@ def test_rank_0_evaluates_through_the_wrapper(tmp_path, ranks, seed):
 
 
 @both
+@pytest.mark.long
 def test_rank_0_evaluates_the_module(tmp_path, ranks, seed):
     job = Job("evaluated_on_main.py", ["--by", "module", "--batches", 2 + seed % 3], ranks, launcher="loop")
     expect_nothing_found(record(job, tmp_path), ranks)
@@ -61,7 +65,7 @@ def spawned(seed, ranks, *arguments):
     return path, Job("spawned_ranks.py", [path, "--ranks", ranks, "--port", free_port(), *arguments], ranks, launcher="script")
 
 
-@both
+@mostly
 def test_nothing_orders_the_load_behind_the_save(tmp_path, ranks, seed):
     path, job = spawned(seed, ranks, "--no-barrier")
     finding = expect_finding(record(job, tmp_path), "missing-barrier", range(ranks), job.script, "torch.load(args.path")
@@ -71,6 +75,7 @@ def test_nothing_orders_the_load_behind_the_save(tmp_path, ranks, seed):
 
 
 @both
+@pytest.mark.long
 def test_a_barrier_orders_the_load_behind_the_save(tmp_path, ranks, seed):
     _, job = spawned(seed, ranks)
     expect_nothing_found(record(job, tmp_path), ranks)
@@ -82,13 +87,13 @@ def prepared(seed, barrier, ranks):
                ranks, launcher="loop")
 
 
-@both
-@pytest.mark.parametrize("barrier, slug", [("not-waited-for", "ineffective-barrier"), ("none", "missing-barrier")])
+@mostly
+@pytest.mark.parametrize("barrier, slug", [("not-waited-for", "ineffective-barrier"), pytest.param("none", "missing-barrier", marks=pytest.mark.long)])
 def test_a_table_is_read_while_rank_0_writes_it(tmp_path, ranks, barrier, slug, seed):
     job = prepared(seed, barrier, ranks)
     expect_finding(record(job, tmp_path), slug, range(ranks), job.script, "with open(path) as table:")
 
 
-@both
+@mostly
 def test_a_table_is_read_behind_the_barrier(tmp_path, ranks, seed):
     expect_nothing_found(record(prepared(seed, "plain", ranks), tmp_path), ranks)

@@ -6,6 +6,7 @@ from nccl_jobs import SAMPLES, Job, expect_finding, expect_nothing_found, not_ch
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 both = pytest.mark.parametrize("ranks", [2, 4])
+mostly = pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
 
 
 def clips(seed, sampler, ranks):
@@ -32,7 +33,7 @@ def test_files_that_are_not_split_or_come_in_one_order(tmp_path, ranks, sampler,
     expect_finding(trace, slug, range(ranks), job.script, "np.fromfile(")
 
 
-@both
+@mostly
 def test_files_that_are_split(tmp_path, ranks, seed):
     job, make_data = clips(seed, "distributed", ranks)
     report = expect_nothing_found(record(job, tmp_path, make_data=make_data), ranks)
@@ -46,13 +47,13 @@ def windows(seed, ranks, *arguments):
     return job, lambda folder: np.random.default_rng(seed).integers(0, 256, 5000).astype(np.uint16).tofile(folder / "train.bin")
 
 
-@both
+@mostly
 def test_windows_of_a_mapped_file_drawn_with_one_seed(tmp_path, ranks, seed):
     job, make_data = windows(seed, ranks, "--same-seed")
     expect_finding(record(job, tmp_path, make_data=make_data), "unsharded-sampler", range(ranks), job.script)
 
 
-@both
+@mostly
 def test_windows_of_a_mapped_file_drawn_by_rank(tmp_path, ranks, seed):
     job, make_data = windows(seed, ranks)
     expect_nothing_found(record(job, tmp_path, make_data=make_data), ranks)
@@ -71,6 +72,7 @@ def test_rows_in_memory_that_are_not_split(tmp_path, ranks, seed):
 
 
 @both
+@pytest.mark.long
 @pytest.mark.parametrize("slug, arguments", [("repeated-epoch-order", ["--split", "once"]),
                                              ("unsharded-sampler", ["--split", "nobody", "--noise", 0.1])])
 def test_what_rows_in_memory_hide_is_found_or_not_checked(tmp_path, ranks, slug, arguments, seed):
@@ -83,5 +85,6 @@ def test_what_rows_in_memory_hide_is_found_or_not_checked(tmp_path, ranks, slug,
 
 
 @both
+@pytest.mark.long
 def test_rows_in_memory_that_are_split(tmp_path, ranks, seed):
     expect_nothing_found(record(table(seed, ranks), tmp_path), ranks)

@@ -1,6 +1,7 @@
 """Rank 0 evaluates while the others wait: by the module, or by the wrapper, whose forward broadcasts buffers."""
 import argparse
 import os
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -10,11 +11,12 @@ flags = argparse.ArgumentParser()
 flags.add_argument("--by", choices=["module", "wrapper"], default="module")
 flags.add_argument("--batches", type=int, default=3)
 flags.add_argument("--epochs", type=int, default=2)
+flags.add_argument("--timeout", type=int, default=600)
 flags = flags.parse_args()
 
 gpu = int(os.environ["LOCAL_RANK"])
 torch.cuda.set_device(gpu)
-dist.init_process_group("nccl", device_id=torch.device(gpu))
+dist.init_process_group("nccl", device_id=torch.device(gpu), timeout=timedelta(seconds=flags.timeout))
 torch.manual_seed(6)
 net = nn.Sequential(nn.Linear(10, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 1)).to(gpu)
 ddp = nn.parallel.DistributedDataParallel(net, device_ids=[gpu])

@@ -4,6 +4,7 @@ torchrun --nproc-per-node 2 image_classifier.py runs/a --bug barrier --rank 1
 """
 import argparse
 import os
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -56,7 +57,7 @@ def mean_loss(loss, rank, args):
 def train(args):
     local_rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(local_rank)
-    dist.init_process_group("nccl")
+    dist.init_process_group("nccl", timeout=timedelta(seconds=args.timeout))
     rank = dist.get_rank()
     torch.manual_seed(args.seed)
     os.makedirs(args.out, exist_ok=True)
@@ -89,5 +90,6 @@ if __name__ == "__main__":
     parser.add_argument("--images", type=int, default=32)
     parser.add_argument("--width", type=int, default=16)
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--timeout", type=int, default=600, help="seconds until NCCL's watchdog ends the job")
     parser.add_argument("--seed", type=int, default=0)
     train(parser.parse_args())

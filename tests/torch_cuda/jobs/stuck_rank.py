@@ -13,7 +13,7 @@ parser.add_argument("--how", choices=["sleeps", "leaves", "no"], default="no")
 parser.add_argument("--rank", type=int, default=1)
 parser.add_argument("--at", type=int, default=4)
 parser.add_argument("--steps", type=int, default=6)
-parser.add_argument("--timeout", type=int, default=8)
+parser.add_argument("--timeout", type=int, default=20)
 args = parser.parse_args()
 
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

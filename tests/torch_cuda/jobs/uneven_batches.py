@@ -13,7 +13,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--how", choices=["join", "drop", "nothing"], default="join", help="is the missing batch dealt with")
 parser.add_argument("--short", type=int, default=1, help="the rank with a batch less")
 parser.add_argument("--batches", type=int, default=6)
-parser.add_argument("--timeout", type=int, default=8, help="seconds that NCCL's watchdog waits")
+parser.add_argument("--timeout", type=int, default=20, help="seconds that NCCL's watchdog waits")
 args = parser.parse_args()
 
 local_rank = int(os.environ["LOCAL_RANK"])

@@ -3,7 +3,7 @@
 python nccl_distributed.py --list             their names
 python nccl_distributed.py TEST...            runs them; a line of JSON for each: test, outcome, why
 
-The ranks of each test are forked from this process, which has imported everything and has not touched CUDA: PyTorch's own
+The ranks of each test are forked from this process, which has imported everything and must not touch CUDA: PyTorch's own
 runner spawns them, and each imports torch again.
 """
 import faulthandler
@@ -21,15 +21,29 @@ for name in ("barrier", "test_dir", "init_dir"):
 os.environ.update(BACKEND="nccl", WORLD_SIZE=str(WORLD_SIZE), TEMP_DIR=folder, MASTER_ADDR="127.0.0.1",
                   INIT_METHOD=f"file://{folder}/init_dir/shared_init_file")
 os.environ.setdefault("DISTRIBUTED_TESTS_DEFAULT_TIMEOUT", "120")  # seconds
+os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
 
 import torch  # noqa: E402
+
+# What would initialise CUDA here, so that no forked process could use it any more: decorators of the tests ask for the
+# number of devices; setUp() seeds them, and looks at cuDNN's settings.
+count_devices = torch._C._cuda_getDeviceCount
+torch._C._cuda_getDeviceCount = lambda: WORLD_SIZE
+from torch.testing._internal.common_utils import TestCase  # noqa: E402
 from torch.testing._internal.distributed.distributed_test import DistributedTest, TestDistBackend  # noqa: E402
+
+TestCase.setUp = TestCase.tearDown = lambda self: None
 
 
 class TestNccl(TestDistBackend, DistributedTest._DistTestBase):
     def setUp(self):
         super().setUp()
         self._start_processes(torch.multiprocessing.get_context("fork").Process)
+
+    @classmethod
+    def _run(cls, *arguments, **options):
+        torch._C._cuda_getDeviceCount = count_devices
+        super()._run(*arguments, **options)
 
 
 class Outcome(unittest.TestResult):
