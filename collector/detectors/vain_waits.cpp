@@ -24,26 +24,43 @@ const ordering::HostWait* wait_of(const CallFacts& facts, const Hang& hang, std:
   return wait == matching::kNone ? nullptr : &facts.device_order.waits[wait];
 }
 
-// After how much waiting; nothing if it was not.
-std::optional<std::int64_t> aborted_after_ns(const CallFacts& facts, const Hang& hang, std::uint32_t m) {
-  const ordering::HostWait* wait = wait_of(facts, hang, m);
-  const Member& member = member_of(facts, hang, m);
-  if (!wait || member.aborted_ns == ordering::kNever || member.aborted_ns < wait->begin_ns)
-    return std::nullopt;
-  return member.aborted_ns - wait->begin_ns;
-}
+// By its watchdog, as a rule.
+struct Abort {
+  std::int64_t after_ns;  // of waiting
+  model::EventRef event;
+  bool of_process;  // else of the communicator
+};
 
-// The call that aborted it.
-std::optional<model::EventRef> find_abort(const CallFacts& facts, const Member& member) {
+// The call that aborted the communicator.
+std::optional<model::EventRef> find_communicators_abort(const CallFacts& facts, const Member& member) {
   std::optional<model::EventRef> found;
   constexpr trace::OperationSet kAborts{trace::Operation::kCommunicatorAbort,
                                         trace::Operation::kCommunicatorSplit};  // a shrink may abort
+  if (member.aborted_ns == ordering::kNever) return found;
   model::for_each_in_time(facts.job.processes[member.process].file, kAborts,
                           [&](model::EventPlace place, const trace::Record& record) {
                             if (facts.job.begin_ns(member.process, record) == member.aborted_ns)
                               found = {member.process, place};
                           });
   return found;
+}
+
+// abort(), by which a process ends itself.
+std::optional<model::EventRef> find_own_abort(const CallFacts& facts, const Member& member) {
+  auto event = find_ending(facts.job, member.process).event;
+  bool aborts = event && facts.job.record(*event).call == static_cast<std::uint16_t>(trace::Call::abort);
+  return aborts ? event : std::nullopt;
+}
+
+std::optional<Abort> find_abort(const CallFacts& facts, const Hang& hang, std::uint32_t m) {
+  const ordering::HostWait* wait = wait_of(facts, hang, m);
+  const Member& member = member_of(facts, hang, m);
+  auto event = find_communicators_abort(facts, member);
+  bool of_process = !event;
+  if (of_process) event = find_own_abort(facts, member);
+  if (!wait || !event) return std::nullopt;
+  std::int64_t after_ns = facts.job.begin_ns(*event) - wait->begin_ns;
+  return after_ns < 0 ? std::nullopt : std::optional(Abort{after_ns, *event, of_process});
 }
 
 }  // namespace
@@ -57,28 +74,36 @@ void add_vain_wait(const CallFacts& facts, const Hang& hang, std::uint32_t waiti
     finding.evidence.push_back(evidence_of(facts.job, event, std::move(detail)));
     finding.evidence.back().rank = member.rank;
   };
-  auto aborted_ns = aborted_after_ns(facts, hang, waiting);
-  add(wait->event, aborted_ns ? "waits for it, until the communicator is aborted" : "waits for it, in vain");
-  if (!aborted_ns) return;
-  auto abort = find_abort(facts, member);
+  auto abort = find_abort(facts, hang, waiting);
+  bool of_communicator = abort && !abort->of_process;
+  add(wait->event,
+      of_communicator ? "waits for it, until the communicator is aborted" : "waits for it, in vain");
   if (!abort) return;
   std::string ending = find_ending(facts.job, member.process).sentence;
-  add(*abort, fmt::format("aborts the communicator after {} of waiting{}{}", seconds(*aborted_ns),
-                          ending.empty() ? "" : "; the rank ", ending));
+  if (of_communicator)
+    add(abort->event, fmt::format("aborts the communicator after {} of waiting{}{}", seconds(abort->after_ns),
+                                  ending.empty() ? "" : "; the rank ", ending));
+  else
+    add(abort->event, fmt::format("after {} of waiting the rank {}", seconds(abort->after_ns), ending));
 }
 
 std::string tell_aborts(const CallFacts& facts, const Hang& hang) {
-  std::vector<std::int32_t> ranks;
-  std::int64_t least_ns = ordering::kNever;
-  for (std::uint32_t m : hang.waiting) {
-    auto after_ns = aborted_after_ns(facts, hang, m);
-    if (!after_ns) continue;
-    ranks.push_back(member_of(facts, hang, m).rank);
-    least_ns = std::min(least_ns, *after_ns);
+  std::string told;
+  for (bool of_process : {false, true}) {
+    std::vector<std::int32_t> ranks;
+    std::int64_t least_ns = ordering::kNever;
+    for (std::uint32_t m : hang.waiting) {
+      auto abort = find_abort(facts, hang, m);
+      if (!abort || abort->of_process != of_process) continue;
+      ranks.push_back(member_of(facts, hang, m).rank);
+      least_ns = std::min(least_ns, abort->after_ns);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    if (!ranks.empty())
+      told += fmt::format("; {} aborted {}after {}", list_ranks(ranks),
+                          of_process ? "(SIGABRT) " : "the communicator ", seconds(least_ns));
   }
-  if (ranks.empty()) return "";
-  std::sort(ranks.begin(), ranks.end());
-  return fmt::format("; {} aborted the communicator after {}", list_ranks(ranks), seconds(least_ns));
+  return told;
 }
 
 }  // namespace ddpscope::detectors

@@ -126,11 +126,15 @@ DeviceTurns::DeviceTurns(const model::Job& job, const matching::Collectives& col
     kernels_done_.push_back(find_kernels_done(job, collectives, member));
 }
 
+bool DeviceTurns::is_row(std::uint32_t ordinal) const {
+  return times_.split(communicator_, ordinal) || rooted_.held_all_until_ns(ordinal);
+}
+
 // Of one that could not be split the last one before it that could.
 std::optional<std::uint32_t> DeviceTurns::end_of(const Turn& turn) const {
   std::uint32_t end = turn.end;
   while (end > turn.first && !among_[end - 1].holds_up) --end;
-  while (end > turn.first && !times_.split(communicator_, end - 1)) --end;
+  while (end > turn.first && !is_row(end - 1)) --end;
   return end > turn.first ? std::optional(end - 1) : std::nullopt;
 }
 
@@ -179,8 +183,7 @@ std::optional<DeviceTurn> DeviceTurns::read(const Turn& before, const Turn& turn
   std::uint32_t latest = *start;
   std::size_t level = 0;
   for (std::uint32_t k = *start + 1; k <= *end; ++k) {
-    std::optional<std::int64_t> held_until_ns = rooted_.held_all_until_ns(k);
-    if (!held_until_ns && !times_.split(communicator_, k)) {
+    if (!is_row(k)) {
       others.push_back(k);
       passed.push_back(k);
       continue;
@@ -189,6 +192,7 @@ std::optional<DeviceTurn> DeviceTurns::read(const Turn& before, const Turn& turn
     while (level < rows.size() && rows[level].ordinal + 1 <= among_[k].level) ++level;
     std::uint32_t since = level ? rows[level - 1].ordinal : *start;
     rows.push_back({k, level, among_[k].awaited > *start + 1, {}});
+    std::optional<std::int64_t> held_until_ns = rooted_.held_all_until_ns(k);
     for (std::uint32_t m = 0; m < members_.size(); ++m) {
       std::int64_t end_ns = held_until_ns.value_or(time_of(m, k).end_ns);
       rows.back().members.push_back(coming_of(m, k, end_ns, latest, since, *start));

@@ -70,6 +70,7 @@ class DeviceTurns {
   std::optional<DeviceTurn> read(const Turn& before, const Turn& turn) const;
 
  private:
+  bool is_row(std::uint32_t ordinal) const;
   std::optional<std::uint32_t> end_of(const Turn& turn) const;
   MemberComing coming_of(std::uint32_t member, std::uint32_t ordinal, std::int64_t end_ns,
                          std::uint32_t before, std::uint32_t level, std::uint32_t start) const;

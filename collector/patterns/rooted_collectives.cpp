@@ -112,7 +112,8 @@ std::optional<std::int64_t> RootedCollectives::held_all_until_ns(std::size_t ord
   }
   std::int64_t last_ns = std::max(root_came_ns, others_came_ns);
   if (left_ns < last_ns || last_ns - first_ns < kLeastOverError * error_ns_) return std::nullopt;
-  if (may_hand_out_inputs(ordinal) && root_came_ns > others_came_ns) return std::nullopt;
+  bool for_root = root_came_ns > others_came_ns || root_came_ns == -kMost;  // that may be any of them
+  if (for_root && may_hand_out_inputs(ordinal)) return std::nullopt;
   return over_ns;
 }
 
