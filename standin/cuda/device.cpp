@@ -2,9 +2,11 @@
 #include "standin/cuda/device.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,29 @@ thread_local bool has_context = false;
 void activate(Device& device) {
   has_context = true;
   if (!device.active.load(std::memory_order_relaxed)) device.active.store(true, std::memory_order_relaxed);
+}
+
+constexpr int kDevicesUnlessTold = 8;
+
+// How many devices the host has; 0 where the variable makes no sense.
+int read_device_count() {
+  const char* variable = std::getenv("STANDIN_DEVICES");
+  if (!variable) return kDevicesUnlessTold;
+  const std::string_view text = variable;
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc{} && end == text.data() + text.size() && count >= 1 && count <= kMostDevices)
+    return count;
+  std::fprintf(
+      stderr,
+      "standin libcudart: STANDIN_DEVICES is \"%s\", which is no number from 1 to %d: there is no device\n",
+      variable, kMostDevices);
+  return 0;
+}
+
+int devices_of_host() {
+  static const int kCount = read_device_count();
+  return kCount;
 }
 
 cudaUUID_t uuid_of(int physical) {
@@ -46,15 +71,17 @@ std::string uuid_text(int physical) {
 std::optional<int> physical_device(std::string_view element) {
   if (element.starts_with("GPU-")) {
     std::optional<int> match;
-    for (int i = 0; i < kDevicesPerHost; ++i) {
+    for (int i = 0; i < devices_of_host(); ++i) {
       if (!uuid_text(i).starts_with(element)) continue;
       if (match) return std::nullopt;
       match = i;
     }
     return match;
   }
-  if (element.size() != 1 || element[0] < '0' || element[0] >= '0' + kDevicesPerHost) return std::nullopt;
-  return element[0] - '0';
+  int number = 0;
+  const auto [end, error] = std::from_chars(element.data(), element.data() + element.size(), number);
+  const bool is_number = error == std::errc{} && end == element.data() + element.size();
+  return is_number && number >= 0 && number < devices_of_host() ? std::optional(number) : std::nullopt;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -79,7 +106,9 @@ std::vector<int> parse_visible(std::string_view list) {
 
 std::vector<Device*> make_devices() {
   const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
-  const std::vector<int> physical = parse_visible(list ? list : "0,1,2,3,4,5,6,7");
+  std::vector<int> physical(static_cast<std::size_t>(devices_of_host()));
+  std::iota(physical.begin(), physical.end(), 0);
+  if (list) physical = parse_visible(list);
   std::vector<Device*> devices;
   for (int number : physical) devices.push_back(new Device(static_cast<int>(devices.size()), number));
   return devices;

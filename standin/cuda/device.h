@@ -13,12 +13,12 @@
 
 namespace ddpscope::standin {
 
-inline constexpr int kDevicesPerHost = 8;
+inline constexpr int kMostDevices = 64;
 inline constexpr std::size_t kDeviceMemoryBytes = std::size_t{16} << 30;
 
 class Device {
  public:
-  /// `ordinal`: the number the process uses; `physical`: 0 to 7, before CUDA_VISIBLE_DEVICES.
+  /// `ordinal`: the number the process uses; `physical`: its number on the host, before CUDA_VISIBLE_DEVICES.
   Device(int ordinal, int physical) : ordinal_(ordinal), physical_(physical) {}
 
   int ordinal() const { return ordinal_; }
@@ -41,8 +41,8 @@ class Device {
 
   std::atomic<unsigned> flags{cudaDeviceScheduleAuto};
   std::atomic<std::size_t> bytes_allocated{0};
-  std::atomic<unsigned> peers_enabled{0};  ///< a bit per ordinal
-  std::atomic<bool> active{false};         ///< its primary context exists: somebody used or chose it
+  std::atomic<std::uint64_t> peers_enabled{0};  ///< a bit per ordinal
+  std::atomic<bool> active{false};              ///< its primary context exists: somebody used or chose it
 
  private:
   std::vector<Mark> tails(bool blocking_only);  // needs mutex_

@@ -200,7 +200,7 @@ RUNTIME_API(cudaDeviceEnablePeerAccess, (int peer, unsigned int flags), (peer, f
   return enter([&] {
     require(flags == 0, cudaErrorInvalidValue);
     require_peer(peer);
-    const unsigned before = current_device().peers_enabled.fetch_or(1u << peer);
+    const std::uint64_t before = current_device().peers_enabled.fetch_or(std::uint64_t{1} << peer);
     return before >> peer & 1 ? cudaErrorPeerAccessAlreadyEnabled : cudaSuccess;
   });
 }
@@ -208,7 +208,7 @@ RUNTIME_API(cudaDeviceEnablePeerAccess, (int peer, unsigned int flags), (peer, f
 RUNTIME_API(cudaDeviceDisablePeerAccess, (int peer), (peer)) {
   return enter([&] {
     require_peer(peer);
-    const unsigned before = current_device().peers_enabled.fetch_and(~(1u << peer));
+    const std::uint64_t before = current_device().peers_enabled.fetch_and(~(std::uint64_t{1} << peer));
     return before >> peer & 1 ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
   });
 }

@@ -1,5 +1,5 @@
 // What a device of the stand-in says of itself. Limits that programs size their launches by are those of a
-// GPU of compute capability 8.0; what the stand-in does not have (textures, surfaces, clusters, IPC) reads as
+// GPU of compute capability 8.0; what the stand-in does not have (textures, surfaces, clusters) reads as
 // zero.
 #include "standin/cuda/device_properties.h"
 

@@ -8,6 +8,7 @@
 #include "standin/cuda/graph.h"
 #include "standin/cuda/handle_table.h"
 #include "standin/cuda/observer.h"
+#include "standin/cuda/shared_event.h"
 
 using namespace ddpscope::standin;
 
@@ -39,6 +40,9 @@ namespace ddpscope::standin {
 Event::Event(Device& device, unsigned flags)
     : device_(device), timed_(!(flags & cudaEventDisableTiming)), id_(++events_made) {}
 
+Event::Event(Device& device, std::shared_ptr<SharedEvent> shared)
+    : device_(device), timed_(false), id_(++events_made), shared_(std::move(shared)) {}
+
 Record Event::fresh_record() const {
   Record record;
   record.made = true;
@@ -59,6 +63,11 @@ void Event::record(const StreamRef& stream, bool external) {
       return;
     }
   }
+  if (shared_) {
+    std::lock_guard lock(mutex_);
+    submit(stream, shared_->record());
+    return;
+  }
   Record record = fresh_record();
   std::lock_guard lock(mutex_);  // over the submission: records of two threads stay in one order
   record.mark = submit(stream, timed_ ? stamp(record.time) : Work{});
@@ -66,9 +75,10 @@ void Event::record(const StreamRef& stream, bool external) {
 }
 
 Work Event::record_in_graph() {
+  if (shared_) return shared_->record();
   Record record = fresh_record();
   const auto gate = std::make_shared<Gate>();
-  record.mark.gate = gate;
+  record.mark.point = gate;
   Work came_by = [gate, time = record.time] {
     if (time) stamp(time)();
     gate->open();
@@ -79,9 +89,17 @@ Work Event::record_in_graph() {
 }
 
 Record Event::latest() {
+  if (shared_) {
+    Record record;
+    record.mark.point = shared_->latest();
+    record.made = record.mark.point != nullptr;
+    return record;
+  }
   std::lock_guard lock(mutex_);
   return latest_;
 }
+
+cudaEvent_t add_event(std::shared_ptr<Event> event) { return events().add(std::move(event)); }
 
 std::shared_ptr<Event> find_event(cudaEvent_t handle) { return events().find(handle); }
 
@@ -93,8 +111,10 @@ RUNTIME_API(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned int flags),
   return enter([&] {
     constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     require(event != nullptr && (flags & ~kKnown) == 0, cudaErrorInvalidValue);
-    if (flags & cudaEventInterprocess) return cudaErrorNotSupported;
-    *event = events().add(std::make_shared<Event>(current_device(), flags));
+    const bool shared = flags & cudaEventInterprocess;
+    require(!shared || (flags & cudaEventDisableTiming), cudaErrorInvalidValue);
+    *event = events().add(shared ? std::make_shared<Event>(current_device(), SharedEvent::make())
+                                 : std::make_shared<Event>(current_device(), flags));
     return cudaSuccess;
   });
 }

@@ -14,6 +14,8 @@
 
 namespace ddpscope::standin {
 
+class SharedEvent;
+
 using EventClock = std::chrono::steady_clock;
 using EventTime = std::shared_ptr<std::atomic<EventClock::rep>>;
 
@@ -28,6 +30,7 @@ struct Record {
 class Event : public std::enable_shared_from_this<Event> {
  public:
   Event(Device& device, unsigned flags);
+  Event(Device& device, std::shared_ptr<SharedEvent> shared);
 
   const Device& device() const { return device_; }
   std::uint32_t id() const { return id_; }
@@ -40,15 +43,20 @@ class Event : public std::enable_shared_from_this<Event> {
 
   Record latest();
 
+  const SharedEvent* shared() const { return shared_.get(); }  ///< null: of this process only
+
  private:
   Record fresh_record() const;
 
   Device& device_;
   const bool timed_;
   const std::uint32_t id_;
+  const std::shared_ptr<SharedEvent> shared_;
   std::mutex mutex_;
   Record latest_;
 };
+
+cudaEvent_t add_event(std::shared_ptr<Event> event);
 
 /// Fails with cudaErrorInvalidResourceHandle.
 std::shared_ptr<Event> find_event(cudaEvent_t handle);

@@ -20,7 +20,7 @@ struct Use {
 };
 
 Use& use_of(const Device& device) {
-  static auto* all = new std::array<Use, kDevicesPerHost>;
+  static auto* all = new std::array<Use, kMostDevices>;
   return (*all)[static_cast<std::size_t>(device.ordinal())];
 }
 

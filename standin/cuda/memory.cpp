@@ -37,7 +37,12 @@ bool counts_as_device_memory(MemoryKind kind) {
   return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged;
 }
 
-void* obtain(std::size_t bytes) {
+// Device memory of a size that is mapped can be shared with other processes, but for what a pool hands out.
+void* obtain(std::size_t bytes, bool shareable, std::uint64_t& shared_at) {
+  if (bytes >= kMapFrom && shareable) {
+    if (void* memory = map_shareable(bytes, shared_at)) return memory;
+    shared_at = kNotShareable;
+  }
   if (bytes >= kMapFrom) {
     void* memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -50,11 +55,15 @@ void* obtain(std::size_t bytes) {
   return std::memset(memory, 0, rounded);
 }
 
-void give_back(void* memory, std::size_t bytes) {
-  if (bytes >= kMapFrom) {
-    munmap(memory, bytes);
+void give_back(const Allocation& allocation) {
+  if (allocation.kind == MemoryKind::kForeign) {
+    unmap_foreign(allocation.base, allocation.bytes);
+  } else if (allocation.shared_at != kNotShareable) {
+    unmap_shareable(allocation.base, allocation.bytes, allocation.shared_at);
+  } else if (allocation.bytes >= kMapFrom) {
+    munmap(allocation.base, allocation.bytes);
   } else {
-    std::free(memory);
+    std::free(allocation.base);
   }
 }
 
@@ -80,11 +89,12 @@ void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flag
                std::shared_ptr<MemoryPool> pool) {
   if (counts_as_device_memory(kind)) charge(device, bytes);
   try {
-    void* memory = obtain(bytes);
+    std::uint64_t shared_at = kNotShareable;
+    void* memory = obtain(bytes, kind == MemoryKind::kDevice && !pool && !(flags & kOfGraph), shared_at);
     if (pool) pool->took(bytes);
     std::unique_lock lock(table().mutex);
     table().by_base[address(memory)] = {
-        static_cast<char*>(memory), bytes, kind, &device, flags, std::move(pool)};
+        static_cast<char*>(memory), bytes, kind, &device, flags, std::move(pool), shared_at};
     return memory;
   } catch (...) {
     if (counts_as_device_memory(kind)) device.bytes_allocated.fetch_sub(bytes);
@@ -103,7 +113,7 @@ bool release(void* pointer, MemoryKind kind) {
   }
   if (counts_as_device_memory(kind)) allocation.device->bytes_allocated.fetch_sub(allocation.bytes);
   if (allocation.pool) allocation.pool->gave_back(allocation.bytes);
-  if (kind != MemoryKind::kRegistered) give_back(pointer, allocation.bytes);
+  if (kind != MemoryKind::kRegistered) give_back(allocation);
   return true;
 }
 
@@ -113,7 +123,7 @@ bool register_range(void* base, std::size_t bytes, MemoryKind kind, Device* devi
   const auto next = by_base.lower_bound(address(base));
   const bool hits_next = next != by_base.end() && next->first - address(base) < bytes;
   if (hits_next || covering(base) != by_base.end()) return false;
-  by_base[address(base)] = {static_cast<char*>(base), bytes, kind, device, flags, nullptr};
+  by_base[address(base)] = {static_cast<char*>(base), bytes, kind, device, flags, nullptr, kNotShareable};
   return true;
 }
 

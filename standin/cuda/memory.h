@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "standin/cuda/shared_memory.h"
+
 namespace ddpscope::standin {
 
 class Device;
@@ -19,6 +21,7 @@ enum class MemoryKind {
   kRegistered,     ///< cudaHostRegister: the program's own memory
   kSymbol,         ///< a __device__ or __constant__ variable: its host-side shadow
   kManagedSymbol,  ///< a __managed__ variable
+  kForeign,        ///< another process's device memory, opened by a handle
 };
 
 /// Of memory that a graph allocates: it is freed with the graph.
@@ -31,8 +34,11 @@ struct Allocation {
   Device* device = nullptr;          ///< null for variables, which every device has
   unsigned flags = 0;                ///< as given to cudaHostAlloc or cudaHostRegister; kOfGraph
   std::shared_ptr<MemoryPool> pool;  ///< null but for stream-ordered allocations
+  std::uint64_t shared_at = kNotShareable;
 
-  bool on_device() const { return kind == MemoryKind::kDevice || kind == MemoryKind::kSymbol; }
+  bool on_device() const {
+    return kind == MemoryKind::kDevice || kind == MemoryKind::kSymbol || kind == MemoryKind::kForeign;
+  }
   bool is_variable() const { return kind == MemoryKind::kSymbol || kind == MemoryKind::kManagedSymbol; }
 };
 

@@ -39,6 +39,7 @@ cudaMemoryType type_of(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::kDevice:
     case MemoryKind::kSymbol:
+    case MemoryKind::kForeign:
       return cudaMemoryTypeDevice;
     case MemoryKind::kManaged:
     case MemoryKind::kManagedSymbol:

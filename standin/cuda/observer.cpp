@@ -8,6 +8,7 @@
 #include "standin/cuda/block.h"
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
+#include "standin/cuda/given_up.h"
 #include "standin/cuda/kernel.h"
 #include "standin/cuda/runtime_table.h"
 
@@ -84,6 +85,7 @@ ObservedPlace observed_place_of(const void* pointer, const Device& current) {
   const int device = (allocation->device ? *allocation->device : current).ordinal();
   switch (allocation->kind) {
     case MemoryKind::kDevice:
+    case MemoryKind::kForeign:
       return {MemoryPlace::kDevice, device};
     case MemoryKind::kManaged:
       return {MemoryPlace::kManaged, device};
@@ -110,7 +112,6 @@ int ordinal_of_current_device() { return visible_devices().empty() ? -1 : chosen
 
 // Only an address: what a context is stands in its Device.
 CUcontext context_of(int device) {
-  static constexpr int kMostDevices = 64;
   static char contexts[kMostDevices];
   return device >= 0 && device < kMostDevices ? reinterpret_cast<CUcontext>(&contexts[device]) : nullptr;
 }
@@ -180,8 +181,19 @@ void kernel_starts() {
 
 extern "C" [[gnu::visibility("default")]] const ddpscope::standin::Runtime* standin_cudart_runtime() {
   using namespace ddpscope::standin;
-  static constexpr Runtime kRuntime{
-      observe,       observed,   ordinal_of_current_device, stream_id, kernel_name,        launch_kernel,
-      kernel_starts, context_of, process_used_runtime,      is_active, thread_has_context, leave_context};
+  static constexpr Runtime kRuntime{observe,
+                                    observed,
+                                    ordinal_of_current_device,
+                                    stream_id,
+                                    kernel_name,
+                                    launch_kernel,
+                                    kernel_starts,
+                                    give_up_work,
+                                    wait_until_let_go,
+                                    context_of,
+                                    process_used_runtime,
+                                    is_active,
+                                    thread_has_context,
+                                    leave_context};
   return &kRuntime;
 }

@@ -30,6 +30,17 @@ ON_OWN_STREAM(cudaStreamGetDevice, (cudaStream_t s, int* device), (own(s), devic
 ON_OWN_STREAM(cudaStreamGetFlags, (cudaStream_t s, unsigned* flags), (own(s), flags))
 ON_OWN_STREAM(cudaStreamGetId, (cudaStream_t s, unsigned long long* id), (own(s), id))
 ON_OWN_STREAM(cudaStreamGetPriority, (cudaStream_t s, int* priority), (own(s), priority))
+ON_OWN_STREAM(cudaStreamGetAttribute,
+              (cudaStream_t s, cudaLaunchAttributeID attribute, cudaLaunchAttributeValue* value),
+              (own(s), attribute, value))
+ON_OWN_STREAM(cudaStreamSetAttribute,
+              (cudaStream_t s, cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue* value),
+              (own(s), attribute, value))
+ON_OWN_STREAM(cudaStreamCopyAttributes, (cudaStream_t to, cudaStream_t from), (own(to), own(from)))
+ON_OWN_STREAM(cudaGetDriverEntryPointByVersion,
+              (const char* symbol, void** function, unsigned version, unsigned long long flags,
+               cudaDriverEntryPointQueryResult* status),
+              (symbol, function, version, flags | cudaEnablePerThreadDefaultStream, status))
 ON_OWN_STREAM(cudaStreamIsCapturing, (cudaStream_t s, cudaStreamCaptureStatus* status), (own(s), status))
 ON_OWN_STREAM(cudaStreamGetCaptureInfo,
               (cudaStream_t s, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
@@ -145,3 +156,9 @@ cudaError_t cudaMemset3D_ptds(cudaPitchedPtr pointer, int value, cudaExtent exte
 }
 
 }  // extern "C"
+
+extern "C" cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
+                                                    unsigned long long flags,
+                                                    cudaDriverEntryPointQueryResult* status) {
+  return cudaGetDriverEntryPointByVersion_ptsz(symbol, function, CUDART_VERSION, flags, status);
+}

@@ -24,6 +24,12 @@ struct Runtime {
   /// In a function that launch_kernel() launched: only now does the kernel start.
   void (*kernel_starts)();
 
+  /// The calling thread is about to end work that streams run, without a result (given_up.h); and in a
+  /// function that launch_kernel() or cudaLaunchHostFunc launched, when that work is over: its stream may go
+  /// on after this.
+  void (*give_up_work)();
+  void (*wait_until_let_go)();
+
   /// The handle of a device's primary context, the only one it has; null where there is no such device.
   CUcontext (*context)(int device);
   bool (*used)();                ///< the process has made a call that needs a device

@@ -10,6 +10,7 @@
 
 #include "standin/cuda/capture.h"
 #include "standin/cuda/device.h"
+#include "standin/cuda/given_up.h"
 
 namespace ddpscope::standin {
 namespace {
@@ -46,11 +47,12 @@ void Gate::open() {
   opened_.notify_all();
 }
 
-bool Mark::reached() const { return (!stream || stream->reached(ticket)) && (!gate || gate->passed()); }
+bool Mark::reached() const { return (!stream || stream->reached(ticket)) && (!point || point->passed()); }
 
 void Mark::wait() const {
+  thread_goes_on();
   if (stream) stream->wait(ticket);
-  if (gate) gate->wait();
+  if (point) point->wait();
 }
 
 Stream::Stream(Device& device, StreamKind kind, int priority)
@@ -126,6 +128,7 @@ void Stream::run() {
 }
 
 Mark submit(const StreamRef& stream, Work work, std::vector<Mark> after) {
+  thread_goes_on();
   if (captures_run()) [[unlikely]]
     refuse_in_capture(*stream);
   if (stream->kind() == StreamKind::kNonBlocking) return stream->push(std::move(work), std::move(after));
@@ -145,6 +148,9 @@ void synchronize(const StreamRef& stream) {
   for (const Mark& mark : scope_of(stream)) mark.wait();
 }
 
-bool finished(const StreamRef& stream) { return std::ranges::all_of(scope_of(stream), &Mark::reached); }
+bool finished(const StreamRef& stream) {
+  thread_goes_on();
+  return std::ranges::all_of(scope_of(stream), &Mark::reached);
+}
 
 }  // namespace ddpscope::standin

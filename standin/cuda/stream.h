@@ -19,11 +19,19 @@ class Stream;
 using StreamRef = std::shared_ptr<Stream>;
 using Work = std::function<void()>;
 
-/// A point that a graph comes to while it runs.
-class Gate {
+/// A point that is in no stream of this process.
+class Point {
  public:
-  bool passed() const { return open_.load(std::memory_order_acquire); }
-  void wait();
+  virtual ~Point() = default;
+  virtual bool passed() const = 0;
+  virtual void wait() = 0;
+};
+
+/// A point that a graph comes to while it runs.
+class Gate final : public Point {
+ public:
+  bool passed() const override { return open_.load(std::memory_order_acquire); }
+  void wait() override;
   void open();
 
  private:
@@ -32,12 +40,12 @@ class Gate {
   std::atomic<bool> open_{false};
 };
 
-/// A point in a stream: all that had been submitted up to `ticket`; or one in a graph. Without either it is
+/// A point in a stream: all that had been submitted up to `ticket`; or another one. Without either it is
 /// always reached.
 struct Mark {
   StreamRef stream;
   std::uint64_t ticket = 0;
-  std::shared_ptr<Gate> gate = {};
+  std::shared_ptr<Point> point = {};
 
   bool reached() const;
   void wait() const;  ///< sleeps until reached

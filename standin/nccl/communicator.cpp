@@ -102,10 +102,13 @@ void Communicator::run(const Plan& plan) {
     execute_or_hang(plan);
   }
   if (plan.events) plan.events->ended();
-  std::lock_guard lock(mutex_);
-  running_ = false;
-  ++ended_;
-  changed_.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    running_ = false;
+    ++ended_;
+    changed_.notify_all();
+  }
+  if (leave_.raised()) aborted_plan_ended();
 }
 
 void Communicator::execute_or_hang(const Plan& plan) {
@@ -202,6 +205,7 @@ void Communicator::release() {
 }
 
 void Communicator::abort() {
+  abort_begins();
   leave_.raise();
   release();
   std::lock_guard control(control_mutex_);

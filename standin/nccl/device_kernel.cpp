@@ -63,4 +63,12 @@ void plan_starts() {
   if (const Runtime* const standin = runtime()) standin->kernel_starts();
 }
 
+void abort_begins() {
+  if (const Runtime* const standin = runtime()) standin->give_up_work();
+}
+
+void aborted_plan_ended() {
+  if (const Runtime* const standin = runtime()) standin->wait_until_let_go();
+}
+
 }  // namespace ddpscope::standin::nccl

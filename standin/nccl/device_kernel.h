@@ -14,4 +14,9 @@ cudaError_t launch_plan(cudaStream_t stream, cudaHostFn_t function, Plan* plan, 
 /// In that function: the plan's turn has come, and the kernel starts now.
 void plan_starts();
 
+/// The calling thread aborts plans; and in the function of one that was aborted: its stream may go on after
+/// this (standin/cuda/given_up.h).
+void abort_begins();
+void aborted_plan_ended();
+
 }  // namespace ddpscope::standin::nccl

@@ -71,9 +71,12 @@ void Communicator::run_from_graph(void* captured) {
   }
   self.execute_or_hang(plan);
   if (events) events->ended();
-  std::lock_guard lock(self.mutex_);
-  self.running_ = false;
-  self.changed_.notify_all();
+  {
+    std::lock_guard lock(self.mutex_);
+    self.running_ = false;
+    self.changed_.notify_all();
+  }
+  if (self.leave_.raised()) aborted_plan_ended();
 }
 
 // What was issued before the capture did not wait for anything, and nothing waits for it.

@@ -7,8 +7,8 @@ add_executable(cuda_standin_test
   ${CMAKE_CURRENT_LIST_DIR}/cuda_copies_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_devices_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_captures_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_events_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_graphs_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_kernels_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/cuda_memory_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_operator_launch_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/cuda_process_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/cuda_ipc_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_memory_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/cuda_operator_launch_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_process_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_streams_test.cpp
   $<TARGET_OBJECTS:cuda_kernels> $<TARGET_OBJECTS:cuda_per_thread>)
 target_link_libraries(cuda_standin_test PRIVATE

@@ -69,6 +69,42 @@ TEST(DeviceTest, VisibleDevicesLeavesWhatItLists) {
   }
 }
 
+TEST(DeviceTest, TheHostHasAsManyAsItIsTold) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  struct Case {
+    const char *devices, *visible;
+    int count;
+    const char* said;
+  };
+  constexpr Case kCases[] = {
+      {"1", nullptr, 1, "^$"},
+      {"16", nullptr, 16, "^$"},
+      {"64", nullptr, 64, "^$"},
+      {"16", "15,12", 2, "^$"},
+      {"2", "0,2,1", 1, "^$"},
+      {"65", nullptr, 0, "STANDIN_DEVICES is \"65\", which is no number from 1 to 64: there is no device"},
+      {"0", nullptr, 0, "no number from 1 to 64"},
+      {"8x", nullptr, 0, "no number from 1 to 64"},
+      {"", nullptr, 0, "no number from 1 to 64"},
+  };
+  for (const auto& [devices, list, expected, said] : kCases) {
+    EXPECT_EXIT(
+        {
+          setenv("STANDIN_DEVICES", devices, 1);
+          if (list) setenv("CUDA_VISIBLE_DEVICES", list, 1);
+          int count = -1;
+          int can = 0;
+          cudaGetDeviceCount(&count);
+          const bool last_works = count == 0 || cudaSetDevice(count - 1) == cudaSuccess;
+          const bool peers = count < 2 || (cudaDeviceEnablePeerAccess(count - 2, 0) == cudaSuccess &&
+                                           cudaDeviceCanAccessPeer(&can, 0, count - 1) == cudaSuccess && can);
+          std::exit(count == expected && last_works && peers ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), said)
+        << "STANDIN_DEVICES=" << devices;
+  }
+}
+
 TEST(DeviceTest, UuidsAreFixedAndDiffer) {
   std::set<std::string> uuids;
   for (int device = 0; device < 8; ++device) uuids.insert(uuid_of(device));

@@ -89,12 +89,12 @@ TEST_F(ProcessTest, EndsWithWorkPending) {
 
 TEST_F(ProcessTest, WhatIsNotProvidedSaysOnceWhoAsked) {
   testing::internal::CaptureStderr();
-  cudaIpcMemHandle_t handle;
-  EXPECT_EQ(cudaIpcGetMemHandle(&handle, nullptr), cudaErrorNotSupported);
+  cudaArray_t array;
+  EXPECT_EQ(cudaMallocArray(&array, nullptr, 1), cudaErrorNotSupported);
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
-  EXPECT_EQ(cudaIpcGetMemHandle(&handle, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(cudaMallocArray(&array, nullptr, 1), cudaErrorNotSupported);
   const std::string said = testing::internal::GetCapturedStderr();
-  const std::string start = "standin libcudart: cudaIpcGetMemHandle is not provided; ";
+  const std::string start = "standin libcudart: cudaMallocArray is not provided; ";
   const std::string end = "cuda_standin_test asked and got cudaErrorNotSupported\n";
   EXPECT_TRUE(said.starts_with(start) && said.ends_with(end)) << said;
   EXPECT_EQ(said.find('\n'), said.size() - 1) << said;

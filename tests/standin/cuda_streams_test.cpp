@@ -224,4 +224,25 @@ TEST_F(StreamTest, ThreadsBlockAllSignals) {
   EXPECT_EQ(sigismember(&own, SIGTERM), 0);  // the caller's own mask is as before
 }
 
+TEST_F(StreamTest, AttributesAreKept) {
+  cudaStream_t stream = nullptr, other = nullptr;
+  OK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -2));
+  OK(cudaStreamCreate(&other));
+  cudaLaunchAttributeValue value{};
+  OK(cudaStreamGetAttribute(stream, cudaLaunchAttributePriority, &value));
+  EXPECT_EQ(value.priority, -2);
+  OK(cudaStreamGetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
+  EXPECT_EQ(value.syncPolicy, cudaSyncPolicyAuto);
+  value.syncPolicy = cudaSyncPolicyYield;
+  OK(cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
+  OK(cudaStreamCopyAttributes(other, stream));
+  value = {};
+  OK(cudaStreamGetAttribute(other, cudaLaunchAttributeSynchronizationPolicy, &value));
+  EXPECT_EQ(value.syncPolicy, cudaSyncPolicyYield);
+  OK(cudaStreamGetAttribute(other, cudaLaunchAttributePriority, &value));
+  EXPECT_EQ(value.priority, -2);
+  EXPECT_EQ(cudaStreamSetAttribute(stream, cudaLaunchAttributeCooperative, &value), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaStreamGetAttribute(stream, cudaLaunchAttributePriority, nullptr), cudaErrorInvalidValue);
+}
+
 }  // namespace

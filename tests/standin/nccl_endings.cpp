@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "nccl_rank.h"
@@ -164,6 +165,32 @@ void abort_with_an_operation_queued() {
   if (last()) REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
 }
 
+/// Who aborts may want to end the process, as PyTorch's watchdog does: no other thread's wait is over before
+/// it has done so, or uses the device again.
+void aborter_comes_before_who_waits() {
+  Rank& rank = *new Rank;
+  if (!last()) {
+    REQUIRE_NCCL(rank.all_reduce());
+    REQUIRE(pending(rank.stream));
+    static std::atomic<bool> over{false};
+    std::thread waits([&] {
+      REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+      over = true;
+    });
+    cudaEvent_t end = nullptr;
+    REQUIRE_CUDA(cudaEventCreate(&end));
+    REQUIRE_CUDA(cudaEventRecord(end, rank.stream));
+    REQUIRE_NCCL(ncclCommAbort(rank.comm));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    REQUIRE(!over);
+    REQUIRE(cudaEventQuery(end) == cudaErrorNotReady);
+    REQUIRE_CUDA(cudaFree(nullptr));
+    REQUIRE_CUDA(cudaStreamSynchronize(rank.stream));
+    waits.join();
+  }
+  await_notes_of_all("aborted");
+}
+
 /// The last rank is dead and an operation hangs on it: the others go on without it.
 void shrink_around_a_dead_rank() {
   Rank rank;
@@ -300,6 +327,7 @@ int main(int argc, char** argv) {
                        {"split-and-rank-0-leaves", split_and_rank_0_leaves},
                        {"maker-of-the-id-leaves", maker_of_the_id_leaves},
                        {"split-beside-a-hanging-operation", split_beside_a_hanging_operation},
+                       {"aborter-comes-before-who-waits", aborter_comes_before_who_waits},
                        {"abort-an-initialisation", abort_an_initialisation},
                        {"finalized-and-destroyed-are-refused", finalized_and_destroyed_are_refused},
                        {"waiting-sleeps", waiting_sleeps}});

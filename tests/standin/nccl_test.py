@@ -110,6 +110,7 @@ ENDINGS = [
     ("root-leaves-before-the-others-come", 4, 0),
     ("revoke-releases-and-refuses", 3, 0),
     ("abort-with-an-operation-queued", 2, 0),
+    ("aborter-comes-before-who-waits", 2, 0),
     ("shrink-around-a-dead-rank", 4, -9),
     ("split-and-rank-0-leaves", 5, 0),
     ("maker-of-the-id-leaves", 8, 0),
