@@ -42,15 +42,16 @@ void run_detectors(const detectors::Facts& facts, const std::vector<std::string>
 }
 
 // Of a job that runs on, a rank that has not come may be on its way: what moves between two looks tells.
-// True: hangs over TCP were judged.
-bool find_hangs_now(const std::filesystem::path& trace, const trace::Identity& here,
+// True: hangs over TCP were judged. `ended`: meanwhile, so that there is more in the trace by now.
+bool find_hangs_now(const std::filesystem::path& trace, const trace::Identity& here, bool& ended,
                     findings::Outcome& outcome) {
   auto unjudged = [&](std::string why) {
     outcome.coverage.push_back({"hangs of a job that still runs", std::move(why), {std::string(kHung)}});
     return false;
   };
   auto look = live::look_twice(trace, here);
-  if (!look || look->condition == live::Condition::kEnded)
+  ended = look && look->condition == live::Condition::kEnded;
+  if (!look || ended)
     return unjudged("it ended, or could not be read again, while it was looked at: report once more");
   for (live::Stall& stall : look->stalls)
     if (stall.stuck)
@@ -110,11 +111,10 @@ void tell_lost(const model::Job& job, std::vector<Error>& errors) {
                         process.file.name(), "report again once nobody writes it"});
 }
 
-}  // namespace
-
-Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
-                         reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
-                         const Onlooker& onlooker) {
+// `ended`: the job ended while it was looked at as one that runs.
+Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vector<std::string>& only,
+                              reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
+                              const Onlooker& onlooker, bool& ended) {
   auto reading = reading::read_trace(trace, progress, attempt);
   if (!reading) return reading.error();
   Analysis analysis{
@@ -162,7 +162,7 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   const bool runs_on = here && attempt < 0 && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
   bool hangs_by_tcp =
-      is_asked(kHung, only) && (runs_on ? find_hangs_now(trace, *here, analysis.outcome)
+      is_asked(kHung, only) && (runs_on ? find_hangs_now(trace, *here, ended, analysis.outcome)
                                         : find_past_hangs(job, collectives, analysis.outcome));
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
@@ -176,6 +176,19 @@ Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<s
   if (beside.valid()) beside.get();
   if (onlooker.look) onlooker.look(facts, analysis);
   return analysis;
+}
+
+}  // namespace
+
+Result<Analysis> analyze(const std::filesystem::path& trace, const std::vector<std::string>& only,
+                         reading::Progress& progress, const trace::Identity* here, std::int32_t attempt,
+                         const Onlooker& onlooker) {
+  bool ended = false, again = false;
+  auto analysis = analyze_once(trace, only, progress, here, attempt, onlooker, ended);
+  // An onlooker has seen it as it was, and is not to see it twice.
+  bool seen = onlooker.begun || onlooker.matched || onlooker.judged || onlooker.look;
+  if (!analysis || !ended || seen) return analysis;
+  return analyze_once(trace, only, progress, here, attempt, onlooker, again);
 }
 
 }  // namespace ddpscope::analysis

@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "collector/commands/wait_for_rest.h"
+
 namespace ddpscope::commands {
 namespace {
 
@@ -139,9 +141,7 @@ struct Descriptors {
 
 }  // namespace
 
-Result<int> run_job(const std::vector<std::string>& command,
-                    const std::map<std::string, std::string>& changed, ProcessWatch& watch,
-                    const std::function<void(int)>& ended) {
+Result<int> run_job(const JobStart& start, ProcessWatch& watch, const std::function<void(int)>& ended) {
   sigset_t handled = handled_signals();
   Descriptors descriptors;
   if (!descriptors.open(handled))
@@ -153,7 +153,7 @@ Result<int> run_job(const std::vector<std::string>& command,
     give_back(inherited);
     return Error{std::string("cannot start a process: ") + std::strerror(error), "", ""};
   }
-  if (job == 0) become(command, changed, inherited, descriptors.failure[1]);
+  if (job == 0) become(start.command, start.changed, inherited, descriptors.failure[1]);
   descriptors.close_write_end();
   int error = 0;
   ssize_t got = read(descriptors.failure[0], &error, sizeof(error));
@@ -161,10 +161,14 @@ Result<int> run_job(const std::vector<std::string>& command,
   sigemptyset(&passed_on);
   int code = wait_and_forward(job, descriptors.signals, watch, passed_on);
   const bool started = got != static_cast<ssize_t>(sizeof(error));
-  if (started) ended(code);
+  if (started) {
+    watch.note_end();
+    wait_for_rest(watch, {descriptors.signals, passed_on, code, start.rest});
+    ended(code);
+  }
   keep_passed_on(inherited, passed_on);
   give_back(inherited);
-  if (!started) return cannot_start(command.front(), error);
+  if (!started) return cannot_start(start.command.front(), error);
   return code;
 }
 

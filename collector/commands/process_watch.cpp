@@ -1,7 +1,6 @@
 // inotify tells of new trace files, whose names say which process writes them; pidfds tell of their ends.
 #include "collector/commands/process_watch.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
@@ -9,14 +8,14 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <csignal>
-#include <optional>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "collector/commands/exit_status.h"
 #include "collector/commands/own_trace.h"
+#include "collector/reading/generations.h"
 #include "trace/calls.h"
 
 namespace ddpscope::commands {
@@ -55,6 +54,13 @@ bool add(int epoll, int fd) {
   event.events = EPOLLIN;
   event.data.fd = fd;
   return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+std::string name_of_process(std::int32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name.empty() ? "?" : name;
 }
 
 std::size_t half_of_the_descriptors() {
@@ -136,7 +142,7 @@ void ProcessWatch::meet(const std::string& file) {
   for (const auto& [pidfd, seen] : alive_)
     if (seen.pid == name->pid && seen.start_time == name->start_time)
       return;  // it has become another program
-  Seen seen{name->pid, name->start_time, 0, 0, 0};
+  Seen seen{name->pid, name->start_time, 0, 0, 0, file};
   int pidfd = alive_.size() < most_ ? open_pidfd(seen.pid) : -1;
   bool there = trace::start_time_of(seen.pid) == seen.start_time;
   if (there && pidfd >= 0 && add(epoll_, pidfd)) {
@@ -186,33 +192,27 @@ void ProcessWatch::write_news() {
   file_->mark_clock();
 }
 
-// A launcher does not wait for all that it has made.
-void ProcessWatch::await_the_last() {
-  using Clock = std::chrono::steady_clock;
-  constexpr auto kLonger = std::chrono::milliseconds(500);
-  const Clock::time_point until = Clock::now() + kLonger;
-  for (look(); !alive_.empty(); look()) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    pollfd ready{epoll_, POLLIN, 0};
-    if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) <= 0) return;
+std::vector<RunningProcess> ProcessWatch::running() {
+  look();
+  std::vector<RunningProcess> found;
+  for (auto& [pidfd, seen] : alive_) {
+    if (seen.run.empty()) seen.run = reading::run_in(folder_ / seen.file);
+    if (seen.run == run_) found.push_back({seen.pid, name_of_process(seen.pid)});
   }
+  return found;
 }
 
-std::size_t ProcessWatch::finish(int exit_code) {
-  std::uint64_t over = trace::read_ticks(clock_.kind);
-  await_the_last();
+void ProcessWatch::finish(int exit_code) {
   threads_.stop();
   write_news();
   if (file_) {
     std::uint64_t now = trace::read_ticks(clock_.kind);
     for (const auto& [pidfd, seen] : alive_)
       write<trace::Call::process_outlived>({seen.start_time, seen.pid, 0}, now, now);
-    write<trace::Call::job_watched>({own_.start_time, own_.pid, exit_code}, began_, over);
+    write<trace::Call::job_watched>({own_.start_time, own_.pid, exit_code}, began_, over_);
     file_->mark_clock();
   }
-  std::size_t outlived = alive_.size();
   close_all();
-  return outlived;
 }
 
 }  // namespace ddpscope::commands

@@ -16,6 +16,11 @@
 
 namespace ddpscope::commands {
 
+struct RunningProcess {
+  std::int32_t pid;
+  std::string name;
+};
+
 // Watches the processes of this host that begin a trace in `folder` from now on, and writes what it sees into
 // a trace file of its own there: from the first end on, at once, so that who looks from another host knows it
 // and it outlives us. Costs the job nothing. Where the kernel lacks inotify or pidfd_open (Linux 5.3), or
@@ -34,9 +39,14 @@ class ProcessWatch {
   // A signal came for the job from `sender` (0: unknown) and is handed on.
   void note_signal(int signal, std::int32_t sender);
 
-  // The job lasted until now and ended with `exit_code`. Ends the watch, and tells how many processes that it
-  // had made go on without it: those that take more than half a second longer.
-  std::size_t finish(int exit_code);
+  // The job's command has ended just now. What it leaves is watched further.
+  void note_end() { over_ = trace::read_ticks(clock_.kind); }
+
+  // The processes of this run that are watched and have not ended. Those of other runs may be in the folder.
+  std::vector<RunningProcess> running();
+
+  // The job ended with `exit_code`. Ends the watch; those that are still running are noted as such.
+  void finish(int exit_code);
 
  private:
   struct Seen {
@@ -45,6 +55,8 @@ class ProcessWatch {
     std::uint64_t ended;         // ticks
     std::int32_t status;         // exit code, or 128 + signal; 0 also: not known
     std::uint32_t memory_kills;  // if SIGKILL may have ended it, see MemoryKills::take
+    std::string file{};          // in the folder, the first of it
+    std::string run{};           // whose it is; empty: not known yet
   };
   void close_all();
   void meet_new_files();
@@ -53,15 +65,14 @@ class ProcessWatch {
   template <trace::Call call>
   void write(const trace::PayloadOf<call>& payload, std::uint64_t from, std::uint64_t to);
   void write_news();
-  void await_the_last();
   std::uint32_t count_memory_kills(const Seen& seen);
 
   std::filesystem::path folder_;
   std::string run_;
   trace::Clock clock_;
   trace::Identity own_;
-  std::uint64_t began_;
-  std::size_t most_;  // processes watched at a time
+  std::uint64_t began_, over_ = 0;  // of the job; ticks
+  std::size_t most_;                // processes watched at a time
   int epoll_;
   int inotify_;
   std::map<int, Seen> alive_;  // by pidfd

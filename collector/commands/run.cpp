@@ -19,6 +19,7 @@
 #include "collector/commands/say.h"
 #include "collector/commands/shell_word.h"
 #include "collector/commands/terminal_progress.h"
+#include "collector/commands/wait_for_rest.h"
 #include "collector/commands/write_back.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
@@ -33,6 +34,7 @@ struct RunOptions {
   RecordingOptions recording;
   std::optional<std::string> folder;
   std::string on_hang;
+  std::optional<int> wait;  // seconds
   bool report = false;
   std::vector<std::string> command;
 };
@@ -125,20 +127,25 @@ void say_that_nothing_was_recorded(const std::filesystem::path& folder) {
 
 struct HowItEnded {
   int code;
-  bool recorded;         // anything of it
-  std::size_t outlived;  // processes that go on without it
+  bool recorded;                         // anything of it
+  std::vector<RunningProcess> outlived;  // that go on without it
 };
+
+void say_what_runs_on(const std::vector<RunningProcess>& outlived, const std::string& folder) {
+  if (outlived.empty()) return;
+  bool one = outlived.size() == 1;
+  say("ddpscope: {} of its processes still run{}, and nobody waits for {}: {}. `ddpscope status {}` shows "
+      "what {}\n",
+      outlived.size(), one ? "s" : "", one ? "it" : "them", to_text(outlived), shell_word(folder),
+      one ? "it does" : "they do");
+}
 
 void sum_up(const RunOptions& options, const std::filesystem::path& folder, const HowItEnded& ended) {
   if (ended.code > 128)
     say("ddpscope: the job was ended by signal {}\n", ended.code - 128);
   else if (ended.code != 0)
     say("ddpscope: the job ended with exit code {}\n", ended.code);
-  if (ended.outlived > 0)
-    say("ddpscope: {} of its processes still run{}, and nobody waits for {}: `ddpscope status {}` tells what "
-        "{}\n",
-        ended.outlived, ended.outlived == 1 ? "s" : "", ended.outlived == 1 ? "it" : "them",
-        shell_word(folder.string()), ended.outlived == 1 ? "it does" : "they do");
+  say_what_runs_on(ended.outlived, folder.string());
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored))
     return say(
@@ -179,13 +186,20 @@ void say_whose_traces_are_there(const std::filesystem::path& folder, const std::
         escape(folder.string()));
 }
 
+// Returns the name of the run.
+std::string name_run(const RunOptions& options, const std::filesystem::path& folder,
+                     std::map<std::string, std::string>& environment) {
+  std::string run = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
+  std::error_code unknown;
+  environment["DDPSCOPE_TRACE"] = folder.string();
+  environment["DDPSCOPE_RUN"] = run;
+  environment["DDPSCOPE_COMMAND"] = name_of_command(std::filesystem::current_path(unknown), options.command);
+  return run;
+}
+
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
                std::map<std::string, std::string> environment) {
-  environment["DDPSCOPE_TRACE"] = folder.path.string();
-  std::string run = fmt::format("{:08x}{:08x}", std::random_device{}(), std::random_device{}());
-  environment["DDPSCOPE_RUN"] = run;
-  std::error_code unknown;
-  environment["DDPSCOPE_COMMAND"] = name_of_command(std::filesystem::current_path(unknown), options.command);
+  std::string run = name_run(options, folder.path, environment);
   say_if_inside_another(folder.path);
   FolderUse use(folder.path);
   // Those of an earlier job; while others record, nobody knows whose they are.
@@ -193,16 +207,19 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   if (before > 0) say_whose_traces_are_there(folder.path, environment["DDPSCOPE_COMMAND"]);
   ProcessWatch watch(folder.path, run);
   bool recorded = false;
-  std::size_t outlived = 0;
+  std::vector<RunningProcess> outlived;
   auto ended = [&](int code) {
     recorded = reading::count_traces(folder.path) > before;
-    if (recorded) outlived = watch.finish(code);
+    outlived = watch.running();
+    if (recorded) watch.finish(code);
   };
   std::optional<HangWatch> hangs;
   hangs.emplace(folder.path, use, options.on_hang);
   std::optional<WriteBack> write_back;
   write_back.emplace(folder.path, use);
-  auto code = run_job(options.command, environment, watch, ended);
+  JobStart start{options.command, std::move(environment)};
+  if (options.wait) start.rest = std::chrono::seconds(*options.wait);
+  auto code = run_job(start, watch, ended);
   hangs.reset();
   write_back.reset();
   if (!code) {
@@ -248,6 +265,11 @@ Action declare_run(CLI::App& app) {
   app.add_option("--on-hang", options->on_hang,
                  "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set")
       ->type_name("COMMAND");
+  app.add_option("--wait", options->wait,
+                 "how long to wait for recorded processes that outlive the command: 10 seconds by default, 2 "
+                 "if it ended well")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 86'400));
   app.add_option("CMD", options->command, "the job, after --")->type_name("")->required();
   app.positionals_at_end();
   return [options] { return run(*options); };

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "collector/reading/census.h"
+
 namespace ddpscope::reading {
 namespace {
 
@@ -85,6 +87,14 @@ std::map<std::string_view, Run> find_runs(const std::vector<Process>& processes)
 }  // namespace
 
 std::string_view run_of(const Process& process) { return setting(process, "DDPSCOPE_RUN"); }
+
+std::string run_in(const std::filesystem::path& path) {
+  auto file = trace::TraceFile::open(path, trace::Extent::kLatest);
+  if (!file) return {};
+  Process process{.file = std::move(*file)};
+  take_census(process);
+  return std::string(run_of(process));
+}
 
 Lifetime lifetime_of(const Process& process) {
   const trace::FileHeader& h = process.header();

@@ -2,7 +2,10 @@
 // names (MASTER_ADDR:PORT, SLURM_JOB_ID), by the same command or by the same run, is a further attempt, not
 // more processes of the first and not another job.
 #pragma once
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "collector/model/job.h"
@@ -14,6 +17,9 @@ constexpr std::int32_t kMostAttempts = 1'000'000'000;  // room for more runs tha
 
 // The `ddpscope run` that a process was started by; empty if it was preloaded in another way.
 std::string_view run_of(const model::Process& process);
+
+// The same of the process of this trace file; empty too if it cannot be read, or does not say so yet.
+std::string run_in(const std::filesystem::path& file);
 
 // When a process was there, ns of the wall clock. One whose end nobody saw may have lived on: to_ns is the
 // largest then.

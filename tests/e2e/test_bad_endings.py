@@ -1,14 +1,18 @@
 """Healthy jobs that end, or are recorded, badly: nobody is accused, and what is missing is said."""
+import contextlib
 import json
 import os
 import pathlib
 import random
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
 
 import ddpscope
+import live_jobs
 import pytest
 import trainer
 from ports import free_port
@@ -144,6 +148,52 @@ def test_the_same_job_again_into_the_same_folder(tmp_path):
     report = ddpscope.report(tmp_path / "trace")
     assert report["job"]["attempt"] == 1 and report["job"]["ranks"] == 2
     assert_nobody_accused(report)
+
+
+AS_RANK = 'RANK=$OMPI_COMM_WORLD_RANK LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE exec "$@"'
+
+
+def hangs(folder):
+    """For some seconds, as `ddpscope status` says; not yet that it is stuck, which takes longer where a device computes."""
+    return (folder / "trace").exists() and re.match(r"(slow|stuck) for ([3-9]|\d\d+)\.\d s", live_jobs.status(folder).stdout)
+
+
+def processes_of(folder):
+    """Those of the trainer, whose command line names the folder. mpirun gives ranks groups of their own."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"--workdir\0{folder}/" in (process / "cmdline").read_text() and b"State:\tZ" not in (process / "status").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="Open MPI is not installed")
+@trainer.everywhere
+def test_timeout_ends_mpirun(tmp_path, ranks, seed):
+    """As in docs/ci.md. mpirun gets SIGTERM from `timeout` twice or three times: it may leave at once, and then its ranks, which
+    hang, outlive it."""
+    draw = trainer.Draw(seed, "mpirun-timeout", ranks)
+    draw.timeout = 1000
+    command = ["timeout", "-k", 60, 900, ddpscope.DDPSCOPE, "run", "--cpu", "-o", "trace", "--", "mpirun", "--allow-run-as-root",
+               "--oversubscribe", "-np", ranks, "sh", "-c", AS_RANK, "sh", trainer.TRAINER, *draw.arguments()[2:], "--workdir",
+               tmp_path / "out", "--fault", "skipped-barrier", "--fault-rank", draw.rank]
+    environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    job = subprocess.Popen([str(word) for word in command], cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, **environment})
+    try:
+        live_jobs.wait_for(lambda: hangs(tmp_path), job, seconds=120)
+        job.terminate()  # what `timeout` sends on is what it sends when the time is up
+        stderr = job.communicate(timeout=90)[1]
+        assert "found: 1 error" in stderr, stderr[-3000:]
+        assert ("nobody waits for them" in stderr) == bool(processes_of(tmp_path)), stderr[-3000:]
+        finding = ddpscope.only_finding(tmp_path / "trace", "skipped-barrier")
+    finally:
+        for pid in [*processes_of(tmp_path), job.pid] if job.poll() is None else processes_of(tmp_path):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert finding["ranks"] == [draw.rank]
+    assert ddpscope.only_finding(tmp_path / "trace", "skipped-barrier")["ranks"] == [draw.rank], "once all are gone, too"
 
 
 def test_a_second_signal_after_the_end(tmp_path):

@@ -39,6 +39,8 @@ def test_it_returns_the_jobs_exit_code(tmp_path):
         (["run", "--ring", "0", "--", "true"], "out of range"),
         (["run", "--ring", "1K", "--", "true"], "out of range"),
         (["run", "--ring", "99999999999G", "--", "true"], "out of range"),
+        (["run", "--wait", "-1", "--", "true"], "--wait"),
+        (["run", "--wait", "soon", "--", "true"], "--wait"),
         (["run", "--gpu-timing", "often", "--", "true"], "often"),
         (["run", "--", "no-such-command"], "no such command"),
         (["run", "--", "./no-such-command\x1b[31m"], "no such command"),
@@ -238,6 +240,87 @@ def test_says_what_goes_on_without_its_launcher(tmp_path):
         assert "no end seen: it still runs, or was killed" in told
     finally:
         os.kill(left, signal.SIGKILL)
+
+
+# A process that goes on when the shell that started it has ended, and how long.
+LEAVES = """
+import os, sys, time
+open('begun', 'w').close()
+starter = os.getppid()
+while os.getppid() == starter:
+    time.sleep(0.05)
+time.sleep(float(sys.argv[1]))
+open('late', 'w').close()
+sys.exit(3)
+"""
+
+
+def leaving(seconds, then):
+    """A job whose shell does `then` while the process that it started lasts for so long."""
+    return ["sh", "-c", f"'{sys.executable}' leaves.py {seconds} & while [ ! -e begun ]; do sleep 0.1; done; {then}"]
+
+
+@pytest.mark.parametrize("then", ["exit 7", "kill -9 $$"])
+def test_waits_for_what_outlives_the_command(tmp_path, then):
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    result = ddpscope("run", "-o", "t", "--", *leaving(2, then), cwd=tmp_path)
+    assert result.returncode == (7 if then == "exit 7" else 128 + signal.SIGKILL), "the command's, whoever ends later"
+    assert (tmp_path / "late").exists()
+    assert re.search(r"ddpscope: the command has ended, and 1 process of the job still runs: python\S* \(\d+\)\. Waits for it "
+                     r"up to 10 s \(--wait\); Ctrl-C ends the wait\n", result.stderr), result.stderr
+    assert "nobody waits" not in result.stderr
+    told = ddpscope("info", "t", cwd=tmp_path).stdout
+    assert "no end seen" not in told and "exit code 3" in told, told
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_wait(tmp_path, sent):
+    """It is for `run` then: what runs on does so, and the trace is summed up."""
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    job = leaving(100, "echo $!; exit 7")
+    with subprocess.Popen([DDPSCOPE, "run", "--wait", "900", "-o", "t", "--", *job], cwd=tmp_path, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:  # fmt: skip
+        left = int(run.stdout.readline())
+        try:
+            assert f"({left}). Waits for it up to 900 s" in run.stderr.readline()
+            run.send_signal(sent)
+            said = run.stderr.read()
+            assert run.wait(timeout=60) == 7
+            assert "1 of its processes still runs, and nobody waits for it: python" in said and f"({left})" in said, said
+            assert "ddpscope: trace in " in said, said
+            assert state_of(left) in "SR"
+        finally:
+            os.kill(left, signal.SIGKILL)
+
+
+def test_a_signal_that_is_sent_twice_does_not_end_the_wait(tmp_path):
+    """As `timeout` does, to `run` and to its group; the job is over at the first one."""
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    keeps = f"'{sys.executable}' -c 'import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); import leaves' 3"
+    job = f"{keeps} & while [ ! -e begun ]; do sleep 0.1; done; echo ready; read line"
+    with subprocess.Popen(["timeout", "900", DDPSCOPE, "run", "-o", "t", "--", "sh", "-c", job], cwd=tmp_path, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as limit:  # fmt: skip
+        assert limit.stdout.readline() == "ready\n"
+        limit.send_signal(signal.SIGTERM)
+        said = limit.stderr.read()
+        limit.wait(timeout=60)
+    assert (tmp_path / "late").exists() and "nobody waits" not in said, said
+
+
+def test_does_not_wait_for_what_another_run_records(tmp_path):
+    job = "import os, sys, time; open(sys.argv[1], 'w').close()\nwhile not os.path.exists(sys.argv[2]): time.sleep(0.05)"
+    runs = [subprocess.Popen([DDPSCOPE, "run", "--wait", "900", "-o", "t", "--", sys.executable, "-c", job, f"here{i}", f"go{i}"],
+                             cwd=tmp_path) for i in range(2)]  # fmt: skip
+    try:
+        for run, name in zip(runs, ("here0", "here1")):
+            wait_for((tmp_path / name).exists, run)
+        for i in range(2):
+            (tmp_path / f"go{i}").touch()
+            assert runs[i].wait(timeout=60) == 0
+    finally:
+        for i in range(2):
+            (tmp_path / f"go{i}").touch()
+            runs[i].wait()
 
 
 def test_signals_to_it_alone_stop_and_wake_the_job(tmp_path):
