@@ -15,7 +15,7 @@ struct Came {
 };
 
 MemberComing coming_of(const Came& came) {
-  return {0, came.begin * kUs, came.length * kUs, came.foreign * kUs, came.idle * kUs, kUnknown};
+  return {0, came.begin * kUs, came.length * kUs, came.foreign * kUs, came.idle * kUs, kUnknown, 0};
 }
 
 // Two members, whose collectives follow each other while devices go on; all begin anew with the turn.
@@ -23,7 +23,7 @@ DeviceTurn turn_of(const std::vector<std::pair<Came, Came>>& rows) {
   std::vector<DeviceTurn::Row> all;
   for (std::uint32_t i = 0; i < rows.size(); ++i)
     all.push_back({i, 0, false, {coming_of(rows[i].first), coming_of(rows[i].second)}});
-  return DeviceTurn(std::move(all), 79'063 * kUs);
+  return DeviceTurn(std::move(all), 79'063 * kUs, 0);
 }
 
 // The second member waits 21 ms for a third one, and is behind for the whole turn. The first is ahead, and
@@ -56,6 +56,19 @@ TEST(DeviceTurnTest, WhoWaitedForNobodyIsLate) {
 TEST(DeviceTurnTest, WhatIsWaitedForAgainWhileDevicesGoOnIsLostOnce) {
   std::vector<std::pair<Came, Came>> rows(8, {{10'000, 3'000, 0, 500}, {12'000, 1'000, 0, 2'500}});
   EXPECT_EQ(turn_of(rows).lost_by({false, true}).least_ns, 2'000 * kUs);
+}
+
+// The root of a broadcast leaves at once, the second member comes late, and the third has waited for it
+// there: both are as late for what follows.
+TEST(DeviceTurnTest, WhoWaitedInABroadcastIsNotLate) {
+  constexpr std::int64_t kWait = 41'000 * kUs;
+  MemberComing in_time = coming_of({30'000, 41'000, 0, 30'000}), late = coming_of({71'000, 0, 0, 71'000});
+  MemberComing held_up = late;
+  held_up.waited_ns = kWait;
+  DeviceTurn turn({{0, 0, false, {in_time, late, held_up}}}, 100'000 * kUs, 0);
+  EXPECT_EQ(turn.late()[1].least_ns, kWait);
+  EXPECT_EQ(turn.late()[2].least_ns, 0);
+  EXPECT_EQ(turn.lost_by({false, true, false}).least_ns, kWait);
 }
 
 }  // namespace
