@@ -111,3 +111,66 @@ def test_tensors_of_two_devices_are_refused(variant, tmp_path):
     done = ddpscope.record([wheel.python(), "-c", script], tmp_path / "trace", tmp_path, cpu=True, env={"STANDIN_TORCH": variant})
     assert done.stdout.count("refused: Expected all tensors to be on the same device") == 2, done.stdout + done.stderr
     assert "9.0" in done.stdout
+
+
+@each_variant
+def test_operators_of_cuda_only_compute_what_others_do(variant, tmp_path):
+    differences = json.loads(run("operator_compositions.py", folder=tmp_path, variant=variant).stdout)
+    assert len(differences) >= 20
+    for name, difference in differences.items():
+        assert difference <= (0.01 if "bfloat16" in name or "grouped queries" in name else 1e-6), name
+
+
+def test_what_needs_a_gpu_says_so_or_is_led_elsewhere(tmp_path):
+    done = run("operator_surprises.py", folder=tmp_path, variant="compiled")
+    said = json.loads(done.stdout)
+    line = ddpscope.line_of(FOLDER / "operator_surprises.py", "@triton.jit")
+    assert re.match(rf"RuntimeError: the Triton kernel written_by_hand \(\S+operator_surprises.py:{line}\) needs a GPU", said["triton"])
+    assert said["compile"] is True and said["compile, inductor by name"] is True
+    assert said["compile for the host"] == [3, 3]
+    assert said["flash, half"] == [1, 2, 4, 8]
+    assert "No available kernel" in said["flash, float"]  # as on a GPU
+    assert said["cudnn"] == [2, 2, 3, 3]
+    assert said["padded encoder"] == [2, 3, 8]
+    assert said["too much memory"].startswith("OutOfMemoryError: CUDA out of memory. Tried to allocate 40.00 GiB")
+    assert "Cannot re-initialize CUDA in forked subprocess" in said["child"]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("standin torch: ")]
+    assert sum("aot_eager" in line for line in lines) == 1 and sum("cuDNN stays off" in line for line in lines) == 1
+
+
+USES_AN_OPERATOR = "import torch; print('value', (torch.ones(3, device='cuda') * 2).sum().item())"
+
+
+def variants_said(folder, environment):
+    """What a program prints, and what is said about the build."""
+    done = ddpscope.record([wheel.python(), "-c", USES_AN_OPERATOR], folder / "trace", folder, cpu=True, env=environment)
+    assert done.code == 0 and "value 6.0" in done.stdout, done.stderr[-3000:]
+    return [line for line in done.stderr.splitlines() if line.startswith("standin torch: ")]
+
+
+def compiler(folder, text):
+    path = folder / "compiler"
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_without_a_compiler_operators_run_in_python(tmp_path):
+    environment = {"STANDIN_TORCH_CACHE": str(tmp_path / "cache"), "CXX": str(tmp_path / "absent")}
+    lines = variants_said(tmp_path, environment)
+    assert len(lines) == 2 and "operators run in Python" in lines[1] and "absent" in lines[1]
+
+
+def test_a_build_that_fails_is_not_tried_again(tmp_path):
+    failing = compiler(tmp_path, f"echo called >> {tmp_path}/calls\necho 'x.h:1: error: no such type' >&2\nexit 1\n")
+    environment = {"STANDIN_TORCH_CACHE": str(tmp_path / "cache"), "CXX": failing}
+    assert "no such type" in variants_said(tmp_path, environment)[-1]
+    again = variants_said(tmp_path, environment)
+    assert len(again) == 1 and "failed before" in again[0] and ".log" in again[0]
+    assert (tmp_path / "calls").read_text() == "called\n"
+
+
+def test_a_cache_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    lines = variants_said(tmp_path, {"STANDIN_TORCH_CACHE": str(tmp_path / "file" / "cache")})
+    assert len(lines) == 1 and "operators run in Python" in lines[0] and "the cache cannot be written" in lines[0]

@@ -137,6 +137,16 @@ def _tensors(value):
             yield from _tensors(item)
 
 
+def _number_tensor(number, values):
+    """Of a type that leaves the result's type as the number would."""
+    beside = next(_tensors(tuple(values.values())), None)
+    if beside is None:
+        return torch.tensor(number)
+    if isinstance(number, float) and beside.is_floating_point() and beside.dim() > 0:
+        return torch.tensor(number, dtype=torch.float64)
+    return torch.tensor(number, dtype=torch.result_type(beside, number))
+
+
 def _layout(tensor):
     return tensor.shape, tensor.stride(), tensor.dtype
 
@@ -178,6 +188,10 @@ class Operator:
         self.op = getattr(getattr(torch.ops.aten, base), overload or "default")
         schema = self.op._schema
         self.arguments = [argument.name for argument in schema.arguments]
+        # Python's numbers come as themselves where a tensor is wanted; only some operators take them back so.
+        takes_numbers = torch._C._should_allow_numbers_as_tensors("aten::" + base)
+        self.wants_tensors = () if takes_numbers else tuple(
+            argument.name for argument in schema.arguments if str(argument.type) == "Tensor")
         self.is_random = "generator" in self.arguments
         self.takes_device = "device" in self.arguments
         self.takes_host_tensors = name in operator_lists.TAKES_HOST_TENSORS
@@ -209,6 +223,9 @@ class Operator:
             return self.call({**dict(zip(self.arguments, args)), **kwargs})
 
     def call(self, values):
+        for name in self.wants_tensors:
+            if isinstance(values[name], (bool, int, float, complex)):
+                values[name] = _number_tensor(values[name], values)
         device = self.device_of(values)
         if self.is_random:
             values["generator"] = draw_generator(values.get("generator"), device)

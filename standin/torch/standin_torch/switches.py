@@ -4,6 +4,8 @@ from .install import say_once
 
 def set_up(torch):
     _keep_cudnn_off(torch)
+    # Its nested tensors have kernels of the wheel's own; without it the layers do the same one by one.
+    torch.backends.mha.set_fastpath_enabled(False)
     from . import compilers
     compilers.set_up(torch)
 
