@@ -54,6 +54,10 @@ schemas=(sarif-schema-2.1.0.json junit-10.xsd)
 # that they need are among the packages above. Where they cannot be had, the tests with Slurm are skipped.
 slurm_packages=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 
+# Unpacked into .venv/openblas and not installed: the package would become the BLAS of the whole machine. Where it cannot be
+# had, the stand-in for cuBLAS is not built.
+openblas_packages=(libopenblas-serial-dev)
+
 fail() {
   printf 'error: %s\n' "$1" >&2
   [ $# -lt 2 ] || printf 'hint: %s\n' "$2" >&2
@@ -188,19 +192,21 @@ unpack_schemas() {
 
 download_packages() { apt-get download -qq "$@" 2>/dev/null || { as_root apt-get update -qq && apt-get download -qq "$@"; }; }
 
-unpack_slurm() {
-  local folder=.venv/slurm package
-  [ "$(cat $folder/unpacked 2>/dev/null)" != "${slurm_packages[*]}" ] || return 0
-  echo "unpacking into $folder: ${slurm_packages[*]}"
-  rm -rf $folder
-  mkdir -p $folder/packages
-  if (cd $folder/packages && download_packages "${slurm_packages[@]}") >/dev/null 2>&1; then
-    for package in $folder/packages/*.deb; do dpkg-deb -x "$package" $folder; done
-    echo "${slurm_packages[*]}" > $folder/unpacked
+# unpack_packages FOLDER CONSEQUENCE PACKAGE...: each package's files below .venv/FOLDER.
+unpack_packages() {
+  local folder=.venv/$1 consequence=$2 package
+  shift 2
+  [ "$(cat "$folder/unpacked" 2>/dev/null)" != "$*" ] || return 0
+  echo "unpacking into $folder: $*"
+  rm -rf "$folder"
+  mkdir -p "$folder/packages"
+  if (cd "$folder/packages" && download_packages "$@") >/dev/null 2>&1; then
+    for package in "$folder"/packages/*.deb; do dpkg-deb -x "$package" "$folder"; done
+    echo "$*" > "$folder/unpacked"
   else
-    echo "warning: apt-get could not download ${slurm_packages[*]}: the tests with Slurm will be skipped" >&2
+    echo "warning: apt-get could not download $*: $consequence" >&2
   fi
-  rm -rf $folder/packages
+  rm -rf "$folder/packages"
 }
 
 install_debian_packages "${debian_packages[@]}"
@@ -209,4 +215,5 @@ if [ "${DDPSCOPE_FORCE_WHEELS:-0}" = 1 ] || [ -z "$(installed_toolkit)" ]; then
 fi
 install_python_wheels
 unpack_schemas
-unpack_slurm
+unpack_packages slurm "the tests with Slurm will be skipped" "${slurm_packages[@]}"
+unpack_packages openblas "the stand-in for cuBLAS will not be built" "${openblas_packages[@]}"
