@@ -14,8 +14,8 @@ constinit thread_local bool thread_gave_up = false;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kAtMost{
-    20};  // PyTorch's watchdog writes what it knows before it ends the process
+// PyTorch's watchdog writes what it knows, for 15 s at most, before it ends the process.
+constexpr std::chrono::seconds kAtMost{30};
 
 struct Held {
   std::mutex mutex;

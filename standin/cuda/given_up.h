@@ -8,7 +8,7 @@
 namespace ddpscope::standin {
 
 /// The calling thread gives up work of streams. They are held until this thread uses a device again or ends,
-/// because then the process lives on; 20 s at most.
+/// because then the process lives on; 30 s at most.
 void give_up_work();
 
 /// In the thread of a stream, behind work that was given up: returns when the stream may go on.
