@@ -123,6 +123,21 @@ def rms_norm():
         compare("rms_norm %s" % dtype, run("cuda"), run("cpu"))
 
 
+def types_that_only_cuda_has():
+    numbers = torch.randint(0, 4, (50,), dtype=torch.int32)
+    compare("histc of int32", torch.histc(numbers.cuda(), 4, 0, 3), torch.histc(numbers.float(), 4, 0, 3).int())
+    box = torch.randn(1, 2, 4, 4, 4)
+    compare("avg_pool3d of float16", F.avg_pool3d(box.half().cuda(), 2), F.avg_pool3d(box.half().float(), 2).half())
+    wave = torch.randn(8)
+    compare("rfft of float16", torch.view_as_real(torch.fft.rfft(wave.half().cuda())), torch.view_as_real(torch.fft.rfft(wave.half().float())).half())
+    table = torch.zeros(4).to(torch.float8_e5m2).cuda()
+    compare("scatter of float8", table.scatter(0, torch.tensor([1]).cuda(), torch.ones(1).to(torch.float8_e5m2).cuda()).float(),
+            torch.tensor([0.0, 1.0, 0.0, 0.0]))
+    slope = torch.full((6,), -1.0).half().cuda()
+    F.rrelu(slope, 0.25, 0.25, training=True, inplace=True)
+    compare("rrelu_ of float16", slope, torch.full((6,), -0.25).half())
+
+
 def main():
     torch.manual_seed(0)
     sync_batch_norm()
@@ -137,6 +152,7 @@ def main():
     convolutions()
     dropouts()
     rms_norm()
+    types_that_only_cuda_has()
     print(json.dumps(differences))
 
 

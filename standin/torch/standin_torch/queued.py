@@ -162,6 +162,40 @@ def _copy_into(target, source):
     target.copy_(source)
 
 
+# ---- types that the CPU's kernel lacks
+
+_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
+_WIDER.update({getattr(torch, name): torch.float32 for name in dir(torch) if name.startswith("float8_")})
+_LACKS_TYPE = ("\" not implemented for '", "doesn't support tensors of type")  # the latter: FFT
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def call_on_host(op, arguments, written):
+    """The operator with CPU tensors; where its kernel lacks a type that CUDA's has, with a wider one."""
+    try:
+        return op(**arguments)
+    except (RuntimeError, NotImplementedError) as error:
+        wider = _widening(arguments)
+        if not wider or not any(text in str(error) for text in _LACKS_TYPE):
+            raise
+    wide = {name: _map(value, lambda t: t.to(wider.get(t.dtype, t.dtype))) for name, value in arguments.items()}
+    results = op(**wide)
+    for name in written:
+        for source, target in zip(_tensors(wide.get(name)), _tensors(arguments.get(name))):
+            if source is not target:
+                target.resize_(source.shape).copy_(source)
+    first = next(_tensors(tuple(arguments.values()))).dtype
+    return _map(results, lambda t: t.to(first) if t.dtype == wider.get(first) else t)
+
+
+def _widening(arguments):
+    """Type to wider type. Indices are integers too: those are widened only where nothing else is."""
+    types = [tensor.dtype for tensor in _tensors(tuple(arguments.values()))]
+    if any(dtype in _WIDER for dtype in types):
+        return _WIDER
+    return dict.fromkeys(_INTEGERS, torch.float64) if types and types[0] in _INTEGERS else {}
+
+
 # ---- random numbers
 
 def draw_generator(generator, device):
@@ -297,7 +331,7 @@ class Operator:
         if self.is_random:
             asked["generator"] = None if self.asks_meta else torch.Generator()
         try:
-            answer = self.op(**asked)
+            answer = self.op(**asked) if self.asks_meta else call_on_host(self.op, asked, self.written)
         except Exception:  # not provided, or what the CPU's kernel will say better
             return None
         answers = answer if isinstance(answer, (list, tuple)) and len(self.returned) > 1 else [answer]
@@ -315,16 +349,16 @@ class Operator:
     def queue(self, values, device, layouts):
         arguments = {name: _map(value, lambda t: alias(t) if t.is_cuda else _host_copy(t))
                      for name, value in values.items()}
-        op = self.op
+        call = functools.partial(call_on_host, self.op, arguments, self.written)
         if self.only_in_place:
-            enqueue(self.name, self.kernel, device, lambda: op(**arguments))
+            enqueue(self.name, self.kernel, device, call)
             return self.answer(values, ())
         results = [self._allocate_results(layout, device) for layout in layouts]
         targets = [_map(result, alias) for result in results]
         several = len(self.returned) > 1
 
         def work():
-            computed = op(**arguments)
+            computed = call()
             for target, source in zip(targets, computed if several else [computed]):
                 for one, other in zip(_tensors(target), _tensors(source)):
                     _copy_into(one, other)
@@ -351,7 +385,7 @@ class Operator:
 
         def work():
             try:
-                finished.append(self.op(**arguments))
+                finished.append(call_on_host(self.op, arguments, self.written))
             except BaseException as error:
                 finished.append(Failed(error))
 

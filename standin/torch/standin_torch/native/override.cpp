@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "host_call.h"
 #include "queue.h"
 #include "random.h"
 
@@ -59,6 +60,7 @@ void Override::read_schema() {
   const auto& arguments = schema.arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool is_written = arguments[i].alias_info() && arguments[i].alias_info()->isWrite();
+    if (is_written) written_.push_back(i);
     if (is_written && arguments[i].kwarg_only()) outs_.push_back(i);
     if (arguments[i].name() == "generator") generator_ = i;
     if (arguments[i].name() == "device") device_ = i;
@@ -139,7 +141,10 @@ std::shared_ptr<const Shapes> Override::ask(const Stack& arguments) const {
     if (!asked[out].isTensor()) return nullptr;
   const Stack given = asked;
   try {
-    op_.callBoxed(&asked);
+    if (asks_meta_)
+      op_.callBoxed(&asked);
+    else
+      call_on_host(op_, &asked, written_);
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -187,7 +192,7 @@ torch::jit::Stack Override::queue(const Stack& arguments, c10::DeviceIndex devic
   enqueue(kernel_, name_, device, [this, host = std::move(host), targets = std::move(targets), random] {
     Stack stack = host;
     if (random) stack[*generator_] = cpu_generator(*random);
-    op_.callBoxed(&stack);
+    call_on_host(op_, &stack, written_);
     if (targets.empty()) return;
     Stack computed;
     for (size_t i = 0; i < stack.size(); ++i)
@@ -211,7 +216,7 @@ torch::jit::Stack Override::call_and_wait(const Stack& arguments, c10::DeviceInd
   std::exception_ptr failure;
   enqueue(kernel_, name_, device, [&] {
     try {
-      op_.callBoxed(&host);
+      call_on_host(op_, &host, written_);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -43,6 +43,7 @@ class Override final : public c10::OperatorKernel {
   const void* const kernel_;
   const unsigned flags_;
   std::vector<std::optional<size_t>> returned_;  ///< the argument that a return is
+  std::vector<size_t> written_;                  ///< arguments that the operator writes to
   std::vector<size_t> outs_;                     ///< arguments whose size the operator sets
   std::optional<size_t> generator_, device_, pin_memory_;
   bool only_in_place_ = true;
