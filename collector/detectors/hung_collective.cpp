@@ -132,6 +132,7 @@ void add_evidence(const CallFacts& facts, const Hang& hang, findings::Finding& f
         evidence_of(facts.job, facts.collectives, call, matching::to_text(call.signature) + ", issued"));
     add_vain_wait(facts, hang, m, finding);
   }
+  add_abort(facts, hang, finding);
   for (std::uint32_t m : hang.other) {
     CollectiveCall call = facts.collectives.call_at(communicator.members[m], hang.ordinal);
     finding.evidence.push_back(evidence_of(facts.job, facts.collectives, call,

@@ -67,24 +67,33 @@ std::optional<Abort> find_abort(const CallFacts& facts, const Hang& hang, std::u
 
 void add_vain_wait(const CallFacts& facts, const Hang& hang, std::uint32_t waiting,
                    findings::Finding& finding) {
-  const Member& member = member_of(facts, hang, waiting);
   const ordering::HostWait* wait = wait_of(facts, hang, waiting);
   if (!wait) return;
-  auto add = [&](model::EventRef event, std::string detail) {
-    finding.evidence.push_back(evidence_of(facts.job, event, std::move(detail)));
-    finding.evidence.back().rank = member.rank;
-  };
   auto abort = find_abort(facts, hang, waiting);
   bool of_communicator = abort && !abort->of_process;
-  add(wait->event,
-      of_communicator ? "waits for it, until the communicator is aborted" : "waits for it, in vain");
-  if (!abort) return;
-  std::string ending = find_ending(facts.job, member.process).sentence;
-  if (of_communicator)
-    add(abort->event, fmt::format("aborts the communicator after {} of waiting{}{}", seconds(abort->after_ns),
-                                  ending.empty() ? "" : "; the rank ", ending));
-  else
-    add(abort->event, fmt::format("after {} of waiting the rank {}", seconds(abort->after_ns), ending));
+  finding.evidence.push_back(evidence_of(
+      facts.job, wait->event,
+      of_communicator ? "waits for it, until the communicator is aborted" : "waits for it, in vain"));
+  finding.evidence.back().rank = member_of(facts, hang, waiting).rank;
+}
+
+void add_abort(const CallFacts& facts, const Hang& hang, findings::Finding& finding) {
+  std::optional<Abort> first;
+  const Member* member = nullptr;
+  for (std::uint32_t m : hang.waiting) {
+    auto abort = find_abort(facts, hang, m);
+    if (!abort || (first && first->after_ns <= abort->after_ns)) continue;
+    first = abort;
+    member = &member_of(facts, hang, m);
+  }
+  if (!first) return;
+  std::string ending = find_ending(facts.job, member->process).sentence;
+  std::string detail = fmt::format("after {} of waiting the rank {}", seconds(first->after_ns), ending);
+  if (!first->of_process)
+    detail = fmt::format("aborts the communicator after {} of waiting{}{}", seconds(first->after_ns),
+                         ending.empty() ? "" : "; the rank ", ending);
+  finding.evidence.push_back(evidence_of(facts.job, first->event, std::move(detail)));
+  finding.evidence.back().rank = member->rank;
 }
 
 std::string tell_aborts(const CallFacts& facts, const Hang& hang) {

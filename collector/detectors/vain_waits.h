@@ -6,9 +6,12 @@
 
 namespace ddpscope::detectors {
 
-// The wait of a member that waits, and, if that ended it, the abort of the communicator or of the process.
+// The wait of a member that waits.
 void add_vain_wait(const CallFacts& facts, const Hang& hang, std::uint32_t waiting,
                    findings::Finding& finding);
+
+// Where the first of those that wait aborts, if one does, and how that rank ended.
+void add_abort(const CallFacts& facts, const Hang& hang, findings::Finding& finding);
 
 // "; rank 0 aborted the communicator after 23.100 s", "; ranks 0 and 1 aborted (SIGABRT) after 23.100 s", or
 // nothing.
