@@ -1,7 +1,8 @@
 # The stand-ins of cuBLAS, cuBLASLt and cuRAND, linked as a program links the real ones.
 if(DDPSCOPE_CUBLAS)
   add_executable(cublas_standin_test
-    ${CMAKE_CURRENT_LIST_DIR}/cublas_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cublas_calls_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/cublas_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cublas_vectors_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/cublas_calls_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/cublaslt_test.cpp)
   target_include_directories(cublas_standin_test SYSTEM PRIVATE ${CUBLAS_INCLUDE_DIR})
   target_link_libraries(cublas_standin_test PRIVATE
