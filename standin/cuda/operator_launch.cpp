@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -45,7 +46,7 @@ NamedKernels& named_kernels() {
 // Who calls a host function holds it shared, so that stop waits for those that run.
 struct Gateway {
   std::shared_mutex mutex;
-  bool closed = false;
+  std::atomic<bool> closed{false};  // ahead of the lock, so that what is queued does not keep it
 };
 
 Gateway& gateway() {
@@ -68,6 +69,7 @@ const void* register_kernel(const std::string& name) {
 namespace ddpscope::standin {
 
 void HostCall::run() const {
+  if (gateway().closed) return;
   std::shared_lock lock(gateway().mutex);
   if (!gateway().closed) function(data.get());
 }
@@ -89,6 +91,7 @@ int standin_launch(const void* kernel, void (*function)(void*), void* data, void
   using Launch = cudaError_t (*)(const void*, dim3, dim3, void**, size_t, cudaStream_t);
   static const auto launch = first_of<Launch>("cudaLaunchKernel");
   HostCall call{function, std::shared_ptr<void>(data, [release](void* held) {
+                  if (gateway().closed) return;
                   std::shared_lock lock(gateway().mutex);
                   if (release && !gateway().closed) release(held);
                 })};
@@ -107,8 +110,8 @@ int standin_wait(CUstream_st* stream) {
 
 void standin_stop(void) {
   if (forked_from_user()) return;  // no stream works here, and the parent's may have held the lock
-  std::unique_lock lock(gateway().mutex);
   gateway().closed = true;
+  std::unique_lock lock(gateway().mutex);
 }
 
 void standin_require_bodies(void) { require_bodies(); }

@@ -12,16 +12,16 @@ import traceback
 import torch
 
 from . import operator_lists, runtime
+from .host_tensors import (alias, call_on_host, host_copy, layout_of, map_tensors, meta_like, number_tensor, tensors_in,
+                           zeros_like)
 
 _AutoDispatch = torch._C._AutoDispatchBelowAutograd
 _Exclude = torch._C._ExcludeDispatchKeyGuard
-_storage_at = torch._C._construct_storage_from_data_pointer
 _stream_of = torch._C._cuda_getCurrentRawStream
 _current_device = torch._C._cuda_getDevice
 _exchange_device = torch._C._cuda_exchangeDevice
 
 _CPU = torch.device("cpu")
-_HOST_TYPES = (torch.float64, torch.int64, torch.bool, torch.complex128)  # of Python's numbers
 _KEPT_SHAPES = 4096
 _PHILOX_STEP = 4  # what a CUDA generator's offset is counted in
 
@@ -55,8 +55,8 @@ def _release(number):
 
 def _check(error):
     if error:
-        raise torch.AcceleratorError("CUDA error: %d (cudaError_t) from an operator of the CPU stand-in" % error) \
-            if hasattr(torch, "AcceleratorError") else RuntimeError("CUDA error %d" % error)
+        kind = getattr(torch, "AcceleratorError", RuntimeError)
+        raise kind("CUDA error: %d (cudaError_t) from an operator of the CPU stand-in" % error)
 
 
 def enqueue(name, kernel, device, function):
@@ -84,72 +84,7 @@ def wait(device):
             _exchange_device(before)
 
 
-# ---- tensors
-
-def alias(tensor):
-    """A CPU tensor over the memory of a CUDA tensor."""
-    size, stride = tensor.shape, tensor.stride()
-    extent = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
-    storage = _storage_at(tensor.data_ptr(), _CPU, extent * tensor.element_size())
-    result = torch.empty(0, dtype=tensor.dtype).set_(storage, 0, size, stride)
-    if tensor.is_conj():
-        torch._C._set_conj(result, True)
-    if tensor.is_neg():
-        torch._C._set_neg(result, True)
-    return result
-
-
-def _host_copy(tensor):
-    # Numbers of Python come as tensors that only C++ can tell from others, and are never changed.
-    return tensor if tensor.dim() == 0 and tensor.dtype in _HOST_TYPES else tensor.detach().clone()
-
-
-def _meta(tensor):
-    if not tensor.is_cuda:
-        return tensor if tensor.dim() == 0 else tensor.to("meta")
-    result = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-    if tensor.is_conj():
-        torch._C._set_conj(result, True)
-    if tensor.is_neg():
-        torch._C._set_neg(result, True)
-    return result
-
-
-def _zeros(tensor):
-    if not tensor.is_cuda and tensor.dim() == 0:
-        return tensor
-    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).zero_()
-
-
-def _map(value, function):
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if isinstance(value, (list, tuple)):
-        return [_map(item, function) for item in value]
-    return value
-
-
-def _tensors(value):
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-
-
-def _number_tensor(number, values):
-    """Of a type that leaves the result's type as the number would."""
-    beside = next(_tensors(tuple(values.values())), None)
-    if beside is None:
-        return torch.tensor(number)
-    if isinstance(number, float) and beside.is_floating_point() and beside.dim() > 0:
-        return torch.tensor(number, dtype=torch.float64)
-    return torch.tensor(number, dtype=torch.result_type(beside, number))
-
-
-def _layout(tensor):
-    return tensor.shape, tensor.stride(), tensor.dtype
-
+# ---- results
 
 def _allocate(layout, device):
     size, stride, dtype = layout
@@ -160,40 +95,6 @@ def _copy_into(target, source):
     if target.shape != source.shape:
         raise RuntimeError("result is of size %s, and %s was expected" % (list(source.shape), list(target.shape)))
     target.copy_(source)
-
-
-# ---- types that the CPU's kernel lacks
-
-_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
-_WIDER.update({getattr(torch, name): torch.float32 for name in dir(torch) if name.startswith("float8_")})
-_LACKS_TYPE = ("\" not implemented for '", "doesn't support tensors of type")  # the latter: FFT
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-
-
-def call_on_host(op, arguments, written):
-    """The operator with CPU tensors; where its kernel lacks a type that CUDA's has, with a wider one."""
-    try:
-        return op(**arguments)
-    except (RuntimeError, NotImplementedError) as error:
-        wider = _widening(arguments)
-        if not wider or not any(text in str(error) for text in _LACKS_TYPE):
-            raise
-    wide = {name: _map(value, lambda t: t.to(wider.get(t.dtype, t.dtype))) for name, value in arguments.items()}
-    results = op(**wide)
-    for name in written:
-        for source, target in zip(_tensors(wide.get(name)), _tensors(arguments.get(name))):
-            if source is not target:
-                target.resize_(source.shape).copy_(source)
-    first = next(_tensors(tuple(arguments.values()))).dtype
-    return _map(results, lambda t: t.to(first) if t.dtype == wider.get(first) else t)
-
-
-def _widening(arguments):
-    """Type to wider type. Indices are integers too: those are widened only where nothing else is."""
-    types = [tensor.dtype for tensor in _tensors(tuple(arguments.values()))]
-    if any(dtype in _WIDER for dtype in types):
-        return _WIDER
-    return dict.fromkeys(_INTEGERS, torch.float64) if types and types[0] in _INTEGERS else {}
 
 
 # ---- random numbers
@@ -259,7 +160,7 @@ class Operator:
     def call(self, values):
         for name in self.wants_tensors:
             if isinstance(values[name], (bool, int, float, complex)):
-                values[name] = _number_tensor(values[name], values)
+                values[name] = number_tensor(values[name], values)
         device = self.device_of(values)
         if self.is_random:
             values["generator"] = draw_generator(values.get("generator"), device)
@@ -272,7 +173,7 @@ class Operator:
     def device_of(self, values):
         device = None
         host = False
-        for tensor in _tensors(tuple(values.values())):
+        for tensor in tensors_in(tuple(values.values())):
             if tensor.is_cuda:
                 if device is None:
                     device = tensor.get_device()
@@ -325,7 +226,7 @@ class Operator:
 
     def ask(self, values):
         """The operator itself, with tensors that hold nothing of worth."""
-        asked = {name: _map(value, _meta if self.asks_meta else _zeros) for name, value in values.items()}
+        asked = {name: map_tensors(value, meta_like if self.asks_meta else zeros_like) for name, value in values.items()}
         if self.takes_device:
             asked["device"] = torch.device("meta" if self.asks_meta else "cpu")
         if self.is_random:
@@ -335,32 +236,32 @@ class Operator:
         except Exception:  # not provided, or what the CPU's kernel will say better
             return None
         answers = answer if isinstance(answer, (list, tuple)) and len(self.returned) > 1 else [answer]
-        if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in _tensors(tuple(answers))):
+        if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in tensors_in(tuple(answers))):
             return None
-        results = [None if argument else _map(result, _layout) for argument, result in zip(self.returned, answers)]
+        results = [None if argument else map_tensors(result, layout_of) for argument, result in zip(self.returned, answers)]
         if any(isinstance(out, list) for out in map(asked.get, self.outs)):
             return (results, ()) if all(self._same_sizes(asked, values)) else None
         return results, [(name, asked[name].shape) for name in self.outs]
 
     def _same_sizes(self, asked, values):
         for name in self.outs:
-            yield [m.shape for m in _tensors(asked[name])] == [v.shape for v in _tensors(values[name])]
+            yield [m.shape for m in tensors_in(asked[name])] == [v.shape for v in tensors_in(values[name])]
 
     def queue(self, values, device, layouts):
-        arguments = {name: _map(value, lambda t: alias(t) if t.is_cuda else _host_copy(t))
+        arguments = {name: map_tensors(value, lambda t: alias(t) if t.is_cuda else host_copy(t))
                      for name, value in values.items()}
         call = functools.partial(call_on_host, self.op, arguments, self.written)
         if self.only_in_place:
             enqueue(self.name, self.kernel, device, call)
             return self.answer(values, ())
         results = [self._allocate_results(layout, device) for layout in layouts]
-        targets = [_map(result, alias) for result in results]
+        targets = [map_tensors(result, alias) for result in results]
         several = len(self.returned) > 1
 
         def work():
             computed = call()
             for target, source in zip(targets, computed if several else [computed]):
-                for one, other in zip(_tensors(target), _tensors(source)):
+                for one, other in zip(tensors_in(target), tensors_in(source)):
                     _copy_into(one, other)
 
         enqueue(self.name, self.kernel, device, work)
@@ -378,9 +279,9 @@ class Operator:
         arguments, outs = {}, {}
         for name, value in values.items():
             if name in self.outs:
-                arguments[name] = outs[name] = _map(value, lambda t: torch.empty(0, dtype=t.dtype))
+                arguments[name] = outs[name] = map_tensors(value, lambda t: torch.empty(0, dtype=t.dtype))
             else:
-                arguments[name] = _map(value, lambda t: alias(t) if t.is_cuda else t)
+                arguments[name] = map_tensors(value, lambda t: alias(t) if t.is_cuda else t)
         finished = []
 
         def work():
@@ -394,18 +295,18 @@ class Operator:
         if isinstance(finished[0], Failed):
             raise finished[0].error
         for name, out in outs.items():
-            for source, target in zip(_tensors(out), _tensors(values[name])):
+            for source, target in zip(tensors_in(out), tensors_in(values[name])):
                 if target.shape != source.shape:
                     target.resize_(source.shape)
                 alias(target).copy_(source)
         answers = finished[0] if len(self.returned) > 1 else [finished[0]]
-        return self.answer(values, [_map(value, lambda t: self._on_device(t, device)) for value in answers])
+        return self.answer(values, [map_tensors(value, lambda t: self._on_device(t, device)) for value in answers])
 
     @staticmethod
     def _on_device(tensor, device):
         if tensor.layout != torch.strided:
             return tensor.to(torch.device("cuda", device))
-        result = _allocate(_layout(tensor), device)
+        result = _allocate(layout_of(tensor), device)
         alias(result).copy_(tensor)
         return result
 
@@ -432,9 +333,7 @@ def _is_plain_copy(target, source):
     return (target.dtype == source.dtype and target.shape == source.shape
             and target.is_conj() == source.is_conj() and target.is_neg() == source.is_neg()
             and (target.is_contiguous() and source.is_contiguous()
-                 or target.stride() == source.stride() and torch._C._is_non_overlapping_and_dense(target)
-                 if hasattr(torch._C, "_is_non_overlapping_and_dense") else
-                 target.is_contiguous() and source.is_contiguous()))
+                 or target.stride() == source.stride() and torch.ops.aten.is_non_overlapping_and_dense.default(target)))
 
 
 def _native_copy(target, source, non_blocking):

@@ -151,18 +151,9 @@ std::shared_ptr<const Shapes> Override::ask(const Stack& arguments) const {
   auto shapes = std::make_shared<Shapes>();
   for (size_t i = 0; i < returned_.size(); ++i) {
     if (returned_[i]) continue;
-    Result result{.is_list = asked[i].isList()};
-    bool plain = true;
-    const auto add = [&](const at::Tensor& t) {
-      plain = plain && (!t.defined() || (t.layout() == c10::kStrided && !t.is_quantized()));
-      if (plain) result.layouts.push_back(Layout::of(t));
-    };
-    if (asked[i].isTensor())
-      add(asked[i].toTensor());
-    else
-      for (const c10::IValue& item : asked[i].toListRef()) add(item.toTensor());
-    if (!plain) return nullptr;
-    shapes->results.push_back(std::move(result));
+    auto result = Result::of(asked[i]);
+    if (!result) return nullptr;
+    shapes->results.push_back(std::move(*result));
   }
   for (const size_t out : outs_) shapes->outs.emplace_back(out, given[out].toTensor().sizes().vec());
   return shapes;

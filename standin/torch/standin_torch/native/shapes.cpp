@@ -62,6 +62,21 @@ class KeyMaker {
 
 }  // namespace
 
+std::optional<Result> Result::of(const c10::IValue& value) {
+  Result result{.is_list = value.isList()};
+  bool plain = true;
+  const auto add = [&](const at::Tensor& t) {
+    plain = plain && (!t.defined() || (t.layout() == c10::kStrided && !t.is_quantized()));
+    if (plain) result.layouts.push_back(Layout::of(t));
+  };
+  if (value.isTensor()) {
+    add(value.toTensor());
+  } else {
+    for (const c10::IValue& item : value.toListRef()) add(item.toTensor());
+  }
+  return plain ? std::optional(std::move(result)) : std::nullopt;
+}
+
 bool make_key(const std::vector<c10::IValue>& arguments, bool floats_matter, std::vector<int64_t>* key) {
   key->clear();
   KeyMaker maker(floats_matter, key);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace standin {
 struct Result {
   bool is_list = false;
   std::vector<Layout> layouts;  ///< one, unless it is a list
+
+  /// Nothing where it is sparse or quantized.
+  static std::optional<Result> of(const c10::IValue& value);
 };
 
 /// The results, and what the arguments of the operator that it writes to have become.
