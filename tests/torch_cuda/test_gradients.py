@@ -45,7 +45,8 @@ def test_the_last_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
 @pytest.mark.parametrize("bucket", ["several", pytest.param("one", marks=pytest.mark.long)])
 def test_the_first_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
     job = accumulated(seed, ranks, "first", bucket)
-    expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script)
+    expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script,
+                   gap="neither found nor said to be not checked")
 
 
 def denoiser(seed, ranks, *arguments):
@@ -56,7 +57,8 @@ def denoiser(seed, ranks, *arguments):
 @both
 def test_the_wrapper_is_bypassed(tmp_path, ranks, seed):
     job = denoiser(seed, ranks, "--past")
-    expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script, "self.optimizer.step()")
+    expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script,
+                   gap="neither found nor said to be not checked, where inputs are made on the device")
 
 
 @mostly

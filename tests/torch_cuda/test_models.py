@@ -31,12 +31,13 @@ def test_rank_0_saves_all_of_fsdp2(tmp_path, ranks, seed):
 @mostly
 def test_fsdp2_reduces_every_micro_batch(tmp_path, ranks, seed):
     _, job = sharded(seed, ranks, "--micro-batches", 3, "--reduce", "every")
-    expect_finding(record(job, tmp_path), "redundant-accumulation-sync", range(ranks), job.script, "loss.backward()", "info")
+    expect_finding(record(job, tmp_path), "redundant-accumulation-sync", range(ranks), job.script, "loss.backward()", "info",
+                   gap="neither found nor said to be not checked")
 
 
-def expect_duplicate(trace, job, path, text):
+def expect_duplicate(trace, job, path, text, gap=None):
     ranks = range(job.ranks)
-    finding = expect_finding(trace, "duplicate-checkpoint-write", ranks, job.script, text)
+    finding = expect_finding(trace, "duplicate-checkpoint-write", ranks, job.script, text, gap=gap)
     for rank in ranks:
         assert any((step.get("file") or "").endswith(path) for step in evidence_of(finding, rank)), finding
 
@@ -45,7 +46,9 @@ def expect_duplicate(trace, job, path, text):
 @pytest.mark.parametrize("save, file, text", [pytest.param("everyone", "model.pt", "torch.save(whole", marks=pytest.mark.long), ("safetensors", "model.safetensors", "save_file({")])
 def test_every_rank_saves_all_of_fsdp2(tmp_path, ranks, save, file, text, seed):
     out, job = sharded(seed, ranks, "--save", save)
-    expect_duplicate(record(job, tmp_path), job, f"{out}/{file}", text)
+    # It makes a temporary file and renames it by a system call of its own (Rust's rustix), past the C library.
+    gap = "safetensors' rename is not recorded, nor is it said" if save == "safetensors" else None
+    expect_duplicate(record(job, tmp_path), job, f"{out}/{file}", text, gap)
 
 
 @both

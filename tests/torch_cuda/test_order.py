@@ -88,7 +88,9 @@ def prepared(seed, barrier, ranks):
 
 
 @mostly
-@pytest.mark.parametrize("barrier, slug", [("not-waited-for", "ineffective-barrier"), pytest.param("none", "missing-barrier", marks=pytest.mark.long)])
+@pytest.mark.parametrize("barrier, slug", [
+    ("wrong-device", "ineffective-barrier"), pytest.param("not-waited-for", "ineffective-barrier", marks=pytest.mark.long),
+    pytest.param("none", "missing-barrier", marks=pytest.mark.long)])
 def test_a_table_is_read_while_rank_0_writes_it(tmp_path, ranks, barrier, slug, seed):
     job = prepared(seed, barrier, ranks)
     expect_finding(record(job, tmp_path), slug, range(ranks), job.script, "with open(path) as table:")

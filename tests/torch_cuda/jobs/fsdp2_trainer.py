@@ -53,7 +53,7 @@ torch.manual_seed(50 + dist.get_rank())
 for step in range(args.steps):
     for micro in range(args.micro_batches):
         model.set_requires_gradient_sync(args.reduce == "every" or micro == args.micro_batches - 1)
-        x = torch.randn(8, args.width, device="cuda")
+        x = torch.randn(8, args.width).cuda()
         loss = (model(x) - x).square().mean() / args.micro_batches
         loss.backward()
     optimizer.step()

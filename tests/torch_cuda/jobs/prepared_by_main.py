@@ -34,21 +34,23 @@ def load(path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("table")
-    parser.add_argument("--barrier", choices=["plain", "not-waited-for", "none"], default="plain")
+    parser.add_argument("--barrier", choices=["plain", "wrong-device", "not-waited-for", "none"], default="plain")
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--slow", type=float, default=0, help="seconds that preparation takes longer")
     args = parser.parse_args()
 
-    torch.distributed.init_process_group("nccl")
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-    torch.cuda.set_device(device)
+    if args.barrier != "wrong-device":
+        torch.cuda.set_device(device)
+    torch.distributed.init_process_group("nccl")
     warm = torch.ones(1, device=device)
     torch.distributed.all_reduce(warm)
     warm.item()
     pending = []
-    barrier = {"plain": torch.distributed.barrier, "none": lambda: None,
+    barrier = {"plain": torch.distributed.barrier, "wrong-device": torch.distributed.barrier, "none": lambda: None,
                "not-waited-for": lambda: pending.append(torch.distributed.barrier(async_op=True))}[args.barrier]
     run_on_main(lambda: prepare(args.table, args.rows, args.slow), barrier)
+    torch.cuda.set_device(device)
     rows = torch.tensor(load(args.table), dtype=torch.float32, device=device)
     total = rows.sum()
     torch.distributed.all_reduce(total)

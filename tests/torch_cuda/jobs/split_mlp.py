@@ -32,7 +32,7 @@ torch.manual_seed(0)
 model = nn.Sequential(FeedForward(args.width), FeedForward(args.width), nn.Linear(args.width, 1)).cuda()
 plan = {f"{i}.{name}": style for i in range(2) for name, style in (("up", ColwiseParallel()), ("down", RowwiseParallel()))}
 model = parallelize_module(model, mesh["tp"], plan)
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=True)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)  # tensors of both kinds
 replica = mesh["dp"].get_local_rank()
 torch.manual_seed(9 + replica)
 for step in range(args.steps):
