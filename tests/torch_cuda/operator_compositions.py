@@ -123,6 +123,21 @@ def rms_norm():
         compare("rms_norm %s" % dtype, run("cuda"), run("cpu"))
 
 
+def batch_norm_without_gradients():
+    """PyTorch's meta kernel knows the results wrongly where weight or bias have no gradient."""
+    def run(device):
+        torch.manual_seed(3)
+        x, weight = torch.randn(4, 3, 5).to(device).requires_grad_(), torch.rand(3).to(device).requires_grad_()
+        bias = torch.zeros(3).to(device)
+        gradients = []
+        for training, used in ((True, (weight, bias)), (False, (weight, bias)), (True, (None, None))):
+            out = F.batch_norm(x, torch.zeros(3).to(device), torch.ones(3).to(device), *used, training)
+            gradients += [gradient for gradient in torch.autograd.grad(out.square().sum(), (x, weight), allow_unused=True)
+                          if gradient is not None]
+        return gradients
+    compare("batch norm without gradients", run("cuda"), run("cpu"))
+
+
 def types_that_only_cuda_has():
     numbers = torch.randint(0, 4, (50,), dtype=torch.int32)
     compare("histc of int32", torch.histc(numbers.cuda(), 4, 0, 3), torch.histc(numbers.float(), 4, 0, 3).int())
@@ -133,6 +148,13 @@ def types_that_only_cuda_has():
     table = torch.zeros(4).to(torch.float8_e5m2).cuda()
     compare("scatter of float8", table.scatter(0, torch.tensor([1]).cuda(), torch.ones(1).to(torch.float8_e5m2).cuda()).float(),
             torch.tensor([0.0, 1.0, 0.0, 0.0]))
+    for function in (torch.softmax, torch.log_softmax):  # which convert on their way
+        results = []
+        for device in ("cuda", "cpu"):
+            x = wave.half().to(device).requires_grad_()
+            out = function(x, 0, dtype=torch.float32)
+            results.append([out.detach(), torch.autograd.grad(out.square().sum(), x)[0]])
+        compare("%s of float16" % function.__name__, *results)
     slope = torch.full((6,), -1.0).half().cuda()
     F.rrelu(slope, 0.25, 0.25, training=True, inplace=True)
     compare("rrelu_ of float16", slope, torch.full((6,), -0.25).half())
@@ -152,6 +174,7 @@ def main():
     convolutions()
     dropouts()
     rms_norm()
+    batch_norm_without_gradients()
     types_that_only_cuda_has()
     print(json.dumps(differences))
 

@@ -77,20 +77,36 @@ _LACKS_TYPE = ("\" not implemented for '", "doesn't support tensors of type")  #
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def call_on_host(op, arguments, written):
-    """The operator with CPU tensors; where its kernel lacks a type that CUDA's has, with a wider one."""
+def _drop_conversion(arguments):
+    """CUDA's softmax converts half to float on its way, and back. Whether it was to do so."""
+    if arguments.get("half_to_float"):
+        arguments["half_to_float"] = False
+        return True
+    if arguments.get("input_dtype") == torch.float16:
+        arguments["input_dtype"] = torch.float32
+        return True
+    return False
+
+
+def call_on_host(op, arguments, written, keep_wide=False):
+    """The operator with CPU tensors; where its kernel lacks a type that CUDA's has, with a wider one. Then results are
+    narrowed again, unless what they are copied to does that: keep_wide."""
+    wide = dict(arguments)
     try:
         return op(**arguments)
     except (RuntimeError, NotImplementedError) as error:
         wider = _widening(arguments)
-        if not wider or not any(text in str(error) for text in _LACKS_TYPE):
+        lacks = wider and any(text in str(error) for text in _LACKS_TYPE)
+        if not _drop_conversion(wide) and not lacks:
             raise
-    wide = {name: map_tensors(value, lambda t: t.to(wider.get(t.dtype, t.dtype))) for name, value in arguments.items()}
+    wide = {name: map_tensors(value, lambda t: t.to(wider.get(t.dtype, t.dtype))) for name, value in wide.items()}
     results = op(**wide)
     for name in written:
         for source, target in zip(tensors_in(wide.get(name)), tensors_in(arguments.get(name))):
             if source is not target:
                 target.resize_(source.shape).copy_(source)
+    if keep_wide:
+        return results
     first = next(tensors_in(tuple(arguments.values()))).dtype
     return map_tensors(results, lambda t: t.to(first) if t.dtype == wider.get(first) else t)
 

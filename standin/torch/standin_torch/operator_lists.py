@@ -29,6 +29,7 @@ WAITS = frozenset("""
 REHEARSED = frozenset("""
     native_layer_norm native_batch_norm _native_batch_norm_legit _native_batch_norm_legit.no_stats
     _native_batch_norm_legit_no_training _batch_norm_with_update batch_norm_update_stats native_group_norm
+    native_batch_norm_backward batch_norm_backward native_layer_norm_backward native_group_norm_backward
     _embedding_bag _embedding_bag_forward_only
     """.split())
 

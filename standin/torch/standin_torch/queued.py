@@ -250,7 +250,7 @@ class Operator:
     def queue(self, values, device, layouts):
         arguments = {name: map_tensors(value, lambda t: alias(t) if t.is_cuda else host_copy(t))
                      for name, value in values.items()}
-        call = functools.partial(call_on_host, self.op, arguments, self.written)
+        call = functools.partial(call_on_host, self.op, arguments, self.written, keep_wide=True)
         if self.only_in_place:
             enqueue(self.name, self.kernel, device, call)
             return self.answer(values, ())

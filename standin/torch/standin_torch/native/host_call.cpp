@@ -13,6 +13,23 @@ bool lacks_type(const std::exception& error) {
          std::strstr(error.what(), "doesn't support tensors of type");  // FFT
 }
 
+// CUDA's softmax converts half to float on its way, and back. Whether it was to do so.
+bool drop_conversion(const c10::FunctionSchema& schema, torch::jit::Stack* arguments) {
+  for (size_t i = 0; i < arguments->size(); ++i) {
+    c10::IValue& argument = (*arguments)[i];
+    const std::string& name = schema.arguments()[i].name();
+    if (name == "half_to_float" && argument.isBool() && argument.toBool()) {
+      argument = false;
+      return true;
+    }
+    if (name == "input_dtype" && argument.isInt() && argument.toScalarType() == at::kHalf) {
+      argument = at::kFloat;
+      return true;
+    }
+  }
+  return false;
+}
+
 std::optional<at::ScalarType> wider(at::ScalarType type) {
   if (type == at::kHalf || type == at::kBFloat16 || c10::isFloat8Type(type)) return at::kFloat;
   if (type == at::kComplexHalf) return at::kComplexFloat;
@@ -65,24 +82,26 @@ void copy_back(const c10::IValue& widened, const c10::IValue& written) {
 
 }  // namespace
 
-void call_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack,
-                  const std::vector<size_t>& written) {
+void call_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::vector<size_t>& written,
+                  bool keep_wide) {
   const torch::jit::Stack arguments = *stack;
+  const Widening widening(arguments);
+  torch::jit::Stack wide = arguments;
   try {
     return op.callBoxed(stack);
   } catch (const std::exception& error) {
-    if (!lacks_type(error) || !Widening(arguments).helps()) throw;
+    const bool converts = drop_conversion(op.schema(), &wide);
+    if (!converts && !(lacks_type(error) && widening.helps())) throw;
   }
-  const Widening widening(arguments);
-  torch::jit::Stack wide;
-  for (const c10::IValue& argument : arguments)
-    wide.push_back(with_tensors(argument, [&](const at::Tensor& t) { return widening.widen(t); }));
+  for (c10::IValue& argument : wide)
+    argument = with_tensors(argument, [&](const at::Tensor& t) { return widening.widen(t); });
   const torch::jit::Stack given = wide;
   op.callBoxed(&wide);
   for (const size_t position : written) copy_back(given[position], arguments[position]);
   stack->clear();
   for (const c10::IValue& result : wide)
-    stack->push_back(with_tensors(result, [&](const at::Tensor& t) { return widening.narrow(t); }));
+    stack->push_back(
+        keep_wide ? result : with_tensors(result, [&](const at::Tensor& t) { return widening.narrow(t); }));
 }
 
 }  // namespace standin

@@ -9,8 +9,9 @@
 namespace standin {
 
 /// Where the CPU's kernel lacks a type that CUDA's has, the call is made with a wider one. `written`: the
-/// positions of the arguments that the operator writes to.
-void call_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack,
-                  const std::vector<size_t>& written);
+/// positions of the arguments that the operator writes to. Then results that are no arguments are narrowed
+/// again, unless what they are copied to does that: `keep_wide`.
+void call_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::vector<size_t>& written,
+                  bool keep_wide = false);
 
 }  // namespace standin

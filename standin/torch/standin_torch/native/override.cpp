@@ -29,15 +29,25 @@ c10::IValue host_value(const c10::IValue& value) {
   return with_tensors(value, [](const at::Tensor& t) { return t.is_cuda() ? cpu_alias(t) : host_copy(t); });
 }
 
+// All that a return holds; what is not defined, too.
+std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
+  if (value.isTensor()) return {value.toTensor()};
+  std::vector<at::Tensor> tensors;
+  for (const c10::IValue& item : value.toListRef()) tensors.push_back(item.toTensor());
+  return tensors;
+}
+
 // Copies what was computed to where it was expected.
 void store(const std::vector<at::Tensor>& targets, const torch::jit::Stack& results) {
-  auto target = targets.begin();
+  size_t next = 0;
   for (const c10::IValue& result : results) {
-    for_each_tensor(result, [&](const at::Tensor& computed) {
-      TORCH_CHECK(target != targets.end() && target->sizes() == computed.sizes(),
-                  "a result is not of the size that its meta kernel gave");
-      (target++)->copy_(computed);
-    });
+    for (const at::Tensor& computed : tensors_of(result)) {
+      const at::Tensor& target = targets.at(next++);
+      if (!target.defined()) continue;
+      TORCH_CHECK(computed.defined() && target.sizes() == computed.sizes(),
+                  "a result is not of the size that was expected");
+      target.copy_(computed);
+    }
   }
 }
 
@@ -174,7 +184,7 @@ torch::jit::Stack Override::queue(const Stack& arguments, c10::DeviceIndex devic
     c10::List<at::Tensor> made;
     for (const Layout& layout : result.layouts) {
       made.push_back(layout.allocate(device));
-      if (layout.defined) targets.push_back(cpu_alias(made.get(made.size() - 1)));
+      targets.push_back(layout.defined ? cpu_alias(made.get(made.size() - 1)) : at::Tensor());
     }
     results.push_back(result.is_list ? c10::IValue(made) : c10::IValue(made.get(0)));
   }
@@ -183,7 +193,7 @@ torch::jit::Stack Override::queue(const Stack& arguments, c10::DeviceIndex devic
   enqueue(kernel_, name_, device, [this, host = std::move(host), targets = std::move(targets), random] {
     Stack stack = host;
     if (random) stack[*generator_] = cpu_generator(*random);
-    call_on_host(op_, &stack, written_);
+    call_on_host(op_, &stack, written_, true);
     if (targets.empty()) return;
     Stack computed;
     for (size_t i = 0; i < stack.size(); ++i)
