@@ -9,6 +9,7 @@
 #include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/divergence_story.h"
+#include "collector/detectors/mismatched_messages.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -349,6 +350,7 @@ void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome
     Pair pair = first_mismatch(facts.collectives, divergence);
     if (pair.odd != kNone) tell(facts, divergence, pair.odd, pair.peer, varying, outcome);
   }
+  detect_mismatched_messages(facts, outcome);
 }
 
 }  // namespace ddpscope::detectors
