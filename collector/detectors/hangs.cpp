@@ -254,8 +254,12 @@ Device awaited_device(const CallFacts& facts, const ordering::StuckWork& stuck, 
   return Device::kMayWork;
 }
 
+}  // namespace
+
+// Who has destroyed the communicator comes no more, whatever it is at.
 bool is_at_work(const CallFacts& facts, const ordering::StuckWork& stuck, const Hang& hang,
                 const Member& absent) {
+  if (find_leaving(facts.job, absent)) return false;
   std::int64_t ended_ns = 0;
   for (std::uint32_t m : hang.waiting)
     ended_ns =
@@ -279,6 +283,8 @@ bool is_at_work(const CallFacts& facts, const ordering::StuckWork& stuck, const 
          (on_descriptor && spoke_with_an_outsider(facts.job, process, threads, ended_ns)) ||
          sleeps(facts.job, process, threads, inside, acted_ns, ended_ns);
 }
+
+namespace {
 
 // All came to the first call of its kind, and nothing is known of a failure: it makes connections, for which
 // NCCL has no time limit of its own.

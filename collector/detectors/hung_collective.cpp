@@ -12,6 +12,7 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/hang_circle.h"
+#include "collector/detectors/hung_creation.h"
 #include "collector/detectors/member_endings.h"
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
@@ -83,17 +84,34 @@ std::string tell_loss(const model::Job& job, const LostRanks& lost) {
                                            : "all of them");
 }
 
+Whereabouts behind_leaving(const CallFacts& facts, model::EventRef leaving, Whereabouts found) {
+  std::string place = program_place(facts.job, leaving);
+  found.sentence =
+      fmt::format("it left the communicator by {} at {}{}; {}", call_and_file(facts.job, leaving),
+                  seconds(facts.job.begin_ns(leaving)), at(place), found.sentence);
+  found.key = "left the communicator " + findings::key_of_frame(place);
+  return found;
+}
+
 // Of a lost one that waited itself, its end is what counts.
 Whereabouts whereabouts_of(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
   const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
   Whereabouts found = find_whereabouts(facts.job, facts.collectives, member, hang.call(facts).begin_ns);
+  auto leaving = find_leaving(facts.job, member);
+  if (leaving && !hang.is_lost(absent)) return behind_leaving(facts, *leaving, std::move(found));
   if (!found.inside || !hang.is_lost(absent) || !waits_since_ns(facts, member)) return found;
   return {tell_loss(facts.job, lost_of(facts, hang, {absent})), found.event, found.traced, false, "gone"};
 }
 
+// Inside a call, or past the end of the communicator.
+bool comes_no_more(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
+  return find_leaving(facts.job, facts.collectives.communicators[hang.communicator].members[absent]) ||
+         whereabouts_of(facts, hang, absent).inside;
+}
+
 bool stuck(const CallFacts& facts, const Hang& hang) {
   return std::any_of(hang.absent.begin(), hang.absent.end(),
-                     [&](std::uint32_t m) { return whereabouts_of(facts, hang, m).inside; });
+                     [&](std::uint32_t m) { return comes_no_more(facts, hang, m); });
 }
 
 // Its program came to its end, without an error, and never to this call.
@@ -375,6 +393,7 @@ findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& han
 
 void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
   ordering::StuckWork stuck(facts.job, facts.collectives, facts.device_order);
+  detect_hung_creation(facts, stuck, outcome);
   std::vector<Hang> hangs = find_hangs(facts, stuck);
   HangCauses found = find_causes(facts, stuck, hangs);
   for (const HangCause& cause : found.causes) {

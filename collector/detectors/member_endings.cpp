@@ -189,6 +189,17 @@ bool gave_up(const CallFacts& facts, const Member& member) {
          failed(facts, member);
 }
 
+std::optional<model::EventRef> find_leaving(const model::Job& job, const Member& member) {
+  std::optional<model::EventRef> leaving;
+  model::for_each_in_time(job.processes[member.process].file, {trace::Operation::kCommunicatorEnd},
+                          [&](model::EventPlace place, const trace::Record& record) {
+                            auto call = trace::payload_of<trace::payload::CommunicatorCall>(record);
+                            if (!leaving && call.communicator == member.number && member.number != 0)
+                              leaving = model::EventRef{member.process, place};
+                          });
+  return leaving;
+}
+
 std::int64_t end_of(const CallFacts& facts, const Member& member) {
   return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns,
                    facts.job.told_ns(member.process)});

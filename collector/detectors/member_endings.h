@@ -18,6 +18,9 @@ bool cannot_go_on(const model::Process& process);
 // Before anybody told it to end: it failed, or its communicator reported an error or was aborted.
 bool gave_up(const CallFacts& facts, const matching::Member& member);
 
+// The call that finalized or destroyed its communicator.
+std::optional<model::EventRef> find_leaving(const model::Job& job, const matching::Member& member);
+
 // When its host gave up, was told to end, or was last seen; ns of the job.
 std::int64_t end_of(const CallFacts& facts, const matching::Member& member);
 
