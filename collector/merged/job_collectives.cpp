@@ -1,16 +1,14 @@
 // Walks each communicator's members side by side.
 #include "collector/merged/job_collectives.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 
+#include "collector/matching/communicator_name.h"
+
 namespace ddpscope::merged {
 namespace {
-
-constexpr std::size_t kRanksNamed = 6;
 
 class CommunicatorWalk {
  public:
@@ -38,26 +36,12 @@ class CommunicatorWalk {
   const std::map<EventPlace, std::uint8_t>& severities_;
 };
 
-std::string name_of(const model::Job& job, const matching::Communicator& communicator, std::uint32_t index) {
-  if (static_cast<std::size_t>(std::max(communicator.size, 0)) >= job.ranks().size() && communicator.size > 1)
-    return "world";
-  std::string ranks;
-  for (std::size_t i = 0; i < communicator.members.size(); ++i) {
-    if (i == kRanksNamed) {
-      ranks += fmt::format(" and {} more", communicator.members.size() - i);
-      break;
-    }
-    ranks += fmt::format("{}{}", i ? ", " : "", communicator.members[i].rank);
-  }
-  return fmt::format("communicator {}: rank{} {}", index, communicator.members.size() == 1 ? "" : "s", ranks);
-}
-
 CommunicatorRow row_of(const Making& making, std::uint32_t index) {
   const matching::Communicator& communicator = making.facts.collectives.communicators[index];
   CommunicatorRow row;
   row.id = communicator.id;
   row.size = communicator.size;
-  row.name = name_of(making.facts.job, communicator, index);
+  row.name = matching::name_of(making.facts.job, making.facts.collectives, index);
   for (const matching::Member& member : communicator.members) {
     std::uint32_t rank_row = making.rows.row_of_rank(member.rank);
     if (rank_row == kNone) rank_row = making.rows.row_of_process[member.process];

@@ -52,6 +52,9 @@ std::vector<std::string> job_keys(const Process& process) {
     keys.push_back(run == "none" ? "agent " + parent_key(process) : fmt::format("run {}", run));
   std::string_view slurm = setting(process, "SLURM_JOB_ID");
   if (!slurm.empty()) keys.push_back(fmt::format("slurm {}", slurm));
+  // One mpirun is one job, even if its ranks make communicators that have no rank in common.
+  std::string_view name_space = setting(process, "PMIX_NAMESPACE");
+  if (!name_space.empty()) keys.push_back(fmt::format("mpi {}", name_space));
   std::string_view address = setting(process, "MASTER_ADDR"), port = setting(process, "MASTER_PORT");
   if (!address.empty() && !port.empty()) keys.push_back(fmt::format("master {}:{}", address, port));
   return keys;

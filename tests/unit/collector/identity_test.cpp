@@ -191,6 +191,31 @@ b 0.2 +0.1 connect inode=2
   EXPECT_NE(reading.error().what.find("2 jobs that share nothing"), std::string::npos);
 }
 
+// mpirun's ranks that split into halves before any communicator is made (NCCL_TESTS_SPLIT). Without the name
+// of their launch they are two jobs.
+TEST(Identity, RanksOfOneMpirunAreOneJobThoughTheirCommunicatorsAreDisjoint) {
+  const std::string communicators = R"(
+a 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=2
+b 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=2
+c 0.1 +0.1 ncclCommInitRank communicator=1 id=0xdef rank=0 size=2
+d 0.1 +0.1 ncclCommInitRank communicator=1 id=0xdef rank=1 size=2
+)";
+  auto ranks_of = [](const std::string& launch) {
+    std::string text;
+    for (int rank = 0; rank < 4; ++rank)
+      text += "process " + std::string(1, static_cast<char>('a' + rank)) + " pid=1" + std::to_string(rank) +
+              " OMPI_COMM_WORLD_RANK=" + std::to_string(rank) + " OMPI_COMM_WORLD_SIZE=4 " + launch + "\n";
+    return text;
+  };
+  Recorded one(ranks_of("PMIX_NAMESPACE=1283981313") + communicators);
+  auto reading = one.read();
+  ASSERT_TRUE(reading.ok()) << reading.error().what;
+  EXPECT_EQ(reading->job.world_size, 4);
+  EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(by_pid(*reading, 13).rank, 3);
+  EXPECT_FALSE(Recorded(ranks_of("") + communicators).read().ok());
+}
+
 // What SIGKILL leaves of a loader worker that was just starting.
 TEST(Identity, AProcessThatDiedBeforeItSaidWhatItIsBelongsToItsParent) {
   Recorded trace(R"(
