@@ -1,8 +1,11 @@
 """The CUDA + NCCL programs of this folder: how each is started, with or without ddpscope."""
+import pathlib
+
 import ddpscope
 from ports import free_port
 
 PROGRAMS = ddpscope.BUILD / "bin" / "programs"
+SOURCES = pathlib.Path(__file__).parent
 STANDINS = {"LD_PRELOAD": " ".join(str(ddpscope.BUILD / "lib" / "standin" / name)
                                    for name in ("libcudart.so.13", "libnccl.so.2"))}
 # A program whose ranks disagree hangs, as it would on GPUs, until whoever started it loses patience (seconds).
