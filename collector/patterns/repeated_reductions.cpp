@@ -106,7 +106,7 @@ std::vector<ReductionClass> StepReader::repeated_classes(const Entries& all) con
 }
 
 // Calls that are made once are metrics or, if nothing else is made, in buffers that change. With an input for
-// each set buffers may take turns; without, only equal buffers tell a set from a part of one.
+// each set buffers may take turns; without, they may be those of several models.
 RepeatedSet StepReader::read_communicator(const Step& step, const Entries& all) const {
   std::vector<ReductionClass> repeated = repeated_classes(all);
   Entries entries;
@@ -121,9 +121,9 @@ RepeatedSet StepReader::read_communicator(const Step& step, const Entries& all) 
     if (least && size % least == 0) continue;
     RepeatedSet sets = split(step, entries, size);
     if (sets.times < 2 || between_.bytes(sets) < kLeastGradientBytes) continue;
-    if (!sets.inputs && !same_buffers(sets)) continue;
+    bool other_buffers = own_buffers || (!sets.inputs && !same_buffers(sets));
     if (!between_.behind_forward(sets)) continue;
-    sets.repetition = own_buffers ? Repetition::kOtherBuffers : between_.judge(sets);
+    sets.repetition = other_buffers ? Repetition::kOtherBuffers : between_.judge(sets);
     if (sets.repetition == Repetition::kRedundant) return sets;
     if (doubtful.repetition == Repetition::kNone) doubtful = std::move(sets), least = size;
   }

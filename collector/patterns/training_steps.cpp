@@ -51,7 +51,7 @@ class Finder {
   void take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_ns,
                   std::uint32_t call = matching::kNone);
   void begin_optimizer(EventPlace place);
-  void end_step();
+  void end_step(bool by_input);
   std::uint32_t call_at(EventPlace place, std::int64_t at_ns);
 
   const model::Job& job_;
@@ -65,6 +65,7 @@ class Finder {
   int captures_ = 0;                            // that are open: what is enqueued meanwhile does not run
   bool reduced_ = false;                        // in this step
   bool in_optimizer_ = false;                   // its update is being launched
+  std::uint32_t entries_at_update_ = 0;         // that there were at its last launch
   std::uint32_t first_kernel_ = 0;              // since the previous entry, or since the optimizer
   std::uint32_t collective_ = matching::kNone;  // entry of the last one, until a kernel follows it
   std::unordered_map<std::uint64_t, std::uint32_t> recorded_;  // by event: the last collective before it
@@ -83,9 +84,10 @@ std::uint32_t Finder::call_at(EventPlace place, std::int64_t at_ns) {
 }
 
 // A step ends with the last of the optimizer's launches that follow each other without an input or a
-// reduction in between.
-void Finder::end_step() {
-  step_.end_entry = static_cast<std::uint32_t>(result_.entries.size());
+// reduction in between. What other collectives stand between that and an input belongs to it (parameters that
+// are handed out); without an input they are those of the next forward pass (parameters that are gathered).
+void Finder::end_step(bool by_input) {
+  step_.end_entry = by_input ? static_cast<std::uint32_t>(result_.entries.size()) : entries_at_update_;
   (reduced_ ? result_.steps : result_.unreduced).push_back(step_);
   step_ = {step_.end_ns, 0, step_.end_entry, 0};
   reduced_ = in_optimizer_ = false;
@@ -117,6 +119,7 @@ void Finder::take_graph(EventPlace place, const Record& record, std::int64_t at_
 void Finder::take_update(EventPlace place, std::int64_t at_ns) {
   if (!in_optimizer_) begin_optimizer(place);
   step_.end_ns = at_ns;
+  entries_at_update_ = static_cast<std::uint32_t>(result_.entries.size());
   launches_ = 0;
   first_kernel_ = static_cast<std::uint32_t>(result_.kernels.size());
   collective_ = matching::kNone;
@@ -170,7 +173,7 @@ void Finder::take_collective(EventPlace place, std::int64_t at_ns) {
 
 void Finder::take_entry(StepEntry::Kind kind, EventPlace place, std::int64_t at_ns, std::uint32_t call) {
   bool begins = kind == StepEntry::Kind::kInput || kind == StepEntry::Kind::kReduction;
-  if (in_optimizer_ && begins) end_step();
+  if (in_optimizer_ && begins) end_step(kind == StepEntry::Kind::kInput);
   reduced_ = reduced_ || kind == StepEntry::Kind::kReduction;
   auto end_kernel = static_cast<std::uint32_t>(result_.kernels.size());
   result_.entries.push_back({at_ns, launches_, first_kernel_, end_kernel, call, place, kind, false});
@@ -218,7 +221,7 @@ RankSteps Finder::find(std::size_t most) {
   for (model::TimeOrder order(file_, kStepping | optimizer_.ranges());
        !order.done() && result_.steps.size() + result_.unreduced.size() < most; order.next())
     if (order.record().call) take(order.place(), order.record());
-  if (in_optimizer_) end_step();
+  if (in_optimizer_) end_step(true);
   return std::move(result_);
 }
 
