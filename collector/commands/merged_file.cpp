@@ -109,9 +109,13 @@ Outcome print_merged_info(const merged::Reader& file) {
   print_file(file);
   for (const merged::HostRow& host : file.hosts())
     fmt::print("host      {} (id {:016x}), {} rows\n", escape(host.name), host.id, host.ranks.size());
-  for (const merged::CommunicatorRow& row : file.communicators())
-    fmt::print("communicator {} (id {:016x}), {} of {} members, {} collectives\n", escape(row.name), row.id,
-               row.members.size(), row.size, row.collectives);
+  for (std::uint32_t i = 0; i < file.communicators().size(); ++i) {
+    const merged::CommunicatorRow& row = file.communicators()[i];
+    auto first = file.collectives(i, 0, 1);
+    bool messages = first && !first->empty() && first->front().is_message();
+    fmt::print("communicator {} (id {:016x}), {} of {} members, {} {}\n", escape(row.name), row.id,
+               row.members.size(), row.size, row.collectives, messages ? "messages" : "collectives");
+  }
   fmt::print("\n");
   print_rows(file);
   return {};

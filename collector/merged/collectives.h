@@ -24,13 +24,13 @@ struct CommunicatorMember {
   std::int32_t rank_in_communicator = 0;
   std::int32_t rank = -1;         // of the job
   std::uint32_t rank_row = 0;     // index into Reader::ranks
-  std::uint64_t collectives = 0;  // that it issued
+  std::uint64_t collectives = 0;  // that it issued; of messages those that it sent or received
 };
 
 struct CommunicatorRow {
   std::uint64_t id = 0;   // hash of the unique id
   std::int32_t size = 0;  // as its members say
-  std::string name;       // "world" if it holds all ranks of the job, else "communicator 2: ranks 0, 4"
+  std::string name;       // as matching::name_of has it; "world: send, recv" holds its messages
   std::vector<CommunicatorMember> members;  // by rank in it; those that left no trace are absent
   std::uint64_t collectives = 0;            // sequence numbers 0 ... collectives - 1
   std::uint16_t levels = 0;                 // of its pyramid
@@ -48,6 +48,8 @@ struct Arrival {
   EventPlace event{};                // the host's call, or a graph's launch; track kNone: none
 };
 
+// Or a message: a send and the receive that gets it. Who is neither end has no arrival and no flag. They are
+// in order of time, and run beside each other.
 struct Collective {
   std::uint64_t sequence = 0;
   Kind kind = Kind::kCollective;                // or kBarrier
@@ -55,6 +57,12 @@ struct Collective {
   std::uint8_t max_severity = 0;                // as in Node
   std::vector<matching::Signature> signatures;  // what was issued: one, or several if mismatched
   std::vector<Arrival> arrivals;                // by member, as CommunicatorRow::members
+
+  // The root of its signature is the other end, as the communicator numbers it.
+  bool is_message() const {
+    return !signatures.empty() && (signatures.front().operation == trace::Operation::kSend ||
+                                   signatures.front().operation == trace::Operation::kReceive);
+  }
 };
 
 }  // namespace ddpscope::merged

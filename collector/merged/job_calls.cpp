@@ -181,6 +181,7 @@ void CallTracks::take_call(model::EventPlace place, const Record& record, const 
   if (fresh) name->second = making_.writer.name(info.symbol, kind.kind);
   event.name = name->second;
   CallSlot slot = slot_for(record, info);
+  if (tracks_.shares().row_of(record, info) != tracks_.row()) return;
   // The thread does something else between them.
   bool looks = kind.kind == Kind::kTick && !event.open && model::folded_calls(record, info) > 1;
   auto stands = tracks_.add(looks ? TrackKind::kLooks : track_kind(kind.line), record.thread, event,
@@ -218,6 +219,7 @@ void CallTracks::write_range(const ProgramRange& range) {
   event.name =
       making_.writer.name(file_.string(trace::payload_of<payload::Range>(record).name), Kind::kRange);
   CallSlot slot = slot_for(record, *info);
+  if (tracks_.shares().row_of(record, *info) != tracks_.row()) return;
   tracks_.add(TrackKind::kRanges, record.thread, event, slot_of(slot),
               [&] { return label_of(record.thread); });
 }

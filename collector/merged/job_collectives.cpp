@@ -2,10 +2,11 @@
 #include "collector/merged/job_collectives.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "collector/matching/communicator_name.h"
+#include "collector/merged/call_arrivals.h"
+#include "collector/merged/job_messages.h"
 
 namespace ddpscope::merged {
 namespace {
@@ -13,11 +14,11 @@ namespace {
 class CommunicatorWalk {
  public:
   CommunicatorWalk(Making& making, const detectors::Facts& facts, std::uint32_t index,
-                   const std::map<EventPlace, std::uint8_t>& severities)
+                   const CallArrivals& arrivals)
       : making_(making),
         facts_(facts),
         communicator_(facts.collectives.communicators[index]),
-        severities_(severities) {}
+        arrivals_(arrivals) {}
 
   void write() {
     std::size_t most = 0;
@@ -27,51 +28,25 @@ class CommunicatorWalk {
 
  private:
   Collective at(std::size_t ordinal) const;
-  Arrival arrival_of(std::uint32_t call) const;
-  void complete(Arrival& arrival, std::uint32_t call) const;
 
   Making& making_;
   const detectors::Facts& facts_;
   const matching::Communicator& communicator_;
-  const std::map<EventPlace, std::uint8_t>& severities_;
+  const CallArrivals& arrivals_;
 };
-
-CommunicatorRow row_of(const Making& making, std::uint32_t index) {
-  const matching::Communicator& communicator = making.facts.collectives.communicators[index];
-  CommunicatorRow row;
-  row.id = communicator.id;
-  row.size = communicator.size;
-  row.name = matching::name_of(making.facts.job, making.facts.collectives, index);
-  for (const matching::Member& member : communicator.members) {
-    std::uint32_t rank_row = making.rows.row_of_rank(member.rank);
-    if (rank_row == kNone) rank_row = making.rows.row_of_process[member.process];
-    row.members.push_back({member.rank_in_communicator, member.rank, rank_row, member.calls.size()});
-  }
-  return row;
-}
 
 Collective CommunicatorWalk::at(std::size_t ordinal) const {
   Collective collective;
   collective.sequence = ordinal;
   bool barrier = true;
   for (const matching::Member& member : communicator_.members) {
-    if (ordinal >= member.calls.size()) {
-      collective.arrivals.emplace_back();
-      collective.arrivals.back().flags = member.incomplete ? 0 : kMissing;
-    } else {
-      std::uint32_t call = member.calls[ordinal];
-      Arrival arrival = arrival_of(call);
-      const matching::Signature& signature = facts_.collectives.calls.signature(call);
-      auto& known = collective.signatures;
-      auto found = std::find(known.begin(), known.end(), signature);
-      arrival.signature = static_cast<std::uint32_t>(found - known.begin());
-      if (found == known.end()) known.push_back(signature);
-      barrier = barrier && facts_.barriers[call];
-      auto severity = severities_.find(arrival.event);
-      if (severity != severities_.end())
-        collective.max_severity = std::max(collective.max_severity, severity->second);
-      collective.arrivals.push_back(arrival);
+    if (ordinal < member.calls.size()) {
+      arrivals_.add(member.calls[ordinal], collective);
+      barrier = barrier && facts_.barriers[member.calls[ordinal]];
+      continue;
     }
+    collective.arrivals.emplace_back();
+    collective.arrivals.back().flags = member.incomplete ? 0 : kMissing;
     collective.flags |= collective.arrivals.back().flags;
   }
   if (collective.signatures.size() > 1) collective.flags |= kMismatched;
@@ -79,58 +54,70 @@ Collective CommunicatorWalk::at(std::size_t ordinal) const {
   return collective;
 }
 
-Arrival CommunicatorWalk::arrival_of(std::uint32_t call) const {
-  Arrival arrival;
-  arrival.arrival_ns = facts_.collectives.calls.begin_ns(call);
-  arrival.event = making_.writer.settled(making_.places[call]);
-  complete(arrival, call);
-  return arrival;
+bool has_messages(const matching::Communicator& communicator) {
+  return std::any_of(communicator.members.begin(), communicator.members.end(),
+                     [](const matching::Member& member) { return !member.point_to_point.empty(); });
 }
 
-void CommunicatorWalk::complete(Arrival& arrival, std::uint32_t call) const {
-  if (const patterns::DeviceTime* time = facts_.collective_times.get().of(call)) {
-    arrival.begin_ns = time->begin_ns;
-    arrival.end_ns = time->end_ns;
-    arrival.flags |= kTimed;
-    return;
+bool has_collectives(const matching::Communicator& communicator) {
+  return std::any_of(communicator.members.begin(), communicator.members.end(),
+                     [](const matching::Member& member) { return !member.calls.empty(); });
+}
+
+CommunicatorRow row_of(const Making& making, CommunicatorOrder::Row of, const std::string& name) {
+  const matching::Communicator& communicator = making.facts.collectives.communicators[of.communicator];
+  CommunicatorRow row;
+  row.id = communicator.id;
+  row.size = communicator.size;
+  row.name = name;
+  if (of.messages && has_collectives(communicator)) row.name += ": send, recv";
+  if (of.messages && are_too_many(communicator)) row.name += " (too many to show)";
+  for (const matching::Member& member : communicator.members) {
+    std::uint32_t rank_row = making.rows.row_of_rank(member.rank);
+    if (rank_row == kNone) rank_row = making.rows.row_of_process[member.process];
+    std::uint64_t calls = of.messages ? member.point_to_point.size() : member.calls.size();
+    row.members.push_back({member.rank_in_communicator, member.rank, rank_row, calls});
   }
-  const ordering::Completion completion = facts_.device_order.completions[call];
-  if (completion.wait != matching::kNone) {
-    arrival.end_ns = facts_.device_order.waits[completion.wait].end_ns;
-  } else if (completion.blocked != matching::kNone &&
-             facts_.device_order.waits[completion.blocked].end_ns == ordering::kNever) {
-    arrival.end_ns = kNever;
-    arrival.flags |= kNeverCompleted;
-  }
+  return row;
 }
 
 }  // namespace
 
 CommunicatorOrder::CommunicatorOrder(const matching::Collectives& collectives)
-    : communicators(collectives.communicators.size()), rows(collectives.communicators.size()) {
-  std::iota(communicators.begin(), communicators.end(), 0);
-  std::stable_sort(communicators.begin(), communicators.end(), [&](std::uint32_t a, std::uint32_t b) {
+    : rows(collectives.communicators.size()) {
+  std::vector<std::uint32_t> by_size(collectives.communicators.size());
+  std::iota(by_size.begin(), by_size.end(), 0);
+  std::stable_sort(by_size.begin(), by_size.end(), [&](std::uint32_t a, std::uint32_t b) {
     return collectives.communicators[a].size > collectives.communicators[b].size;
   });
-  for (std::uint32_t row = 0; row < communicators.size(); ++row) rows[communicators[row]] = row;
+  for (std::uint32_t index : by_size) {
+    const matching::Communicator& communicator = collectives.communicators[index];
+    rows[index] = static_cast<std::uint32_t>(listed.size());
+    bool messages = has_messages(communicator);
+    if (has_collectives(communicator) || !messages) listed.push_back({index, false});
+    if (messages) listed.push_back({index, true});
+  }
 }
 
 std::vector<CommunicatorRow> communicator_rows(Making& making, const CommunicatorOrder& order) {
   std::vector<CommunicatorRow> rows;
-  for (std::uint32_t communicator : order.communicators) rows.push_back(row_of(making, communicator));
+  for (CommunicatorOrder::Row of : order.listed)
+    rows.push_back(
+        row_of(making, of, matching::name_of(making.facts.job, making.facts.collectives, of.communicator)));
   return rows;
 }
 
 void write_collectives(Making& making, const detectors::Facts& facts, const CommunicatorOrder& order,
                        const std::vector<Mark>& marks) {
-  std::map<EventPlace, std::uint8_t> severities;
-  for (const Mark& mark : marks) {
-    std::uint8_t& severity = severities[mark.event];
-    severity = std::max(severity, mark.severity);
-  }
-  for (std::uint32_t communicator : order.communicators) {
-    making.writer.begin_communicator(row_of(making, communicator));
-    CommunicatorWalk(making, facts, communicator, severities).write();
+  CallArrivals arrivals(making, facts, marks);
+  std::vector<CommunicatorRow> rows = communicator_rows(making, order);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    making.writer.begin_communicator(std::move(rows[row]));
+    CommunicatorOrder::Row of = order.listed[row];
+    if (of.messages)
+      write_messages(making, facts.collectives, of.communicator, arrivals);
+    else
+      CommunicatorWalk(making, facts, of.communicator, arrivals).write();
   }
 }
 

@@ -6,11 +6,16 @@
 
 namespace ddpscope::merged {
 
-// Of the job's communicators, in the order of the file: the largest first.
+// The rows of the job's communicators, in the order of the file: the largest first. One with messages has a
+// row for them, below that of its collectives if it has such as well.
 struct CommunicatorOrder {
+  struct Row {
+    std::uint32_t communicator;  // index in Collectives
+    bool messages;
+  };
   explicit CommunicatorOrder(const matching::Collectives& collectives);
-  std::vector<std::uint32_t> communicators;  // index in Collectives by row
-  std::vector<std::uint32_t> rows;           // the other way round
+  std::vector<Row> listed;          // by row
+  std::vector<std::uint32_t> rows;  // the first of each communicator
 };
 
 std::vector<CommunicatorRow> communicator_rows(Making& making, const CommunicatorOrder& order);

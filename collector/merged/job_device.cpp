@@ -42,6 +42,12 @@ class DeviceTracks {
   void write(const DeviceInterval& interval, model::EventPlace by);
   std::uint32_t name_of(const DeviceInterval& interval, std::uint32_t call);
   std::uint32_t kernel_name(std::uint32_t id, const trace::DeviceWork& work);
+  std::uint32_t row_of(const trace::DeviceWork& work) const {
+    const RankShares& shares = tracks_.shares();
+    return work.kind == DeviceWorkKind::kCollective
+               ? shares.row_of_communicator(static_cast<std::uint32_t>(work.subject))
+               : shares.row_of_device(work.device);
+  }
   Stream stream_of(const trace::DeviceWork& work, std::uint32_t call);
 
   Making& making_;
@@ -108,6 +114,7 @@ void DeviceTracks::write(const DeviceInterval& interval, model::EventPlace by) {
   event.begin_ns = interval.begin_ns;
   event.end_ns = std::max(interval.begin_ns, interval.end_ns);
   event.name = name_of(interval, call);
+  if (row_of(work) != tracks_.row()) return;
   DeviceSlot slot{};
   slot.subject = work.subject;
   slot.called_ns = model::kTimeLimit;

@@ -74,7 +74,9 @@ const Process* holder_of(const Job& job, std::int32_t rank) {
   if (process >= 0) return &job.processes[static_cast<std::size_t>(process)];
   for (const Process& each : job.processes)
     for (const model::Membership& member : each.memberships)
-      if (member.rank == rank && each.role == model::Role::kRank) return &each;
+      if (member.rank == rank && member.size == job.world_size && member.parent == 0 &&
+          each.role == model::Role::kRank)
+        return &each;
   return nullptr;
 }
 
@@ -86,6 +88,15 @@ void add_rank_rows(const Job& job, JobRows& rows) {
     row.missing = !std::binary_search(met.begin(), met.end(), rank);
     if (const Process* process = row.missing ? nullptr : holder_of(job, rank)) describe(row, job, *process);
     rows.facts.ranks.push_back(std::move(row));
+  }
+}
+
+void add_shared_processes(const Job& job, JobRows& rows) {
+  for (std::uint32_t row = 0; row < rows.facts.ranks.size(); ++row) {
+    const RankRow& rank = rows.facts.ranks[row];
+    if (rank.rank < 0 || rank.missing || job.process_of_rank(rank.rank) >= 0) continue;
+    if (const Process* holder = holder_of(job, rank.rank))
+      rows.processes_of_row[row].push_back(static_cast<std::uint32_t>(holder - job.processes.data()));
   }
 }
 
@@ -102,6 +113,7 @@ void add_processes(const Job& job, JobRows& rows) {
     rows.row_of_process[i] = row;
   }
   rows.processes_of_row.resize(rows.facts.ranks.size());
+  add_shared_processes(job, rows);
   for (bool own : {true, false})
     for (std::uint32_t i = 0; i < job.processes.size(); ++i)
       if (own == (job.processes[i].role != model::Role::kWorker))

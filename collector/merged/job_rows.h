@@ -11,8 +11,9 @@ namespace ddpscope::merged {
 
 struct JobRows {
   Facts facts;
-  std::vector<std::uint32_t> row_of_process;                 // index into facts.ranks
-  std::vector<std::vector<std::uint32_t>> processes_of_row;  // its own first, then its workers
+  std::vector<std::uint32_t> row_of_process;  // index into facts.ranks; of several ranks the first
+  // Its own or, of a rank that shares a process with others, that one; then its workers.
+  std::vector<std::vector<std::uint32_t>> processes_of_row;
 
   std::uint32_t row_of_rank(std::int32_t rank) const;  // kNone
 };

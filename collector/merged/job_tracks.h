@@ -15,6 +15,7 @@
 #include "collector/merged/job_rows.h"
 #include "collector/merged/lanes.h"
 #include "collector/merged/process_tables.h"
+#include "collector/merged/rank_shares.h"
 #include "collector/merged/writer.h"
 #include "collector/symbols/native_frames.h"
 
@@ -60,11 +61,17 @@ struct Making {
   std::uint64_t left_out = 0;  // events
 };
 
-// The tracks of one process.
+// The tracks of one process in one row: of all that it did, what belongs there.
 class LaneTracks {
  public:
   LaneTracks(Making& making, std::uint32_t process, std::uint32_t rank_row)
-      : making_(making), process_(process), rank_row_(rank_row) {}
+      : making_(making),
+        process_(process),
+        rank_row_(rank_row),
+        shares_(making.facts, making.rows, process) {}
+
+  std::uint32_t row() const { return rank_row_; }
+  const RankShares& shares() const { return shares_; }
 
   // By begin within one kind and lane. `label`: of the lane, asked for once a depth. Nothing: it overlaps too
   // many others.
@@ -91,6 +98,7 @@ class LaneTracks {
 
   Making& making_;
   std::uint32_t process_, rank_row_;
+  RankShares shares_;
   std::map<std::pair<TrackKind, std::uint64_t>, Line> lines_;
 };
 

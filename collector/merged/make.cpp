@@ -159,8 +159,10 @@ void JobFile::write_process(std::uint32_t process, std::uint32_t row) {
   std::string device;
   Standing standing(facts_.job.processes[process]);
   CallsBySubject calls = write_calls(making_, process, tracks, tables, standing, device);
-  if (rank.device.empty()) rank.device = device;
+  const std::string of_rank = tracks.shares().device_of(row);
+  if (rank.device.empty()) rank.device = of_rank.empty() ? device : of_rank;
   write_device_work(making_, process, tracks, tables, calls);
+  if (row != rows_.row_of_process[process]) return;  // of another rank that the process holds
   if (facts_.job.processes[process].role == model::Role::kRank) write_steps(making_, process, tracks);
   write_sightings(making_, process, standing, tracks);
   for (const auto& [number, communicator, member] : communicators_[process])

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "collector/matching/collectives.h"
+#include "collector/merged/collective_refs.h"
 #include "collector/merged/packing.h"
 #include "collector/merged/reader.h"
 #include "collector/merged/reader_state.h"
@@ -96,111 +97,8 @@ void add_facts(const trace::Record& record, const ProcessTables& tables, Detail&
   }
 }
 
-std::uint64_t blocks_of(const Reader::State& state, std::uint32_t communicator, std::uint32_t member) {
-  std::uint64_t calls = std::min(state.communicators[communicator].members[member].collectives,
-                                 state.communicators[communicator].collectives);
-  return calls ? (calls - 1) / kCollectiveBlockCalls + 1 : 0;
-}
-
-// Number of the last block that begins before the member's call at `t_ns`, among those it took part in.
-std::uint64_t block_before(Reader::State& state, std::uint32_t communicator, std::uint32_t member,
-                           std::int64_t t_ns) {
-  std::uint64_t low = 0, high = blocks_of(state, communicator, member);
-  while (low + 1 < high) {
-    std::uint64_t middle = low + (high - low) / 2;
-    auto block = state.collective_block(communicator, middle);
-    if (!block || block->empty()) break;
-    if (block->front().arrivals[member].arrival_ns < t_ns)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-// Those of the member that `matches` says are looked for, by their arrivals: they follow each other, and came
-// by `t_ns`.
-template <class Matches>
-CollectiveRef find_collectives(Reader::State& state, std::uint32_t communicator, std::uint32_t member,
-                               std::int64_t t_ns, Matches&& matches) {
-  CollectiveRef found{kNone, member, 0, 0};
-  std::uint64_t end = blocks_of(state, communicator, member);
-  for (std::uint64_t number = block_before(state, communicator, member, t_ns); number < end; ++number) {
-    auto block = state.collective_block(communicator, number);
-    if (!block || block->empty() || block->front().arrivals[member].arrival_ns > t_ns) break;
-    for (const Collective& collective : *block) {
-      if (!matches(collective.arrivals[member])) continue;
-      if (found.count++ == 0) found.communicator = communicator, found.sequence = collective.sequence;
-    }
-  }
-  return found;
-}
-
-// `number`: of the communicator in its process. Without a collective.
-CollectiveRef find_communicator(const Reader::State& state, const ProcessTables& tables,
-                                std::uint32_t number) {
-  auto known = tables.communicator(number);
-  if (!known || known->first >= state.communicators.size()) return {};
-  auto [communicator, member] = *known;
-  if (member >= state.communicators[communicator].members.size()) return {};
-  return {communicator, member, 0, 0};
-}
-
-template <class Matches>
-CollectiveRef find_collective(Reader::State& state, const ProcessTables& tables, std::uint32_t number,
-                              std::int64_t t_ns, Matches&& matches) {
-  CollectiveRef own = find_communicator(state, tables, number);
-  if (own.communicator == kNone) return {};
-  return find_collectives(state, own.communicator, own.member, t_ns, matches);
-}
-
-// What a graph's launch ran. Its record does not say of which communicators that is.
-std::vector<CollectiveRef> find_launched(Reader::State& state, std::uint32_t rank_row, std::int64_t t_ns,
-                                         EventPlace place) {
-  std::vector<CollectiveRef> launched;
-  for (std::uint32_t communicator = 0; communicator < state.communicators.size(); ++communicator) {
-    const auto& members = state.communicators[communicator].members;
-    for (std::uint32_t member = 0; member < members.size(); ++member) {
-      if (members[member].rank_row != rank_row) continue;
-      auto found = find_collectives(state, communicator, member, t_ns,
-                                    [&](const Arrival& arrival) { return arrival.event == place; });
-      if (found.count > 0) launched.push_back(found);
-    }
-  }
-  return launched;
-}
-
 void add(const CollectiveRef& found, std::vector<CollectiveRef>& all) {
   if (found.communicator != kNone) all.push_back(found);
-}
-
-// Of a call of a group, which is before those that are known: numbers follow each other.
-void add_before(const CollectiveRef& call, std::vector<CollectiveRef>& group) {
-  auto known = std::ranges::find(group, call.communicator, &CollectiveRef::communicator);
-  if (known == group.end()) return add(call, group);
-  if (call.count > 0) known->sequence = call.sequence, known->count += call.count;
-}
-
-// What the end of a group enqueues: its thread's calls since the group began. Its record does not say which.
-// Empty if the beginning is not found.
-std::vector<CollectiveRef> find_grouped(const Reader& reader, EventPlace end) {
-  constexpr std::uint64_t kMostCalls = 4096;
-  std::vector<CollectiveRef> group;
-  std::uint64_t least = end.index > kMostCalls ? end.index - kMostCalls : 0;
-  for (unsigned inner = 0; end.index > least;) {
-    --end.index;
-    const Name& name = reader.names()[reader.event(end).name];
-    if (name.text == "ncclGroupEnd") ++inner;
-    if (name.text == "ncclGroupStart" && inner-- == 0) {
-      std::ranges::reverse(group);
-      return group;
-    }
-    if (name.kind != Kind::kCollective && name.kind != Kind::kBarrier) continue;
-    auto call = reader.detail(end);
-    for (std::size_t i = 0; call && i < call->collectives.size(); ++i)
-      add_before(call->collectives[i], group);
-  }
-  return {};
 }
 
 std::uint64_t index_of_begin(const Reader& reader, std::uint32_t track, std::int64_t t_ns) {
@@ -213,17 +111,22 @@ std::uint64_t index_of_begin(const Reader& reader, std::uint32_t track, std::int
   return events;
 }
 
-// The call of that thread that begins then.
+// The call of that thread that begins then: in the row of the work or, where a process holds several ranks
+// and its thread enqueued for all of them, in another one.
 EventPlace find_call_at(const Reader& reader, const Track& of, std::uint16_t thread, std::int64_t t_ns) {
+  auto find = [&](std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t track = first; track < end; ++track) {
+      const Track& each = reader.tracks()[track];
+      bool calls = each.kind == TrackKind::kHost || each.kind == TrackKind::kWorker;
+      if (!calls || each.process != of.process || each.lane != thread) continue;
+      std::uint64_t index = index_of_begin(reader, track, t_ns);
+      if (index < each.events) return EventPlace{track, index};
+    }
+    return kNoEvent;
+  };
   const RankRow& row = reader.ranks()[of.rank_row];
-  for (std::uint32_t track = row.first_track; track < row.first_track + row.tracks; ++track) {
-    const Track& each = reader.tracks()[track];
-    bool calls = each.kind == TrackKind::kHost || each.kind == TrackKind::kWorker;
-    if (!calls || each.process != of.process || each.lane != thread) continue;
-    std::uint64_t index = index_of_begin(reader, track, t_ns);
-    if (index < each.events) return {track, index};
-  }
-  return kNoEvent;
+  EventPlace own = find(row.first_track, row.first_track + row.tracks);
+  return own == kNoEvent ? find(0, static_cast<std::uint32_t>(reader.tracks().size())) : own;
 }
 
 void fill_call(const Reader& reader, Reader::State& state, const ProcessDetails& process,

@@ -83,6 +83,7 @@ EventPlace Writer::settled(EventPlace place) const {
 
 void Writer::add_collective(const Collective& collective) {
   collectives_->add(collective);
+  if (collective.is_message()) return;  // who sends late may have waited for what came before in a pipeline
   std::int64_t first_ns = kNever;
   for (const Arrival& arrival : collective.arrivals) first_ns = std::min(first_ns, arrival.arrival_ns);
   const auto& members = collectives_->row().members;

@@ -51,7 +51,7 @@ class Drawing {
   // Waiting is from the first to come to the last; what is left to the end is the transfer.
   void add(const merged::CommunicatorRow& row, const merged::Collective& collective) {
     constexpr std::uint8_t kUnlike = merged::kMissing | merged::kMismatched | merged::kNeverCompleted;
-    if (collective.flags & kUnlike || collective.signatures.empty()) return;
+    if (collective.flags & kUnlike || collective.signatures.empty() || collective.is_message()) return;
     std::int64_t first_ns = merged::kNever, last_ns = merged::kUnknown, end_ns = merged::kUnknown;
     for (const merged::Arrival& arrival : collective.arrivals) {
       std::int64_t came_ns = std::max(arrival.arrival_ns, arrival.begin_ns);

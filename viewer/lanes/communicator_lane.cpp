@@ -58,7 +58,8 @@ class Lane {
     const Palette& p = frame_.colours();
     std::string id = fmt::format("{:06x} · {} {}", communicator_.id & 0xFFFFFF, communicator_.size,
                                  plural(static_cast<std::uint64_t>(communicator_.size), "rank"));
-    std::string hint = row_.open && box_.height() > frame_.px(72) ? "a shape is a collective" : "";
+    const char* meaning = holds_messages() ? "an arrow is a message" : "a shape is a collective";
+    std::string hint = row_.open && box_.height() > frame_.px(72) ? meaning : "";
     draw_gutter(frame_, box_,
                 {{Face::kStrong, p.text, communicator_.name},
                  {Face::kMonoSmall, p.text_low, id},
@@ -70,6 +71,13 @@ class Lane {
           Face::kMonoSmall, {own.right - frame_.px(30), own.top, own.right, own.bottom},
           at_fault(i) ? p.error : p.text_low, fmt::format("{}", communicator_.members[i].rank));
     }
+  }
+
+  bool holds_messages() const {
+    auto nodes = frame_.reader.collective_level(row_.index, 0);
+    if (nodes.empty()) return false;
+    auto operation = static_cast<trace::Operation>(nodes.front().operation);
+    return operation == trace::Operation::kSend || operation == trace::Operation::kReceive;
   }
 
   // By the chosen finding, if it is about this communicator and some of the members are not.
@@ -117,6 +125,7 @@ class Lane {
       first = std::max(last, first + 1);
     }
     draw_others(collective, shape);
+    if (shape.message) draw_way(collective, shape, colour);
     draw_title(collective, shape);
   }
 
@@ -139,7 +148,8 @@ class Lane {
   std::string others_text(const CollectiveShape& shape) const {
     std::vector<std::int32_t> absent, elsewhere;
     for (std::size_t i = 0; i < shape.members.size(); ++i) {
-      if (shape.members[i].absent) absent.push_back(communicator_.members[i].rank);
+      if (shape.members[i].absent && !shape.members[i].outside)
+        absent.push_back(communicator_.members[i].rank);
       bool odd = shape.members[i].elsewhere && (!shape.contested || at_fault(i));
       if (odd) elsewhere.push_back(communicator_.members[i].rank);
     }
@@ -184,6 +194,25 @@ class Lane {
     frame_.canvas.polyline(round, colour, frame_.px(1.2f));
   }
 
+  // From the line of who sends to that of who receives, when both are there.
+  void draw_way(const merged::Collective& collective, const CollectiveShape& shape, Colour colour) {
+    std::vector<std::size_t> ends;
+    for (std::size_t i = 0; i < shape.members.size(); ++i)
+      if (!shape.members[i].absent) ends.push_back(i);
+    if (ends.size() != 2 || collective.signatures.front().operation != trace::Operation::kSend) return;
+    // The other end of what the first of the signatures, the send's, says.
+    bool first_receives =
+        communicator_.members[ends.front()].rank_in_communicator == collective.signatures.front().root;
+    std::size_t from = ends[first_receives ? 1 : 0], to = ends[first_receives ? 0 : 1];
+    float x = frame_.x_of(shape.last_arrival_ns) + frame_.px(1.5f);
+    if (x < frame_.plot.left || x > frame_.plot.right) return;
+    Point begin{x, line_box(from, x, x).middle_y()}, end{x, line_box(to, x, x).middle_y()};
+    frame_.canvas.line(begin, end, colour, frame_.px(1.6f));
+    float head = to > from ? -frame_.px(4) : frame_.px(4);
+    frame_.canvas.polyline({{x - frame_.px(3), end.y + head}, end, {x + frame_.px(3), end.y + head}}, colour,
+                           frame_.px(1.6f));
+  }
+
   // Paler where its host has issued it and its stream is still busy with something else.
   void fill_part(const Box& own, const MemberShape& member, Colour colour, float alpha) {
     float begin = std::clamp(frame_.x_of(member.from_ns), own.left, own.right);
@@ -204,7 +233,7 @@ class Lane {
   void draw_others(const merged::Collective& collective, const CollectiveShape& shape) {
     for (std::size_t i = 0; i < shape.members.size(); ++i) {
       const MemberShape& member = shape.members[i];
-      if (member.takes_part) continue;
+      if (member.takes_part || member.outside) continue;
       if (member.absent || !shape.contested)
         draw_hole(shape, i, {member.missing_ns, member.absent ? member.to_ns : member.came_ns},
                   member.absent && !is_blamed(collective, i) ? kNobody : collective.max_severity);

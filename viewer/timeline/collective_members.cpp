@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "viewer/view/time_view.h"
@@ -47,8 +46,9 @@ CollectiveSummary summary_of(const merged::CommunicatorRow& communicator,
                              std::size_t most) {
   CollectiveSummary summary;
   summary.title = collective_text(collective, shape);
-  std::vector<std::size_t> order(std::min(shape.members.size(), communicator.members.size()));
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < std::min(shape.members.size(), communicator.members.size()); ++i)
+    if (!shape.members[i].outside) order.push_back(i);
   auto place = [&](std::size_t i) {
     const MemberShape& member = shape.members[i];
     return std::tuple(!member.absent, !member.elsewhere, -member.from_ns);

@@ -80,9 +80,10 @@ bool holds_up(std::uint8_t flags) {
 namespace {
 
 // Of a member by itself. What is not known of its end is kUnknown.
-MemberShape member_of(const Arrival& arrival, Most most, std::int64_t run_end_ns) {
+MemberShape member_of(const Arrival& arrival, Most most, std::int64_t run_end_ns, bool message) {
   MemberShape member;
   member.absent = arrival.arrival_ns == kNever;
+  member.outside = message && member.absent && !(arrival.flags & merged::kMissing);
   member.takes_part = !member.absent && !most.contested && arrival.signature == most.signature;
   member.elsewhere = !member.absent && !member.takes_part;
   member.never = !member.absent && arrival.end_ns == kNever;
@@ -129,8 +130,10 @@ CollectiveShape alone(const merged::Reader& reader, const merged::Collective& co
   CollectiveShape shape;
   Most most = most_issued(collective);
   shape.kind = collective.kind, shape.signature = most.signature, shape.contested = most.contested;
+  shape.message = collective.is_message();
   for (const Arrival& arrival : collective.arrivals) {
-    MemberShape& member = shape.members.emplace_back(member_of(arrival, most, reader.job().duration_ns));
+    MemberShape& member =
+        shape.members.emplace_back(member_of(arrival, most, reader.job().duration_ns, shape.message));
     member.kind = kind_of(reader, collective, arrival, may_wait);
     if (member.takes_part && collective.signatures.size() > 1) shape.kind = member.kind;
   }
@@ -221,6 +224,20 @@ std::vector<bool> held_up_of(const std::vector<merged::Collective>& collectives)
   return held_up;
 }
 
+std::vector<CollectiveShape> alone_in_order(std::vector<CollectiveShape> shapes,
+                                            const std::vector<merged::Collective>& collectives,
+                                            std::int64_t run_end_ns) {
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    bool in_trouble = is_troubled(collectives[k].flags);
+    sum_up(shapes[k], in_trouble, run_end_ns);
+    end_unknown(shapes[k], holds_up(collectives[k].flags), run_end_ns);
+    begin_after(nullptr, shapes[k], in_trouble);
+    sum_up(shapes[k], in_trouble, run_end_ns);
+    place_holes(nullptr, shapes[k]);
+  }
+  return shapes;
+}
+
 }  // namespace
 
 CollectiveShape shape_of(const merged::Reader& reader, const merged::Collective& collective, bool may_wait) {
@@ -234,6 +251,8 @@ std::vector<CollectiveShape> shapes_in_order(const merged::Reader& reader,
   std::vector<CollectiveShape> shapes;
   for (const merged::Collective& collective : collectives)
     shapes.push_back(alone(reader, collective, may_wait));
+  if (!shapes.empty() && shapes.front().message)
+    return alone_in_order(std::move(shapes), collectives, run_end_ns);
   std::vector<bool> held_up = held_up_of(collectives);
   for (std::size_t k = shapes.size(); k-- > 0;) {
     auto cut = [&] {
@@ -268,8 +287,11 @@ std::optional<CollectiveShape> shape_at(const merged::Reader& reader, std::uint3
 std::string signature_text(const matching::Signature& signature) {
   std::string text = fmt::format("{} {}×{}", short_name(signature.operation),
                                  model::datatype_name(signature.datatype), grouped(signature.count));
-  if (signature.root >= 0) text += fmt::format(" root {}", signature.root);
-  return text;
+  if (signature.root < 0) return text;
+  const char* other = signature.operation == trace::Operation::kSend      ? "to"
+                      : signature.operation == trace::Operation::kReceive ? "from"
+                                                                          : "root";
+  return text + fmt::format(" {} {}", other, signature.root);
 }
 
 namespace {

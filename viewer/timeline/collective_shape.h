@@ -13,6 +13,7 @@ struct MemberShape {
   bool takes_part = false;  // issued what most did
   bool elsewhere = false;   // issued something else at this place
   bool absent = false;      // has no call here
+  bool outside = false;     // of a message: neither end, and so absent without being missed
   bool never = false;       // never comes out of it
   bool timed = false;       // by its device, not by its host's wait
   Kind kind = Kind::kCollective;
@@ -32,6 +33,7 @@ struct CollectiveShape {
   bool never = false;
   Kind kind = Kind::kCollective;  // what it was to most: a barrier, though a rank runs something else
   std::uint64_t behind = 0;       // so many later ones were issued and wait for it
+  bool message = false;           // a send and its receive
 };
 // By itself, as if its members did nothing before and after it. What never ends is drawn to the run's end.
 // Looks at events only where that needs no waiting, or `may_wait`.
@@ -46,6 +48,7 @@ CollectiveShape shape_of(const merged::Reader& reader, const merged::Collective&
 // - when the next one began or, where nothing else is known, was issued.
 // One that a member never came to, or that never completes because its members differ, is not over when the
 // next is issued: that one waits behind it, and so do all later ones that are not seen to complete.
+// Messages run beside each other: each by itself.
 std::vector<CollectiveShape> shapes_in_order(const merged::Reader& reader,
                                              const std::vector<merged::Collective>& collectives,
                                              bool may_wait = true);

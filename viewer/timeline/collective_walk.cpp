@@ -27,8 +27,15 @@ class Walk {
   std::int64_t end_of(const merged::CollectiveNode& node, std::int64_t next_ns) const {
     std::int64_t run_end = reader_.job().duration_ns;
     std::int64_t end = node.last_end_ns == merged::kNever ? run_end : node.last_end_ns;
-    if (!(node.flags & merged::kTimed)) end = holds_up(node.flags) ? run_end : std::min(end, next_ns);
+    const std::int64_t until_ns = is_message(node) ? end : next_ns;
+    if (!(node.flags & merged::kTimed)) end = holds_up(node.flags) ? run_end : std::min(end, until_ns);
     return std::max(end, node.last_arrival_ns);
+  }
+
+  // Which run beside each other, and wait for none of their row.
+  static bool is_message(const merged::CollectiveNode& node) {
+    auto operation = static_cast<trace::Operation>(node.operation);
+    return operation == trace::Operation::kSend || operation == trace::Operation::kReceive;
   }
 
   bool children(unsigned level, std::uint64_t first, std::uint64_t end) {
@@ -123,7 +130,7 @@ class Walk {
   // How many wait for it: all later ones, if they were issued before it was over.
   std::uint64_t behind(const merged::Collective& collective, const CollectiveShape& shape) {
     std::uint64_t all = reader_.communicators()[communicator_].collectives;
-    if (!is_troubled(collective.flags) || collective.sequence + 1 >= all) return 0;
+    if (!is_troubled(collective.flags) || collective.is_message() || collective.sequence + 1 >= all) return 0;
     if (budget_.limited() && !reader_.collective_nodes_ready(communicator_, 0, all - 1, all)) {
       reader_.want_collective_nodes(communicator_, 0, all - 1, all);
       budget_.leave_out();

@@ -26,7 +26,7 @@ struct WholeCollective {
 
 struct CollectivesInView {
   std::vector<CollectiveRun> runs;
-  std::vector<WholeCollective> whole;  // by sequence; the shapes of a member overlap nowhere
+  std::vector<WholeCollective> whole;  // by sequence; the shapes of a member overlap nowhere, but of messages
 };
 
 // A collective narrower than this is part of a run.
