@@ -1,8 +1,12 @@
 // Reads rank by rank, for all groups that a rank is in; compares group by group.
 #include "collector/detectors/sample_groups.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "collector/detectors/sample_overlap.h"
@@ -38,6 +42,9 @@ bool add_rank(const model::Job& job, SampleGroup& group, patterns::RankReads rea
 void read_ranks(const model::Job& job, SampleGroups& found) {
   for (auto& [rank, groups] : groups_by_rank(found.groups)) {
     patterns::RankReads reads = patterns::find_rank_reads(job, rank);
+    std::size_t places = 0;
+    for (const files::ItemStream& stream : reads.streams) places += stream.items.size();
+    found.most_places = std::max(found.most_places, places);
     for (SampleGroup* group : groups) {
       bool last = group == groups.back();
       bool scanned = add_rank(job, *group, last ? std::move(reads) : reads);
@@ -97,7 +104,7 @@ class Comparison {
 };
 
 struct Reason {
-  const char *what, *why;
+  std::string what, why;
 };
 
 Reason why_not_compared(const Facts& facts, const SampleGroups& found) {
@@ -118,13 +125,35 @@ Reason why_not_compared(const Facts& facts, const SampleGroups& found) {
   if (found.scanned)
     return {"the samples that ranks train on",
             "data is read from front to back, and which part of it a rank keeps is not seen"};
-  return {"the samples that ranks train on",
-          "too few of them were seen to be read: they are mapped, kept in memory, read "
-          "from the beginning of a file "
-          "to its end, or the job is short"};
+  return {
+      "the samples that ranks train on",
+      describe_few_samples(found) +
+          ". Data that is mapped, kept in memory or read from the beginning of a file to its end shows no "
+          "samples, and a short job shows few"};
 }
 
 }  // namespace
+
+// The two ranks of a group that were seen to read most samples: those of the group that comes closest.
+std::string describe_few_samples(const SampleGroups& found) {
+  std::size_t most = 0, second = 0;
+  for (const SampleGroup& group : found.groups) {
+    std::vector<std::size_t> reads{0, 0};
+    for (const RankSamples& own : group.ranks) reads.push_back(own.reads);
+    std::partial_sort(reads.begin(), reads.begin() + 2, reads.end(), std::greater<>());
+    if (std::tie(reads[1], reads[0]) < std::tie(second, most)) continue;
+    most = reads[0], second = reads[1];
+  }
+  if (found.most_places == 0) return "no rank was seen to read data";
+  if (most == 0)
+    return fmt::format(
+        "ranks were seen to read data, one at {} {} in files, but not step by step between reductions of "
+        "gradients",
+        found.most_places, found.most_places == 1 ? "place" : "places");
+  return fmt::format(
+      "one rank was seen to read {} {} in its steps, and each other at most {}: {} of two are needed", most,
+      most == 1 ? "sample" : "samples", second, kEnoughItems);
+}
 
 bool SampleGroup::shares(std::int32_t rank) const {
   for (const auto& set : shared)

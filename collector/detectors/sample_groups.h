@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,12 +28,16 @@ struct SampleGroups {
   std::vector<SampleGroup> groups;
   // Whose ranks are members of the one group where no ranks are known to train together.
   std::unique_ptr<const patterns::DataParallelGroup> world;
-  bool compared = false;  // two ranks that train together read enough to say something
-  bool replicas = true;   // none is left out because its ranks don't show that they hold one model
-  bool scanned = false;   // something was left out that tells nothing of samples (patterns/samples.h)
+  bool compared = false;        // two ranks that train together read enough to say something
+  bool replicas = true;         // none is left out because its ranks don't show that they hold one model
+  bool scanned = false;         // something was left out that tells nothing of samples (patterns/samples.h)
+  std::size_t most_places = 0;  // in files of data, that one rank was seen to begin to read at
 };
 SampleGroups find_sample_groups(const model::Job& job, const matching::Collectives& collectives,
                                 const std::vector<patterns::DataParallelGroup>& data_parallel);
+
+// Why too few samples are known to be compared, with numbers: a clause.
+std::string describe_few_samples(const SampleGroups& found);
 
 // Adds why samples of several ranks are unknown, if they are, as a reason to leave `slug` unjudged.
 void explain_silence(const Facts& facts, std::string_view slug, findings::Outcome& outcome);

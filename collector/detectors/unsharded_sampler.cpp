@@ -232,19 +232,17 @@ findings::Finding tell_batches(const Facts& facts, const std::vector<EqualBatche
   return finding;
 }
 
-const findings::Coverage kBatchesDiffer{"the samples that ranks train on",
-                                        "too few of them were seen to be read; what is copied to the devices "
-                                        "differs from rank to rank, as it also "
-                                        "does where each changes the same samples at random",
-                                        {"unsharded-sampler"},
-                                        true};
-
-const findings::Coverage kBatchesInDoubt{
-    "the samples that ranks train on",
-    "too few of them were seen to be read; what is copied to the devices in each step may be something else: "
-    "parameters, states kept in the host's memory, a prompt",
-    {"unsharded-sampler"},
-    true};
+findings::Coverage describe_batches(const SampleGroups& found, bool compared) {
+  const char* batches =
+      compared ? "what is copied to the devices differs from rank to rank, as it also does where "
+                 "each changes the same samples at random"
+               : "what is copied to the devices in each step may be something else: parameters, "
+                 "states kept in the host's memory, a prompt";
+  return {"the samples that ranks train on",
+          fmt::format("{}; {}", describe_few_samples(found), batches),
+          {"unsharded-sampler"},
+          true};
+}
 
 }  // namespace
 
@@ -254,7 +252,7 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   BatchComparison batches = find_equal_batches(facts);
   if (!batches.sets.empty()) return outcome.findings.push_back(tell_batches(facts, batches.sets));
   if (!found.compared && (batches.compared || batches.doubtful))
-    outcome.coverage.push_back(batches.compared ? kBatchesDiffer : kBatchesInDoubt);
+    outcome.coverage.push_back(describe_batches(found, batches.compared));
   else
     explain_silence(facts, "unsharded-sampler", outcome);
 }

@@ -13,17 +13,27 @@ def record(step, i):
     return 38 if number == 2 else number * 37 % 101  # 37 is read before it
 
 
-def rank(own, peer):
+def rank(own, peer, read_at=lambda step, i: 1 + step * 0.05 + i * 0.0005):
     lines = [f"process r{own} rank={own} world=2 until=9",
              f'r{own}/2 0.2 +0.001 connect inode={500 + own} local="10.0.0.1:{4000 + own}" peer="10.0.0.1:{4000 + peer}" fd=9 family=2',
              f'r{own} 0.6 +0.001 open path="/data/train.bin" flags=rdonly file=1 stack="data.py:12 __getitem__"']  # fmt: skip
     for step in range(STEPS):
         for i in range(BATCH):
-            at, offset = 1 + step * 0.05 + i * 0.0005, record(step, i) * 1000
+            at, offset = read_at(step, i), record(step, i) * 1000
             lines.append(f"r{own} {at:.4f} +0.0001 read file=1 offset={offset} bytes=1000 next={offset + 1000}")
         lines.append(f"r{own}/2 {1.015 + step * 0.05:.4f} +0.002 socket_writev inode={500 + own} bytes={MODEL} count=20")
         lines.append(f"r{own}/2 {1.018 + step * 0.05:.4f} +0.002 recv inode={500 + own} bytes={MODEL} count=20")
     return lines
+
+
+def test_reads_that_are_no_samples_are_counted(tmp_path):
+    """All are before the first step, as where data is read into memory: there are many, and none is in a step."""
+    loaded = {"read_at": lambda step, i: 0.61 + (step * BATCH + i) * 0.001}
+    trace = compile_trace("\n".join(rank(0, 1, **loaded) + rank(1, 0, **loaded)) + "\n", tmp_path / "trace")
+    report = json.loads(ddpscope("report", trace, "--only", "unsharded-sampler", "--format", "json").stdout)
+    assert report["findings"] == []
+    (why,) = [row["why"] for row in report["coverage"] if row["what"] == "the samples that ranks train on"]
+    assert why.startswith(f"ranks were seen to read data, one at {STEPS * BATCH - 1} places in files, but not step by step"), why
 
 
 def test_readings_that_are_not_compared_are_not_told(tmp_path):
