@@ -103,7 +103,9 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
   if (options.stand_ins) {
     changed["LD_LIBRARY_PATH"] = joined((libraries / "standin").string(), environment("LD_LIBRARY_PATH"));
     // Its sitecustomize.py has PyTorch's operators computed on the CPU.
-    changed["PYTHONPATH"] = joined((libraries / "standin" / "torch").string(), environment("PYTHONPATH"));
+    const fs::path operators = libraries / "standin" / "torch";
+    if (auto problem = check_library(operators / "sitecustomize.py")) return *problem;
+    changed["PYTHONPATH"] = joined(operators.string(), environment("PYTHONPATH"));
   }
   return changed;
 }
