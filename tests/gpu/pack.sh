@@ -14,7 +14,7 @@ pack=$(cd "$2" && pwd)/ddpscope-gpu
 most_kib=$((60 * 1024))
 
 rm -rf "$pack" "$pack.tar.gz"
-mkdir -p "$pack"/build/bin "$pack"/build/lib/{standin,bundled,cuda,tests} "$pack"/tests/{python,gpu} "$pack"/docs
+mkdir -p "$pack"/build/bin "$pack"/build/lib/{standin,bundled,cuda,tests} "$pack"/tests/{python,gpu,torch_cuda} "$pack"/docs
 
 copy_stripped() { # FILE FOLDER
   cp -L "$1" "$2/" && strip --strip-debug "$2/$(basename "$1")"
@@ -22,7 +22,8 @@ copy_stripped() { # FILE FOLDER
 
 for program in ddpscope reference_trainer cupti_standin_test gpu_guest; do copy_stripped "$build/bin/$program" "$pack/build/bin"; done
 copy_stripped "$build/lib/libddpscope.so" "$pack/build/lib"
-for name in libcudart.so.13 libnccl.so.2 libcupti.so.13; do copy_stripped "$build/lib/standin/$name" "$pack/build/lib/standin"; done
+for name in libcuda.so.1 libcudart.so.13 libnccl.so.2 libcupti.so.13; do copy_stripped "$build/lib/standin/$name" "$pack/build/lib/standin"; done
+cp -r "$build/lib/standin/torch" "$pack/build/lib/standin/"
 
 # What the programs need besides glibc and CUDA.
 ldd "$pack"/build/bin/* "$pack"/build/lib/*.so | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u |
@@ -39,7 +40,8 @@ DDPSCOPE_BUILD=$build python3 "$root/tests/gpu/without_buffers.py" "$pack/build/
 strip --strip-debug "$pack"/build/lib/tests/*.so
 cp "$root"/tests/python/records.py "$pack/tests/python/"
 cp -r "$root"/tests/gpu/{run.sh,README.md,checks} "$pack/tests/gpu/"
-rm -rf "$pack/tests/gpu/checks/__pycache__"
+cp -r "$root/tests/torch_cuda/jobs" "$pack/tests/torch_cuda/"
+find "$pack" -name __pycache__ -prune -exec rm -rf {} +
 cp "$root/docs/measurements.md" "$pack/docs/"
 git -C "$root" log -1 --format=%h >"$pack/commit" 2>/dev/null || echo unknown >"$pack/commit"
 

@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 sys.path.append(str(HERE / "checks"))
 import check
+import dry_run
 import machine
 import nccl
 import overhead
@@ -38,9 +39,9 @@ def test_checks_pass_on_the_standins(tmp_path):
     results, said = run(HERE / "run.sh", BUILD, "--standins", "--only", chosen, out=tmp_path / "out")
     skipped = {name for name, outcome in outcomes(results).items() if outcome == "skipped"}
     assert "failed" not in outcomes(results).values()
-    # Only a GPU shows these, and PyTorch may be missing.
-    assert {"torch.cuda", "torch.cuda.profiler", "torch.cuda.standin-nccl"} <= skipped
-    assert skipped <= {"torch.cuda", "torch.cuda.profiler", "torch.cuda.standin-nccl", "torch.cpu", "graphs.replay"}
+    # Only a GPU, or PyTorch's CUDA wheel, shows these, and PyTorch may be missing.
+    elsewhere = {"torch.cuda", "torch.cuda.profiler", "torch.cuda.standin-nccl", "torch.dry-run.one-rank", "torch.dry-run.two-ranks"}
+    assert elsewhere <= skipped <= elsewhere | {"torch.cpu", "graphs.replay"}
     assert all(results[name]["why"] for name in skipped)
     assert said.strip().splitlines()[-1] == f"{len(results) - len(skipped)} passed, 0 failed, {len(skipped)} skipped"
 
@@ -155,6 +156,21 @@ def test_a_collective_without_a_time_fails_the_check(tmp_path):
     trace.work.pop()
     with pytest.raises(check.Failed, match="are timed"):
         nccl.timed(trace, 2)
+
+
+BUCKETS = [["ncclBcast count=8 datatype=float32 reduction=sum peer=0", "ncclAllReduce count=8 datatype=float32 reduction=sum peer=-1"]]
+
+
+@pytest.mark.parametrize("dry, why", [
+    ({0: BUCKETS, 1: BUCKETS}, "ranks"),
+    ({0: BUCKETS + BUCKETS}, "communicators"),
+    ({0: [BUCKETS[0][:1]]}, "rank 0, communicator 0: .*- ncclAllReduce count=8"),
+    ({0: [BUCKETS[0][::-1]]}, "rank 0, communicator 0"),
+    ({0: [[line.replace("count=8", "count=9") for line in BUCKETS[0]]]}, "[+] ncclAllReduce count=9")])
+def test_a_schedule_of_the_dry_run_that_differs_fails_the_check(dry, why):
+    dry_run.compare({0: BUCKETS}, {0: BUCKETS})
+    with pytest.raises(check.Failed, match=why):
+        dry_run.compare({0: BUCKETS}, dry)
 
 
 @pytest.mark.parametrize("raised, outcome", [(None, "passed"), (check.Failed("x"), "failed"), (check.Skipped("x"), "skipped"),

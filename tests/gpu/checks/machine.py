@@ -90,10 +90,10 @@ class Machine:
             raise Failed(f"exit code {code} of {' '.join(command)}: {done.stderr.strip()[-300:]}")
         return done
 
-    def record(self, command, folder, tier="events", label="recorded", **settings):
-        """The same under `ddpscope run`: (what it printed, its trace)."""
+    def record(self, command, folder, tier="events", label="recorded", dry=False, **settings):
+        """The same under `ddpscope run`: (what it printed, its trace). dry: on the stand-ins, whatever this machine has."""
         trace = folder / f"{label}.trace"
-        words = [self.program("ddpscope"), "run", *(["--cpu"] if self.standins else []), "--gpu-timing", tier, "-o", trace, "--"]
+        words = [self.program("ddpscope"), "run", *(["--cpu"] if self.standins or dry else []), "--gpu-timing", tier, "-o", trace, "--"]
         done = self.run(words + list(command), folder, label=label, **settings)
         return done, Trace(self, trace)
 

@@ -111,7 +111,7 @@ def main():
     os.environ["DDPSCOPE_BUILD"] = str(options.build.resolve())
     # In the order in which they run: what is cheap and what the rest stands on comes first.
     import check
-    import cupti, nccl, trainer, torch_ddp, overhead  # noqa: F401, E401
+    import cupti, nccl, trainer, torch_ddp, dry_run, overhead  # noqa: F401, E401
     import page
     from machine import Machine
     checks, unknown = chosen(check.REGISTERED, options.only)
