@@ -142,7 +142,6 @@ LatestPart LatestPart::of(int fd, std::size_t bytes) {
     std::copy_n(reinterpret_cast<const unsigned char*>(&emptied), sizeof(emptied),
                 part.begin_ + chunk.offset);
   }
-  if (!load_at(fd, 0, part.begin_, kHeaderBytes)) return {};  // as it is once the content is there
   return part;
 }
 

@@ -7,12 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <iterator>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <unordered_set>
 
 #include "trace/read/clock_readings.h"
 #include "trace/read/load.h"
@@ -53,25 +48,10 @@ bool begins_as_ours(int fd) {
          std::memcmp(magic, kMagic, sizeof(magic)) == 0;
 }
 
-std::optional<FileHeader> read_header(int fd) {
-  FileHeader header;
-  if (::pread(fd, &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header))) return std::nullopt;
-  return header;
-}
-
 // Whether its process was seen to end. Until then it may write: what is read twice must not change.
-bool is_complete(const std::optional<FileHeader>& header) { return header && header->ended; }
-
-// Whether this machine has a process of that pid and start. One that has called exit() is seen to end, and
-// its other threads write on until it is gone. (Where a stranger has both, its file is copied in vain.)
-bool may_live(const FileHeader& header) {
-  std::ifstream stat("/proc/" + std::to_string(header.pid) + "/stat");
-  std::string text{std::istreambuf_iterator<char>(stat), {}};
-  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size())));
-  constexpr int kStartTime = 22 - 1;  // the name, which ends there, is field 2
-  std::string field;
-  for (int i = 0; i < kStartTime && fields >> field; ++i) continue;
-  return fields && field == std::to_string(header.start_time);
+bool is_complete(int fd) {
+  FileHeader header;
+  return ::pread(fd, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header)) && header.ended;
 }
 
 // A file on tmpfs would get a page for each hole that is looked at through a mapping; on a full one SIGBUS
@@ -81,7 +61,7 @@ bool has_holes(const struct stat& status) {
   return static_cast<std::uint64_t>(status.st_blocks) * kBlock < static_cast<std::uint64_t>(status.st_size);
 }
 
-// Bytes read, fewer than there is room for if the file is shorter by now; -1: errno says why.
+// Bytes read, fewer than asked for if the file is shorter by now; -1: errno says why.
 ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
   std::size_t at = 0;
   while (at < bytes.size()) {
@@ -92,54 +72,6 @@ ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
     at += static_cast<std::size_t>(got);
   }
   return static_cast<ssize_t>(at);
-}
-
-// What the writer took for something new after it was copied, so that the counter of a chunk may be of what
-// was there before: again.
-void copy_changed_chunks(int fd, std::vector<unsigned char>& bytes) {
-  constexpr int kTries = 8;
-  for (std::size_t offset = kHeaderBytes; offset + sizeof(ChunkHeader) <= bytes.size();) {
-    auto copied = load<ChunkHeader>(bytes, offset);
-    bool whole = sound(copied, offset) && offset + copied.bytes <= bytes.size();
-    for (int i = 0; whole && i < kTries; ++i) {
-      ChunkHeader now;
-      if (::pread(fd, &now, sizeof(now), static_cast<off_t>(offset)) != static_cast<ssize_t>(sizeof(now)))
-        break;
-      if (now.number == copied.number && now.generation == copied.generation) break;
-      if (::pread(fd, bytes.data() + offset, copied.bytes, static_cast<off_t>(offset)) < 0) break;
-      copied = load<ChunkHeader>(bytes, offset);
-      whole = sound(copied, offset) && offset + copied.bytes <= bytes.size();
-    }
-    offset += whole ? copied.bytes : kPageBytes;
-  }
-}
-
-// The header as it is once the content is there. 0, or an errno.
-int read_copy(int fd, std::size_t file_bytes, std::vector<unsigned char>& bytes) {
-  try {
-    bytes.resize(file_bytes);
-  } catch (const std::exception&) {  // bad_alloc, length_error
-    return EFBIG;
-  }
-  ssize_t got = read_all(fd, bytes);
-  if (got < 0) return errno;
-  bytes.resize(static_cast<std::size_t>(got));
-  copy_changed_chunks(fd, bytes);
-  std::optional<FileHeader> after = read_header(fd);
-  if (after && bytes.size() >= sizeof(*after)) std::memcpy(bytes.data(), &*after, sizeof(*after));
-  return 0;
-}
-
-// What the process has written while it was read, also one that has begun to end: other threads of it go on.
-template <class Count>
-void take_later(Count& said, Count later, std::uint64_t found) {
-  if (found > said) said = static_cast<Count>(std::min<std::uint64_t>(found, std::max(said, later)));
-}
-
-// Of chunks: one that is there twice was being moved.
-std::uint64_t count_opened(const Contents& contents) {
-  std::unordered_set<std::uint64_t> numbers(contents.chunks.begin(), contents.chunks.end());
-  return numbers.size() + contents.overwritten;
 }
 
 // Whoever is killed while a full chunk is moved out leaves it twice: the copy is empty or whole.
@@ -178,30 +110,39 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent exte
   }
   TraceFile file;
   std::span<const unsigned char> in_memory;
-  // Before the size is asked for: all that the header counts is within it then, however the file grows.
-  const std::optional<FileHeader> before = read_header(fd);
-  std::size_t file_bytes = ::fstat(fd, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
+  auto file_bytes = static_cast<std::size_t>(status.st_size);
   if (extent == Extent::kLatest) {
     file.latest_ = LatestPart::of(fd, file_bytes);
     in_memory = file.latest_.bytes();
   }
-  if (in_memory.empty() && is_complete(before) && !may_live(*before) && !has_holes(status)) {
+  if (in_memory.empty() && is_complete(fd) && !has_holes(status)) {
     file.mapped_ = MappedFile::of(fd, file_bytes);
     in_memory = file.mapped_.bytes();
   }
-  int error = in_memory.empty() ? read_copy(fd, file_bytes, file.copied_) : 0;
+  if (!in_memory.empty()) {
+    ::close(fd);
+    return from_bytes(std::move(file), in_memory, path.string());
+  }
+  std::vector<unsigned char> bytes;
+  ssize_t got = -1;
+  try {
+    bytes.resize(file_bytes);
+    got = read_all(fd, bytes);
+  } catch (const std::exception&) {  // bad_alloc, length_error
+    errno = EFBIG;
+  }
+  int error = errno;
   ::close(fd);
-  if (error) return cannot(error);
-  if (in_memory.empty()) in_memory = file.copied_;
-  if (before) file.header_ = *before;
-  return from_bytes(std::move(file), in_memory, path.string());
+  if (got < 0) return cannot(error);
+  bytes.resize(static_cast<std::size_t>(got));
+  return parse(std::move(bytes), path.string());
 }
 
 bool TraceFile::ended_since() const {
   if (header_.ended) return false;
   int fd = ::open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
-  bool complete = is_complete(read_header(fd));
+  bool complete = is_complete(fd);
   ::close(fd);
   return complete;
 }
@@ -222,7 +163,7 @@ Result<TraceFile> TraceFile::from_bytes(TraceFile file, std::span<const unsigned
                  "its process may have died while it was made, or it is none of ours: move it away"};
   file.name_ = std::move(name);
   file.bytes_ = bytes;
-  if (!file.header_.header_bytes) file.header_ = load<FileHeader>(file.bytes_, 0);
+  file.header_ = load<FileHeader>(file.bytes_, 0);
   const FileHeader& h = file.header_;
   if (h.version > kVersion)
     return Error{"the trace file has format version " + std::to_string(h.version) +
@@ -245,11 +186,6 @@ void TraceFile::read_chunks() {
   contents.stacks = stacks_.size();
   contents.whole = damage_.empty();
   check_clock();
-  const auto later = load<FileHeader>(bytes_, 0);
-  take_later(header_.chunks, later.chunks, count_opened(contents));
-  take_later(header_.threads, later.threads, contents.threads.size());
-  take_later(header_.strings, later.strings, contents.strings);
-  take_later(header_.stacks, later.stacks, contents.stacks);
   for (std::string& sentence : check_header(header_, std::move(contents))) note_damage(std::move(sentence));
   check_records();
   check_device_work();
