@@ -269,7 +269,7 @@ Action declare_run(CLI::App& app) {
                  "how long to wait for recorded processes that outlive the command: 10 seconds by default, 2 "
                  "if it ended well")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0, 86'400));
+      ->check(CLI::Range(0, 86'400).description(""));
   app.add_option("CMD", options->command, "the job, after --")->type_name("")->required();
   app.positionals_at_end();
   return [options] { return run(*options); };

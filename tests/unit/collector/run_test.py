@@ -257,7 +257,7 @@ sys.exit(3)
 
 def leaving(seconds, then):
     """A job whose shell does `then` while the process that it started lasts for so long."""
-    return ["sh", "-c", f"'{sys.executable}' leaves.py {seconds} & while [ ! -e begun ]; do sleep 0.1; done; {then}"]
+    return ["sh", "-c", f"'{sys.executable}' leaves.py {seconds} >left.out 2>&1 & while [ ! -e begun ]; do sleep 0.1; done; {then}"]
 
 
 @pytest.mark.parametrize("then", ["exit 7", "kill -9 $$"])
