@@ -14,7 +14,8 @@ def classifier(seed, bug, ranks):
     rng = ddpscope.draw(seed, f"cuda/classifier/{bug}/{ranks}")
     out, rank, epochs = f"runs/{rng.randrange(100)}", rng.randrange(ranks), rng.randrange(2, 4)
     job = Job("image_classifier.py", ranks=ranks, arguments=[
-        out, "--bug", bug, "--rank", rank, "--at", rng.randrange(epochs), "--epochs", epochs, "--images", 8 * ranks,
+        # Behind the last barrier a rank that skips it only leaves early: that is a hung-collective.
+        out, "--bug", bug, "--rank", rank, "--at", rng.randrange(epochs - 1), "--epochs", epochs, "--images", 8 * ranks,
         "--width", rng.randrange(8, 24), "--workers", rng.choice([0, 1]), "--seed", rng.randrange(100),
         *(["--timeout", SHORT_TIMEOUT_S] if bug in ("barrier", "log") else [])])
     return job, rank
@@ -68,7 +69,8 @@ def spawned(seed, ranks, *arguments):
 @mostly
 def test_nothing_orders_the_load_behind_the_save(tmp_path, ranks, seed):
     path, job = spawned(seed, ranks, "--no-barrier")
-    finding = expect_finding(record(job, tmp_path), "missing-barrier", range(ranks), job.script, "torch.load(args.path")
+    finding = expect_finding(record(job, tmp_path), "missing-barrier", range(ranks), job.script, "torch.load(args.path",
+                             gap="not checked: threads of the process group may order the two")
     assert any(path in (step.get("file") or "") for step in evidence_of(finding, 0)), finding
     line = ddpscope.line_of(job.path, "torch.save(model.state_dict()")
     assert any(f"{job.script}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
@@ -93,7 +95,8 @@ def prepared(seed, barrier, ranks):
     pytest.param("none", "missing-barrier", marks=pytest.mark.long)])
 def test_a_table_is_read_while_rank_0_writes_it(tmp_path, ranks, barrier, slug, seed):
     job = prepared(seed, barrier, ranks)
-    expect_finding(record(job, tmp_path), slug, range(ranks), job.script, "with open(path) as table:")
+    gap = "neither found nor said to be not checked" if barrier == "wrong-device" else None
+    expect_finding(record(job, tmp_path), slug, range(ranks), job.script, "with open(path) as table:", gap=gap)
 
 
 @mostly

@@ -61,7 +61,7 @@ def test_windows_of_a_mapped_file_drawn_by_rank(tmp_path, ranks, seed):
 
 def table(seed, ranks, *arguments):
     rng = ddpscope.draw(seed, f"cuda/table/{arguments}/{ranks}")
-    return Job("table_in_memory.py", ["--rows", 4 * ranks * rng.randrange(6, 10), "--epochs", rng.randrange(3, 5), *arguments], ranks,
+    return Job("table_in_memory.py", ["--rows", 8 * ranks * rng.randrange(6, 10), "--epochs", rng.randrange(3, 5), *arguments], ranks,
                launcher="loop")
 
 

@@ -26,7 +26,7 @@ if opts.split == "nobody":
     sampler = RandomSampler(table, generator=torch.Generator().manual_seed(5))
 else:
     sampler = DistributedSampler(table)
-batches = DataLoader(table, batch_size=4, sampler=sampler, pin_memory=True)
+batches = DataLoader(table, batch_size=8, sampler=sampler, pin_memory=True)
 torch.manual_seed(5)
 model = DistributedDataParallel(torch.nn.Linear(24, 1).to(device), device_ids=[LOCAL])
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
