@@ -141,32 +141,34 @@ std::uint64_t BetweenReductions::bytes_of_others(const RepeatedSet& sets) const 
 
 // DDP hands out rank 0's parameters on the communicator that will reduce their gradients; optimizers' states
 // and buffers may go along.
-bool BetweenReductions::broadcast_before(const RepeatedSet& sets) const {
+std::optional<std::uint16_t> BetweenReductions::thread_that_broadcast(const RepeatedSet& sets) const {
   constexpr std::uint64_t kWithStates = 4;
   const CallForm& first = call(sets.entries.front());
   std::uint64_t sum = 0;
+  std::uint16_t thread = 0;
   for (std::uint32_t i : collectives_.member_of(first).calls) {
     if (collectives_.calls.begin_ns(i) >= rank_.steps.front().end_ns) break;
     const CallForm& other = collectives_.calls.form(i);
-    if (other.signature.operation == Operation::kBroadcast && model::is_float(other.signature.datatype))
-      sum += other.signature.count;
+    if (other.signature.operation != Operation::kBroadcast || !model::is_float(other.signature.datatype))
+      continue;
+    sum += other.signature.count;
+    thread = other.thread;
   }
-  return sum >= elements(sets) && sum <= kWithStates * elements(sets);
+  if (sum < elements(sets) || sum > kWithStates * elements(sets)) return std::nullopt;
+  return thread;
 }
 
-// A backward pass of PyTorch runs in a thread of its own, so one set from two threads is of both passes.
-bool BetweenReductions::in_both_passes(const RepeatedSet& sets) const {
-  auto thread = [&](std::uint32_t entry) {
-    return job_.record({rank_.process, rank_.entries[entry].place}).thread;
-  };
-  const std::uint16_t first = thread(sets.first(0));
+// Nothing if it is issued by several.
+std::optional<std::uint16_t> BetweenReductions::thread_of_set(const RepeatedSet& sets) const {
+  const std::uint16_t thread = call(sets.first(0)).thread;
   for (std::size_t i = 1; i < sets.set_size; ++i)
-    if (thread(sets.entries[i]) != first) return true;
-  return false;
+    if (call(sets.entries[i]).thread != thread) return std::nullopt;
+  return thread;
 }
 
-// Activations have one size, or what follows waits for them. So it does for each bucket of PyTorch's process
-// group "nccl2", whose parameters were handed out before, and which are reduced in the backward pass alone.
+// Activations have one size, or what follows waits for them. What follows waits for each bucket of PyTorch's
+// process group "nccl2", too: its parameters were handed out in the program's thread, and its gradients are
+// reduced in the thread of the backward pass alone. Activations are reduced in both passes.
 bool BetweenReductions::may_be_activations(const RepeatedSet& sets) const {
   if (sets.set_size == 1) return false;
   const std::uint64_t size = call(sets.first(0)).signature.count;
@@ -176,7 +178,11 @@ bool BetweenReductions::may_be_activations(const RepeatedSet& sets) const {
     bool used = i + 1 < sets.set_size && count_launches(rank_, sets.entries[i] + 1, sets.entries[i + 1]) > 0;
     awaited = awaited && (!used || rank_.entries[sets.entries[i]].awaited);
   }
-  return (awaited || one_size) && (!broadcast_before(sets) || in_both_passes(sets));
+  const std::optional<std::uint16_t> broadcast_by = thread_that_broadcast(sets),
+                                     reduced_by = thread_of_set(sets);
+  if (!broadcast_by) return awaited || one_size;
+  if (awaited) return !reduced_by || reduced_by == broadcast_by;
+  return one_size && !reduced_by;
 }
 
 bool BetweenReductions::cleared(const RepeatedSet& sets, std::size_t set) const {

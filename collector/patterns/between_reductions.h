@@ -1,6 +1,8 @@
 // What stands between the sets of reductions of a step.
 #pragma once
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_set>
 
@@ -43,9 +45,10 @@ class BetweenReductions {
   std::size_t calls_in_forward(const RepeatedSet& sets) const;
   std::uint64_t least_before(const RepeatedSet& sets) const;
   std::uint64_t bytes_of_others(const RepeatedSet& sets) const;  // reductions made fewer times
-  bool in_both_passes(const RepeatedSet& sets) const;
   bool may_be_activations(const RepeatedSet& sets) const;
-  bool broadcast_before(const RepeatedSet& sets) const;
+  // That handed out as much as a set reduces.
+  std::optional<std::uint16_t> thread_that_broadcast(const RepeatedSet& sets) const;
+  std::optional<std::uint16_t> thread_of_set(const RepeatedSet& sets) const;
   Repetition judge_gap(const RepeatedSet& sets, std::size_t set) const;
   bool cleared(const RepeatedSet& sets, std::size_t set) const;
   bool read_back(const RepeatedSet& sets, std::size_t set) const;

@@ -35,6 +35,9 @@ class StepReader {
   RepeatedSet split(const Step& step, const Entries& entries, std::size_t size) const;
   bool input_between(const RepeatedSet& sets, std::size_t set) const;
   bool same_buffers(const RepeatedSet& sets) const;
+  bool is_scattered(const RepeatedSet& sets) const {
+    return call(sets.entries.front()).signature.operation == trace::Operation::kReduceScatter;
+  }
 
   const matching::Collectives& collectives_;
   const RankSteps& rank_;
@@ -106,7 +109,8 @@ std::vector<ReductionClass> StepReader::repeated_classes(const Entries& all) con
 }
 
 // Calls that are made once are metrics or, if nothing else is made, in buffers that change. With an input for
-// each set buffers may take turns; without, they may be those of several models.
+// each set buffers may take turns; without, those of reduce-scatters may be of several models, and other
+// reductions in buffers that change are activations.
 RepeatedSet StepReader::read_communicator(const Step& step, const Entries& all) const {
   std::vector<ReductionClass> repeated = repeated_classes(all);
   Entries entries;
@@ -121,9 +125,10 @@ RepeatedSet StepReader::read_communicator(const Step& step, const Entries& all) 
     if (least && size % least == 0) continue;
     RepeatedSet sets = split(step, entries, size);
     if (sets.times < 2 || between_.bytes(sets) < kLeastGradientBytes) continue;
-    bool other_buffers = own_buffers || (!sets.inputs && !same_buffers(sets));
+    const bool other_buffers = !sets.inputs && !same_buffers(sets);
+    if (other_buffers && !is_scattered(sets)) continue;
     if (!between_.behind_forward(sets)) continue;
-    sets.repetition = other_buffers ? Repetition::kOtherBuffers : between_.judge(sets);
+    sets.repetition = own_buffers || other_buffers ? Repetition::kOtherBuffers : between_.judge(sets);
     if (sets.repetition == Repetition::kRedundant) return sets;
     if (doubtful.repetition == Repetition::kNone) doubtful = std::move(sets), least = size;
   }
