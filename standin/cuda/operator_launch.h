@@ -12,10 +12,11 @@ struct CUstream_st;
  * kernel. A tracer that is preloaded sees it registered as nvcc's kernels are. */
 const void* standin_kernel(const char* name);
 
-/* Queues `function(data)` as one launch of `kernel`: a tracer sees one cudaLaunchKernel, a profiler the kernel
- * with its times. The current device must be the stream's. `release(data)` is called once, when nothing can
- * call `function` any more: after it ran, with the last graph that captured it, or at once when the launch
- * fails. The function runs in the stream's thread and must not wait for the stream. Returns a cudaError_t. */
+/* Queues `function(data)` as one launch of `kernel`: a tracer sees one cudaLaunchKernel, a profiler the
+ * kernel with its times. The current device must be the stream's. `release(data)` is called once, when
+ * nothing can call `function` any more: after it ran, with the last graph that captured it, or at once when
+ * the launch fails. The function runs in the stream's thread and must not wait for the stream. Returns a
+ * cudaError_t. */
 int standin_launch(const void* kernel, void (*function)(void*), void* data, void (*release)(void*),
                    struct CUstream_st* stream);
 
