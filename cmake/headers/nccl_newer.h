@@ -74,7 +74,7 @@ ncclResult_t ncclScatterConfig(const void* sendbuff, void* recvbuff, size_t coun
                                const ncclCollConfig_t* config);
 #endif
 
-struct ncclCommProperties_t {  // older versions end earlier: `size` tells
+struct ncclCommProperties_t {  // older versions end earlier: `size` says where
   size_t size;
   unsigned int magic;
   unsigned int version;

@@ -92,7 +92,7 @@ std::optional<HungCreation> find_creation(const CallFacts& facts, const ordering
   return found;
 }
 
-// Of a rank that left no trace, or which of the job's it is not known, nothing tells that it is not on its
+// Of a rank that left no trace, or which of the job's it is not known, nothing shows that it is not on its
 // way.
 bool counts(const HungCreation& found) {
   bool unseen = found.absent.size() < found.missing.size();

@@ -154,7 +154,7 @@ Deviation deviation_of(const Facts& facts, const Divergence& divergence, std::ui
   return Deviation::kDifferent;
 }
 
-// As many on either side, and nothing in their order tells who is odd: where a rank calls something of its
+// As many on either side, and their order does not show who is odd: where a rank calls something of its
 // own on the way to a barrier, the place of that call does.
 bool is_decided(const Divergence& divergence, Deviation deviation) {
   return divergence.decided ||

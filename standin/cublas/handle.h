@@ -48,7 +48,7 @@ const Value<T>* values(const T* pointer) {
   return reinterpret_cast<const Value<T>*>(pointer);
 }
 
-/// A scalar argument: read at the call or, with CUBLAS_POINTER_MODE_DEVICE, when the stream comes to it.
+/// A scalar argument: read at the call or, with CUBLAS_POINTER_MODE_DEVICE, when the stream reaches it.
 template <class V>
 class Scalar {
  public:

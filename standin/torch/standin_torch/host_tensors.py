@@ -20,7 +20,7 @@ def alias(tensor):
 
 
 def host_copy(tensor):
-    # Numbers of Python come as tensors that only C++ can tell from others, and are never changed.
+    # Numbers of Python come as tensors that only C++ can distinguish from others, and are never changed.
     return tensor if tensor.dim() == 0 and tensor.dtype in _HOST_TYPES else tensor.detach().clone()
 
 

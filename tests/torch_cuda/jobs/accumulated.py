@@ -1,6 +1,6 @@
 """Gradient accumulation with and without no_sync().
 
-DDP reduces in every backward pass unless it is told not to; told so around the wrong one, it trains on the first
+DDP reduces in every backward pass outside of no_sync(); with the wrong one outside, it trains on the first
 micro-batch alone.
 """
 import argparse

@@ -66,7 +66,7 @@ def vector():
 
 
 def sgd(parameters):
-    # Unless told, CUDA takes foreach=True and the CPU does not; in bfloat16 the two round otherwise.
+    # By default CUDA takes foreach=True and the CPU does not; in bfloat16 the two round otherwise.
     return torch.optim.SGD(parameters, lr=0.05, momentum=0.9, foreach=True)
 
 
