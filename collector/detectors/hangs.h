@@ -58,10 +58,10 @@ struct Hang {
 // sent a signal to end has neither waited nor ended by itself from then on. Who issued the call and was lost
 // (its host lost its power) does not count as waiting, and who did not issue it because of that does not
 // count as missing.
+std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck);
+
 // Of a member that is missing, by hang.waiting, longest_wait and needed_wait.
 bool is_at_work(const CallFacts& facts, const ordering::StuckWork& stuck, const Hang& hang,
                 const matching::Member& absent);
-
-std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck);
 
 }  // namespace ddpscope::detectors

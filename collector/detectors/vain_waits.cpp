@@ -97,22 +97,27 @@ void add_abort(const CallFacts& facts, const Hang& hang, findings::Finding& find
 }
 
 std::string tell_aborts(const CallFacts& facts, const Hang& hang) {
-  std::string told;
-  for (bool of_process : {false, true}) {
-    std::vector<std::int32_t> ranks;
+  struct Aborts {
+    const char* how;
+    std::vector<std::int32_t> ranks{};
     std::int64_t least_ns = ordering::kNever;
-    for (std::uint32_t m : hang.waiting) {
-      auto abort = find_abort(facts, hang, m);
-      if (!abort || abort->of_process != of_process) continue;
-      ranks.push_back(member_of(facts, hang, m).rank);
-      least_ns = std::min(least_ns, abort->after_ns);
-    }
-    std::sort(ranks.begin(), ranks.end());
-    if (!ranks.empty())
-      told += fmt::format("; {} aborted {}after {}", list_ranks(ranks),
-                          of_process ? "(SIGABRT) " : "the communicator ", seconds(least_ns));
+  };
+  Aborts of_communicator{"the communicator "}, of_process{"(SIGABRT) "};
+  for (std::uint32_t m : hang.waiting) {
+    auto abort = find_abort(facts, hang, m);
+    if (!abort) continue;
+    Aborts& aborts = abort->of_process ? of_process : of_communicator;
+    aborts.ranks.push_back(member_of(facts, hang, m).rank);
+    aborts.least_ns = std::min(aborts.least_ns, abort->after_ns);
   }
-  return told;
+  std::string text;
+  for (Aborts* aborts : {&of_communicator, &of_process}) {
+    std::sort(aborts->ranks.begin(), aborts->ranks.end());
+    if (!aborts->ranks.empty())
+      text += fmt::format("; {} aborted {}after {}", list_ranks(aborts->ranks), aborts->how,
+                          seconds(aborts->least_ns));
+  }
+  return text;
 }
 
 }  // namespace ddpscope::detectors
