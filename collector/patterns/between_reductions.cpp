@@ -178,11 +178,12 @@ bool BetweenReductions::may_be_activations(const RepeatedSet& sets) const {
     bool used = i + 1 < sets.set_size && count_launches(rank_, sets.entries[i] + 1, sets.entries[i + 1]) > 0;
     awaited = awaited && (!used || rank_.entries[sets.entries[i]].awaited);
   }
+  if (!awaited && !one_size) return false;
   const std::optional<std::uint16_t> broadcast_by = thread_that_broadcast(sets),
                                      reduced_by = thread_of_set(sets);
-  if (!broadcast_by) return awaited || one_size;
+  if (!broadcast_by) return true;
   if (awaited) return !reduced_by || reduced_by == broadcast_by;
-  return one_size && !reduced_by;
+  return !reduced_by;
 }
 
 bool BetweenReductions::cleared(const RepeatedSet& sets, std::size_t set) const {

@@ -3,8 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
-#include <string>
-
+#include "standin/cuda/beside.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/observer.h"
 
@@ -12,22 +11,10 @@ using namespace ddpscope::standin;
 
 namespace {
 
-constexpr const char* kDriver = "libcuda.so.1";
-
-// The one that is loaded, or the one beside this library: as NVIDIA's runtime loads its driver.
-void* driver_library() {
-  if (void* loaded = dlopen(kDriver, RTLD_LAZY | RTLD_NOLOAD)) return loaded;
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<void*>(&driver_library), &self) == 0) return nullptr;
-  std::string path = self.dli_fname;
-  path.replace(path.rfind('/') + 1, std::string::npos, kDriver);
-  return dlopen(path.c_str(), RTLD_LAZY);
-}
-
 using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 
 GetProcAddress find_lookup() {
-  void* library = driver_library();
+  void* library = find_beside_us("libcuda.so.1");  // as NVIDIA's runtime loads its driver
   return library ? reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2")) : nullptr;
 }
 
