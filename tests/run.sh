@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds presets dev and fuzz and tests everything: what CI runs, 40 minutes on two cores.
+# Installs what is missing, builds preset dev and tests everything: what CI runs, 40 minutes on two cores.
 #
-#   tests/run.sh                  every test once, every fuzz target for half a minute
+#   tests/run.sh                  every test once, every fuzz target over its seeds
 #   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts, preset release; see tests/long.sh
 #
 # Ends with ctest's own summary and what failed beside it; exit 1 if anything did or no test ran. What could not run is
 # listed as skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-
-fuzz_seconds=30
 
 case "${1:-}" in
   '') ;;
@@ -31,14 +29,11 @@ step "build: preset dev"
 cmake --preset dev
 cmake --build --preset dev --parallel "$(nproc)"
 
-step "fuzz targets, $fuzz_seconds s each"
-failed=()
-bash tests/fuzz.sh "$fuzz_seconds" || failed+=("fuzz targets")
-
 step "PyTorch's CUDA wheel"
 wait $pytorch || echo "warning: it cannot be had: the tests of torch_cuda will be skipped" >&2
 cat build/dev/pytorch-environment
 
+failed=()
 step "tests"
 ctest --preset dev --parallel 4 --timeout 300 || failed+=("tests")
 

@@ -12,6 +12,7 @@
 #include "collector/detectors/member_endings.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
+#include "collector/model/time_order.h"
 #include "collector/ordering/communicator_makings.h"
 
 namespace ddpscope::detectors {
@@ -22,6 +23,7 @@ using matching::Member;
 
 struct HungCreation {
   Hang hang;                          // its waiting members, and for how long
+  std::vector<Member> came;           // those, and whose call failed when a peer was gone
   std::vector<std::int32_t> missing;  // ranks of the communicator
   std::vector<Member> absent;         // of the job: those of them that are known, and left a trace
   bool at_work = false;
@@ -37,22 +39,46 @@ bool waits_in_creation(const CallFacts& facts, const Member& member) {
   return makings.returned_ns(record) == ordering::kNever && !makings.known(member);
 }
 
-std::vector<std::int32_t> missing_of(const Communicator& communicator) {
+bool has_rank(const std::vector<Member>& members, std::int32_t rank_in_communicator) {
+  return std::any_of(members.begin(), members.end(), [&](const Member& member) {
+    return member.rank_in_communicator == rank_in_communicator;
+  });
+}
+
+// The members, and those whose call for the same id failed: no communicator came of it, so they are not among
+// the members.
+std::vector<Member> all_that_came(const CallFacts& facts, const Communicator& communicator) {
+  std::vector<Member> came = communicator.members;
+  for (std::uint32_t process = 0; process < facts.job.processes.size(); ++process)
+    model::for_each(facts.job.processes[process].file, {trace::Operation::kCommunicatorInit},
+                    [&](model::EventPlace place, const trace::Record& record) {
+                      auto made = trace::payload_of<trace::payload::Communicator>(record);
+                      if (made.id != communicator.id || made.size != communicator.size || !made.result ||
+                          has_rank(came, made.rank))
+                        return;
+                      Member failed{};
+                      failed.rank_in_communicator = made.rank;
+                      failed.rank = facts.job.processes[process].rank;
+                      failed.process = process;
+                      failed.made = place;
+                      came.push_back(failed);
+                    });
+  return came;
+}
+
+std::vector<std::int32_t> missing_of(const Communicator& communicator, const std::vector<Member>& came) {
   std::vector<std::int32_t> missing;
   for (std::int32_t rank = 0; rank < communicator.size; ++rank)
-    if (std::none_of(communicator.members.begin(), communicator.members.end(),
-                     [&](const Member& member) { return member.rank_in_communicator == rank; }))
-      missing.push_back(rank);
+    if (!has_rank(came, rank)) missing.push_back(rank);
   return missing;
 }
 
 // Of the job: as all of its ranks belong to it, or as many as are missing do not.
-std::vector<std::int32_t> ranks_missing(const CallFacts& facts, const Communicator& communicator,
+std::vector<std::int32_t> ranks_missing(const CallFacts& facts, const std::vector<Member>& came,
                                         const std::vector<std::int32_t>& missing) {
   std::vector<std::int32_t> others;
   for (std::int32_t rank = 0; rank < facts.job.world_size; ++rank)
-    if (std::none_of(communicator.members.begin(), communicator.members.end(),
-                     [&](const Member& member) { return member.rank == rank; }))
+    if (std::none_of(came.begin(), came.end(), [&](const Member& member) { return member.rank == rank; }))
       others.push_back(rank);
   return others.size() == missing.size() ? others : std::vector<std::int32_t>{};
 }
@@ -72,14 +98,17 @@ void measure(const CallFacts& facts, const Communicator& communicator, HungCreat
 std::optional<HungCreation> find_creation(const CallFacts& facts, const ordering::StuckWork& stuck,
                                           std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
-  HungCreation found{{index, 0, {}}, missing_of(communicator), {}};
+  HungCreation found;
+  found.hang.communicator = index;
+  found.came = all_that_came(facts, communicator);
+  found.missing = missing_of(communicator, found.came);
   if (found.missing.empty()) return std::nullopt;
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     if (!waits_in_creation(facts, communicator.members[m])) return std::nullopt;
     found.hang.waiting.push_back(m);
   }
   measure(facts, communicator, found);
-  for (std::int32_t rank : ranks_missing(facts, communicator, found.missing)) {
+  for (std::int32_t rank : ranks_missing(facts, found.came, found.missing)) {
     std::int32_t process = facts.job.process_of_rank(rank);
     if (process < 0) continue;
     Member absent{};
@@ -113,7 +142,7 @@ std::string name_missing(const HungCreation& found) {
 
 findings::Finding describe(const CallFacts& facts, const HungCreation& found) {
   const Communicator& communicator = facts.collectives.communicators[found.hang.communicator];
-  std::vector<std::int32_t> waiting = ranks_of(communicator.members);
+  std::vector<std::int32_t> waiting = ranks_of(found.came);
   model::EventRef making = making_of(communicator.members.front());
   std::int64_t begin_ns = facts.job.begin_ns(making);
   std::string place = facts.places.of(making);
@@ -124,12 +153,13 @@ findings::Finding describe(const CallFacts& facts, const HungCreation& found) {
                               verb(waiting, "waits", "wait"), call_and_file(facts.job, making), at(place),
                               name_missing(found), communicator.size);
   constexpr std::size_t kFew = 6;
-  for (const Member& member : communicator.members)
+  for (const Member& member : found.came)
     if (finding.evidence.size() < kFew)
-      finding.evidence.push_back(
-          evidence_of(facts.job, making_of(member),
-                      fmt::format("makes a communicator of {} ranks as rank {}, and does not return",
-                                  communicator.size, member.rank_in_communicator)));
+      finding.evidence.push_back(evidence_of(
+          facts.job, making_of(member),
+          fmt::format("makes a communicator of {} ranks as rank {}, and {}", communicator.size,
+                      member.rank_in_communicator,
+                      waits_in_creation(facts, member) ? "does not return" : "gets an error in the end")));
   bool stuck = false;
   std::set<std::string> reasons;
   for (const Member& absent : found.absent) {

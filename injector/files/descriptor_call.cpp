@@ -3,6 +3,7 @@
 
 #include <linux/close_range.h>
 
+#include "injector/files/created_name.h"
 #include "injector/files/io.h"
 #include "injector/files/meet.h"
 #include "injector/files/stamp.h"
@@ -39,6 +40,7 @@ trace::OpenRecord begin_close(Call call, int fd) {
   trace::FileWriter* file = open_recorder();
   if (Opening* opening = kept_opening(file, fd)) {
     OwnWork work(file);
+    if (work && opening->created) record_unseen_rename(*file, *opening, fd);
     if (work) record = open_close_record(*file, call, fd, *opening);
   } else if (file && descriptor(fd).kind == DescriptorKind::kUnknown) {
     OwnWork work(file);

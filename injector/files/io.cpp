@@ -2,6 +2,7 @@
 #include "injector/files/io.h"
 
 #include "injector/core/turn.h"
+#include "injector/files/created_name.h"
 #include "injector/files/digests.h"
 #include "injector/files/meet.h"
 #include "injector/files/stamp.h"
@@ -212,6 +213,7 @@ void digest_written(const Io& io, const iovec* parts, int count, ssize_t written
 }
 
 void finish_io(Opening& opening) {
+  forget_created_name(opening);
   trace::FileWriter* file = open_recorder();
   OwnWork work(file);
   if (!work) return;

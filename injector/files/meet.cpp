@@ -145,6 +145,7 @@ Opening* add_opening(trace::FileWriter& file, int fd, const struct stat& state, 
   opening.moves.forget();
   opening.gaps = 0;
   opening.digester = 0;
+  opening.created = 0;
   opening.device = state.st_dev;
   opening.inode = state.st_ino;
   opening.position = 0;

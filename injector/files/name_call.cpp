@@ -1,6 +1,7 @@
 // Records of changed names.
 #include "injector/files/name_call.h"
 
+#include "injector/files/created_name.h"
 #include "injector/files/meet.h"
 #include "injector/files/paths.h"
 #include "injector/processes/generation.h"
@@ -16,11 +17,15 @@ bool is_ignored_name(const NameArgument& name) {
                             [](PathText path) { return is_ignored(path.text, path.size); });
 }
 
-std::uint32_t intern_name(trace::FileWriter& file, const NameArgument& name) {
+enum class Gains : bool { kNothing, kFile };  // what the name stands for after the call
+
+std::uint32_t intern_name(trace::FileWriter& file, const NameArgument& name, Gains gains) {
   if (!is_given(name.path)) return 0;
   if (name.is_text) return this_thread.writer.intern(file, name.path);
   return with_absolute_path(name.directory, name.path, [&](PathText path) {
-    note_written_name(file, trace::hash_bytes(path.text, path.size));
+    std::uint64_t hash = trace::hash_bytes(path.text, path.size);
+    note_written_name(file, hash);
+    if (gains == Gains::kFile) note_seen_rename(hash);
     return this_thread.writer.intern(file, path.text, path.size);
   });
 }
@@ -34,8 +39,8 @@ trace::OpenRecord begin_name(const NameRequest& request) {
   OwnWork work(file);
   if (!work) return {};
   trace::payload::FileName payload{};
-  payload.path = intern_name(*file, request.name);
-  payload.target = intern_name(*file, request.target);
+  payload.path = intern_name(*file, request.name, Gains::kNothing);
+  payload.target = intern_name(*file, request.target, Gains::kFile);
   payload.size = request.size;
   payload.count = 1;
   struct stat state;
@@ -67,7 +72,7 @@ void note_new_folder(const trace::OpenRecord& record, NameArgument name) {
 void name_made(const trace::OpenRecord& record, const char* path) {
   OwnWork work(open_recorder());
   auto* payload = results_in<trace::payload::FileName>(record);
-  if (work && payload) payload->path = intern_name(*open_recorder(), {AT_FDCWD, path});
+  if (work && payload) payload->path = intern_name(*open_recorder(), {AT_FDCWD, path}, Gains::kNothing);
 }
 
 }  // namespace ddpscope::injector

@@ -1,6 +1,7 @@
 // Records of opens; fills the table of descriptors.
 #include "injector/files/open_call.h"
 
+#include "injector/files/created_name.h"
 #include "injector/files/descriptors.h"
 #include "injector/files/meet.h"
 #include "injector/files/passed_looks.h"
@@ -92,6 +93,10 @@ void end_opened(trace::FileWriter& file, OpenInProgress& open, int fd) {
         opening->kept ? file.next_file()
                       : trace::kUnkeptFile | static_cast<std::uint32_t>(open.path_hash & ~trace::kUnkeptFile);
   }
+  constexpr int kNew = O_CREAT | O_EXCL;
+  if (opening && opening->writable && opening->kept && (open.request.flags & kNew) == kNew)
+    with_absolute_path(open.request.directory, open.request.path,
+                       [&](PathText path) { keep_created_name(*opening, fd, path); });
   if (!attempt.record) return;
   auto& payload = attempt.record.payload<trace::payload::FileOpen>();
   payload.fd = fd;

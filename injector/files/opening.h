@@ -55,6 +55,7 @@ struct Opening {
   std::uint32_t file{};      // its number in the trace of `epoch`
   std::uint32_t epoch{};     // of the trace writer: another one means that a fork lies between
   std::uint32_t digester{};  // index + 1 of what digests the bytes written, 0 for none
+  std::uint32_t created{};   // index + 1 of the name that it was made by (created_name.h), 0: it existed
   std::uint64_t device{};
   std::uint64_t inode{};
   std::atomic<std::uint64_t> position{};  // where a read or write without an offset goes

@@ -64,10 +64,12 @@ std::uint64_t in_pages(std::uint64_t bytes) {
 }
 
 void* map_at(int descriptor, std::uint64_t offset, std::size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor,
-                      static_cast<off_t>(offset));
-  return memory == MAP_FAILED ? nullptr : memory;
+  const long mapped = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                              descriptor, offset);
+  return mapped == -1 ? nullptr : reinterpret_cast<void*>(mapped);
 }
+
+void unmap(void* memory, std::size_t bytes) { syscall(SYS_munmap, memory, bytes); }
 
 }  // namespace
 
@@ -78,7 +80,7 @@ void* map_shareable(std::size_t bytes, std::uint64_t& offset) {
 }
 
 void unmap_shareable(void* memory, std::size_t bytes, std::uint64_t offset) {
-  munmap(memory, bytes);
+  unmap(memory, bytes);
   if (file().usable())
     syscall(SYS_fallocate, file().descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
             in_pages(bytes));
@@ -101,6 +103,6 @@ void* map_foreign(const SharedRange& range) {
   return memory;
 }
 
-void unmap_foreign(void* memory, std::size_t bytes) { munmap(memory, bytes); }
+void unmap_foreign(void* memory, std::size_t bytes) { unmap(memory, bytes); }
 
 }  // namespace ddpscope::standin

@@ -198,6 +198,51 @@ void names() {
   unlink(pattern);
 }
 
+// The system call itself, as programs in Rust make it.
+long rename_past_libc(const char* from, const char* to) {
+#ifdef __x86_64__
+  long result;
+  asm volatile("syscall" : "=a"(result) : "a"(SYS_rename), "D"(from), "S"(to) : "rcx", "r11", "memory");
+  return result;
+#else
+  register const char* x1 asm("x1") = from;
+  register const char* x3 asm("x3") = to;
+  register long x0 asm("x0") = AT_FDCWD, x2 asm("x2") = AT_FDCWD, x4 asm("x4") = 0, x8 asm("x8") = SYS_renameat2;
+  asm volatile("svc 0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x8) : "memory");
+  return x0;
+#endif
+}
+
+int create_new(const char* name) {
+  int fd = open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+  (void)!write(fd, name, 4);
+  return fd;
+}
+
+void renamed_past_libc() {
+  for (const char* name : {"new1", "new2"}) {  // twice to the same name
+    int fd = create_new(name);
+    say(name, rename_past_libc(name, "model"));
+    close(dup(fd)), close(fd);
+  }
+  char pattern[] = "tmpXXXXXX";
+  int temporary = mkstemp(pattern);
+  say("mkstemp", rename_past_libc(pattern, "kept"));
+  close(temporary);
+  // Those that need no help: seen by a hook, gone, never renamed, in a folder that was.
+  int seen = create_new("new3");
+  rename("new3", "model");
+  close(seen);
+  int gone = create_new("new4");
+  unlink("new4");
+  close(gone);
+  close(create_new("new5"));
+  mkdir("before", 0755);
+  int inner = create_new("before/new6");
+  rename("before", "after");
+  close(inner);
+}
+
 void polling() {
   fill("weight", 1);
   struct stat state;
@@ -353,6 +398,7 @@ constexpr Trap kTraps[] = {{"mode_argument", mode_argument},
                            {"vectors", vectors},
                            {"streams", streams},
                            {"names", names},
+                           {"renamed_past_libc", renamed_past_libc},
                            {"polling", polling},
                            {"polling_for_long", polling_for_long},
                            {"old_stat", old_stat},

@@ -45,6 +45,13 @@ def reused_number(records):
     return total(named(records, "first"), "write") == 1 and total(named(records, "second"), "write") == 2
 
 
+def renamed_past_libc(records):
+    renames = [(r["path"].rsplit("/", 1)[1], r["target"].rsplit("/", 1)[1]) for r in calls(records, "rename")]
+    temporary = renames[2][0]
+    return temporary.startswith("tmp") and renames == [
+        ("new1", "model"), ("new2", "model"), (temporary, "kept"), ("new3", "model"), ("before", "after")]
+
+
 def append(records):
     return "O_APPEND" in calls(named(records, "appended"), "open")[0]["flags"] and \
         total(named(records, "appended"), "write") == 3
@@ -330,6 +337,7 @@ TRAPS = [
     ("files_guest", transfers, ["sendfile"]), ("files_guest", transfers, ["copy_file_range"]),
     ("files_guest", transfers, ["syscall"]), ("files_guest", mappings, ["mmap"]), ("files_guest", mappings, ["munmap"]),
     ("files_guest", locks, ["flock"]), ("files_guest", locks, ["fcntl"]), ("files_guest", digest, ["write"]),
+    ("files_guest", renamed_past_libc, ["close"]),
     ("files_guest", further_reads, ["read"]),
     ("files_guest", close_in_handler, ["write"]), ("files_guest", cancelled, ["write"]),
     ("processes_guest", pair, ["socketpair"]), ("processes_guest", pair, ["send"]), ("processes_guest", pair, ["recv"]),

@@ -89,7 +89,7 @@ def test_look_alike(tmp_path, options, seed):
 
 # What no call shows, and what says nothing of samples.
 @pytest.mark.parametrize("store, sampler, why", [
-    ("mapped", "none", "they are mapped"), ("raw", "as-listed", "from front to back")], ids=["mapped", "as-listed"])
+    ("mapped", "none", "Data that is mapped"), ("raw", "as-listed", "from front to back")], ids=["mapped", "as-listed"])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_unjudged(tmp_path, store, sampler, why, seed):
     trace = record(tmp_path, seed, store, ["--sampler", sampler])

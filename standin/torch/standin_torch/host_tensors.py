@@ -6,17 +6,21 @@ _HOST_TYPES = (torch.float64, torch.int64, torch.bool, torch.complex128)  # of P
 _storage_at = torch._C._construct_storage_from_data_pointer
 
 
-def alias(tensor):
-    """A CPU tensor over the memory of a CUDA tensor."""
-    size, stride = tensor.shape, tensor.stride()
-    extent = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
-    storage = _storage_at(tensor.data_ptr(), _CPU, extent * tensor.element_size())
-    result = torch.empty(0, dtype=tensor.dtype).set_(storage, 0, size, stride)
+def _seen_alike(result, tensor):
+    """`result`, conjugate or negative where `tensor` is."""
     if tensor.is_conj():
         torch._C._set_conj(result, True)
     if tensor.is_neg():
         torch._C._set_neg(result, True)
     return result
+
+
+def alias(tensor):
+    """A CPU tensor over the memory of a CUDA tensor."""
+    size, stride = tensor.shape, tensor.stride()
+    extent = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    storage = _storage_at(tensor.data_ptr(), _CPU, extent * tensor.element_size())
+    return _seen_alike(torch.empty(0, dtype=tensor.dtype).set_(storage, 0, size, stride), tensor)
 
 
 def host_copy(tensor):
@@ -27,12 +31,7 @@ def host_copy(tensor):
 def meta_like(tensor):
     if not tensor.is_cuda:
         return tensor if tensor.dim() == 0 else tensor.to("meta")
-    result = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-    if tensor.is_conj():
-        torch._C._set_conj(result, True)
-    if tensor.is_neg():
-        torch._C._set_neg(result, True)
-    return result
+    return _seen_alike(torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta"), tensor)
 
 
 def zeros_like(tensor):

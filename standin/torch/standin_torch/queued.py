@@ -59,29 +59,27 @@ def _check(error):
         raise kind("CUDA error: %d (cudaError_t) from an operator of the CPU stand-in" % error)
 
 
+def _call_on(device, function, *arguments):
+    """Calls an entry point of the runtime, whose last argument is the device's current stream."""
+    before = _current_device()
+    if before != device:
+        _exchange_device(device)
+    try:
+        _check(function(*arguments, _stream_of(device)))
+    finally:
+        if before != device:
+            _exchange_device(before)
+
+
 def enqueue(name, kernel, device, function):
     """Has the current stream of `device` call `function`, as a launch of `kernel`."""
     number = next(_numbers)
     _work[number] = (function, name)
-    before = _current_device()
-    if before != device:
-        _exchange_device(device)
-    try:
-        _check(runtime.launch(kernel, _run, number, _release, _stream_of(device)))
-    finally:
-        if before != device:
-            _exchange_device(before)
+    _call_on(device, runtime.launch, kernel, _run, number, _release)
 
 
 def wait(device):
-    before = _current_device()
-    if before != device:
-        _exchange_device(device)
-    try:
-        _check(runtime.wait(_stream_of(device)))
-    finally:
-        if before != device:
-            _exchange_device(before)
+    _call_on(device, runtime.wait)
 
 
 # ---- results
