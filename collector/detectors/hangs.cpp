@@ -140,9 +140,10 @@ std::optional<std::size_t> find_ordinal(const CallFacts& facts, const ordering::
     std::vector<Party> parties = find_parties(facts, index, k);
     const Party& party = parties.front();
     if (parties.size() > 1) return k;
+    // Who issued it has seen it complete: a root does not wait for those that receive.
+    if (party.waiting.empty()) continue;
     bool all = party.members.size() == communicator.members.size();
-    if (all ? !party.waiting.empty() &&
-                  !stuck.can_complete(communicator.members[party.waiting.front()].calls[k])
+    if (all ? !stuck.can_complete(communicator.members[party.waiting.front()].calls[k])
             : !held_by_unseen(facts, communicator, k))
       return k;
   }
@@ -318,7 +319,10 @@ void judge(const CallFacts& facts, const LostRanks& lost, const ordering::StuckW
                           [&](std::uint32_t m) { return ended_before(facts, hang, m); });
   bool may_have_come = hang.unknown && hang.absent.empty() && hang.other.empty();
   bool may_come = connects(facts, communicator, hang) || (!hang.given_up && hang.misses_only_unseen(facts));
-  bool long_enough = hang.longest_wait >= hang.needed_wait * (may_come ? kPatience : 1);
+  // Who gave up because of ranks that were lost was right, however short that wait is beside the others of
+  // the job.
+  bool long_enough = hang.longest_wait >= hang.needed_wait * (may_come ? kPatience : 1) ||
+                     (hang.given_up && !hang.lost.empty());
   bool from_outside = !hang.gone && !hang.given_up && hang.other.empty() && !hang.absent.empty();
   hang.at_work = long_enough && from_outside &&
                  std::all_of(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {

@@ -5,6 +5,7 @@ if(DDPSCOPE_CUBLAS)
     ${CMAKE_CURRENT_LIST_DIR}/cublas_calls_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/cublaslt_test.cpp)
   target_include_directories(cublas_standin_test SYSTEM PRIVATE ${CUBLAS_INCLUDE_DIR})
+  target_precompile_headers(cublas_standin_test PRIVATE <gtest/gtest.h>)
   target_link_libraries(cublas_standin_test PRIVATE
     ddpscope::options ddpscope::cuda_headers standin_cublas standin_cublaslt standin_cudart GTest::gtest_main)
   gtest_discover_tests(cublas_standin_test TEST_PREFIX standin. PROPERTIES LABELS standin TIMEOUT 60)

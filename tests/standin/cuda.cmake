@@ -11,6 +11,7 @@ add_executable(cuda_standin_test
   ${CMAKE_CURRENT_LIST_DIR}/cuda_operator_launch_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_process_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_streams_test.cpp
   $<TARGET_OBJECTS:cuda_kernels> $<TARGET_OBJECTS:cuda_per_thread>)
+target_precompile_headers(cuda_standin_test PRIVATE <gtest/gtest.h>)
 target_link_libraries(cuda_standin_test PRIVATE
   ddpscope::options ddpscope::cuda_headers ddpscope::cudart GTest::gtest_main)
 target_link_options(cuda_standin_test PRIVATE -rdynamic)

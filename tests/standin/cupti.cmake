@@ -4,6 +4,7 @@ add_executable(cupti_standin_test
   ${CMAKE_CURRENT_LIST_DIR}/cupti_activities_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cupti_buffers_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cupti_calls_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cupti_graphs_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cupti_standin_test.cpp
   $<TARGET_OBJECTS:cuda_kernels>)
+target_precompile_headers(cupti_standin_test PRIVATE <gtest/gtest.h>)
 target_link_libraries(cupti_standin_test PRIVATE
   ddpscope::options ddpscope::cuda_headers ddpscope::cupti ddpscope::cudart ddpscope::nccl GTest::gtest_main)
 target_link_options(cupti_standin_test PRIVATE -rdynamic)
