@@ -102,16 +102,25 @@ bool read_settings() {
   return true;
 }
 
-// The environment is read once, before the guest can change or clear it. Constructors of other libraries may
-// run, and make calls, before ours.
-__attribute__((constructor(101))) void load() {
-  if (recording.state != State::kUnloaded) return;
+// At the first call: another library's constructor may make it before ours runs, or an allocator while it
+// serves the first malloc. So nothing here allocates or looks up a symbol: libc allocates the text of a failed
+// look-up. Without an environment libc has not begun either: that call passes by.
+void load() {
+  if (recording.state != State::kUnloaded || !environ) return;
   int saved = errno;
-  python::find_interpreter();
   recording.same_process = make_same_process();
   bool on = read_settings() && pthread_key_create(&process.thread_end, end_thread) == 0;
   recording.state = on ? State::kUnopened : State::kOff;
-  if (on) pthread_atfork(nullptr, nullptr, start_child);
+  errno = saved;
+}
+
+// What may allocate waits for our own constructor, which no allocator calls. The environment has been read by
+// then, before the guest can change or clear it.
+__attribute__((constructor(101))) void start() {
+  int saved = errno;
+  load();
+  python::find_interpreter();
+  if (may_record()) pthread_atfork(nullptr, nullptr, start_child);
   errno = saved;
 }
 
@@ -176,6 +185,7 @@ bool digests_copies() { return process.digests_copies; }
 trace::FileWriter* open_recorder_for(Weight weight) {
   State state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kUnloaded) load();
+  if (!recording.same_process) return nullptr;
   if (!*recording.same_process) start_child();
   state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kOff || inside_own_work(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) ||
