@@ -22,8 +22,8 @@ Error cannot_read(const std::string& path, int error) {
   return {std::string("cannot read it: ") + std::strerror(error), path, ""};
 }
 
-// Until there is something to read, or the end. A process that has the pipe open may take as long as it wants, but
-// one has to open it. False: none does.
+// Until there is something to read, or the end. A process that has the pipe open may take as long as it
+// wants, but one has to open it. False: none does.
 bool wait_for_writer(int fd, bool is_open) {
   constexpr int kLongestMs = 2000;
   pollfd pipe{fd, POLLIN, 0};
@@ -52,7 +52,8 @@ Result<std::string> read_input(const std::string& path) {
     } else if (got == 0 && !awaits_writer) {
       return text;
     } else if (got == 0 || errno == EAGAIN) {
-      if (!wait_for_writer(file.fd, got < 0)) return Error{"cannot read it: no process writes to this pipe", path, ""};
+      if (!wait_for_writer(file.fd, got < 0))
+        return Error{"cannot read it: no process writes to this pipe", path, ""};
     } else if (errno != EINTR) {
       return cannot_read(path, errno);
     }

@@ -53,7 +53,8 @@ bool is_planted(const fs::path& path) {
   fs::path at = path;
   std::error_code error;
   for (int i = 0; i < kMostLinks; ++i) {
-    struct stat link {}, folder {};
+    struct stat link {
+    }, folder{};
     if (::lstat(at.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
     if (::stat(folder_of(at).c_str(), &folder) == 0 && folder.st_mode & S_IWOTH &&
         link.st_uid != ::geteuid() && link.st_uid != folder.st_uid)

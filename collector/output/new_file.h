@@ -54,8 +54,8 @@ class NewFile {
 };
 
 // A regular file, or none yet, is replaced whole or stays as it was; where a link leads to it, the link
-// stays, and a planted link is not followed (ELOOP). Others (a pipe, /dev/stdout) are written as they are. 0, or
-// an errno.
+// stays, and a planted link is not followed (ELOOP). Others (a pipe, /dev/stdout) are written as they are. 0,
+// or an errno.
 int write_file(const std::filesystem::path& path, std::string_view bytes);
 // Whatever has that name, a link too, is replaced whole or stays as it was: nothing is followed. 0, or an
 // errno.

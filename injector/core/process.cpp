@@ -104,8 +104,8 @@ bool read_settings() {
 }
 
 // At the first call: another library's constructor may make it before ours runs, or an allocator while it
-// serves the first malloc. So nothing here allocates or looks up a symbol: libc allocates the text of a failed
-// look-up. Without an environment libc has not begun either: that call passes by.
+// serves the first malloc. So nothing here allocates or looks up a symbol: libc allocates the text of a
+// failed look-up. Without an environment libc has not begun either: that call passes by.
 void load() {
   if (recording.state != State::kUnloaded || !environ) return;
   int saved = errno;
@@ -158,8 +158,8 @@ bool has_ended(std::int32_t thread) {
   return trace::raw_syscall(SYS_tgkill, trace::raw_syscall(SYS_getpid), thread, 0) == -ESRCH;
 }
 
-// Whether the file is this thread's to open: no thread does, or the one that did cannot finish. A jump out of a
-// signal handler left its opening if it comes here anew, and a thread may end after such a jump.
+// Whether the file is this thread's to open: no thread does, or the one that did cannot finish. A jump out of
+// a signal handler left its opening if it comes here anew, and a thread may end after such a jump.
 bool claim_opening() {
   auto own = static_cast<std::int32_t>(trace::raw_syscall(SYS_gettid));
   std::int32_t by = __atomic_load_n(&opening.by, __ATOMIC_ACQUIRE);
@@ -169,9 +169,9 @@ bool claim_opening() {
   return claimed && is_being_opened();
 }
 
-// Opens the file, or waits for the thread that does (under a millisecond, if nothing else wants its processor):
-// this one's event may be half of what orders two ranks, the accept to another process's connect. The wait has
-// an end: the other thread may have left the opening for ever, or wait for this one.
+// Opens the file, or waits for the thread that does (under a millisecond, if nothing else wants its
+// processor): this one's event may be half of what orders two ranks, the accept to another process's connect.
+// The wait has an end: the other thread may have left the opening for ever, or wait for this one.
 void open_or_await() {
   constexpr int kMostWaits = 50;
   constexpr timespec kWait{0, 100'000'000};

@@ -1,6 +1,6 @@
-// Finds libc's functions when this library starts: a signal handler, the child of a fork, or an allocator that
-// holds its lock while another thread has the loader's must not get into the dynamic linker. Calls from before
-// find each its own (core/real.cpp).
+// Finds libc's functions when this library starts: a signal handler, the child of a fork, or an allocator
+// that holds its lock while another thread has the loader's must not get into the dynamic linker. Calls from
+// before find each its own (core/real.cpp).
 #include <errno.h>
 
 #include "injector/core/real.h"

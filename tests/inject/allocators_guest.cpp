@@ -1,5 +1,5 @@
-// Allocates in threads and in forked children, and writes files. "forks-alone": no other thread allocates while it
-// forks.
+// Allocates in threads and in forked children, and writes files. "forks-alone": no other thread allocates
+// while it forks.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// An allocator that calls much of libc while it works, as if under its lock: whatever it calls must not allocate.
+// An allocator that calls much of libc while it works, as if under its lock: whatever it calls must not
+// allocate.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
