@@ -18,6 +18,7 @@ debian_packages=(
   python3-packaging python3-psutil python3-venv python3-yaml
   iproute2 bindfs openmpi-bin fuse3 libfuse3-dev xvfb xdotool python3-xlib
   python3-jsonschema libxml2-utils cmark-gfm chromium dpkg-dev groff-base
+  libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4
   libhwloc15 libnuma1 liblz4-1 libpam0g libjson-c5 libdbus-1-3
   # fuzz preset
   clang libclang-rt-dev

@@ -47,6 +47,23 @@ fs::path target_of(const fs::path& path) {
   return target;
 }
 
+// The kernel's rule (fs.protected_symlinks), for links that are resolved here and not by the kernel.
+bool is_planted(const fs::path& path) {
+  constexpr int kMostLinks = 40;
+  fs::path at = path;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    struct stat link {
+    }, folder{};
+    if (::lstat(at.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+    if (::stat(folder_of(at).c_str(), &folder) == 0 && folder.st_mode & S_IWOTH &&
+        link.st_uid != ::geteuid() && link.st_uid != folder.st_uid)
+      return true;
+    at = at.parent_path() / fs::read_symlink(at, error);
+  }
+  return false;
+}
+
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 
 bool is_special(const fs::path& path) {
@@ -56,6 +73,9 @@ bool is_special(const fs::path& path) {
 }
 
 Error cannot_write(std::string_view what, const fs::path& path, int error) {
+  if (error == ELOOP)
+    return {fmt::format("cannot write {}: the name is a symbolic link of another user", what), path.string(),
+            "remove the link, or name another file with -o"};
   const char* hint = error == ENOSPC || error == EDQUOT || error == EFBIG
                          ? "make room there, or name another file with -o"
                          : "name another file with -o";
@@ -140,6 +160,7 @@ int replace_file(const fs::path& path, std::string_view bytes) {
 }
 
 int write_file(const fs::path& path, std::string_view bytes) {
+  if (is_planted(path)) return ELOOP;
   fs::path file = target_of(path);
   return is_special(file) ? write_special(file, bytes) : replace_file(file, bytes);
 }

@@ -42,6 +42,7 @@ Process process;
 std::uint32_t always = 1;  // where no page tells a copy
 
 struct OpeningOfFile {
+  std::int32_t by;       // the thread that opens it; 0: none yet
   bool never_ends;       // a thread has waited for it in vain
   std::uint32_t missed;  // events that did not wait
 };
@@ -102,16 +103,25 @@ bool read_settings() {
   return true;
 }
 
-// The environment is read once, before the guest can change or clear it. Constructors of other libraries may
-// run, and make calls, before ours.
-__attribute__((constructor(101))) void load() {
-  if (recording.state != State::kUnloaded) return;
+// At the first call: another library's constructor may make it before ours runs, or an allocator while it
+// serves the first malloc. So nothing here allocates or looks up a symbol: libc allocates the text of a
+// failed look-up. Without an environment libc has not begun either: that call passes by.
+void load() {
+  if (recording.state != State::kUnloaded || !environ) return;
   int saved = errno;
-  python::find_interpreter();
   recording.same_process = make_same_process();
   bool on = read_settings() && pthread_key_create(&process.thread_end, end_thread) == 0;
   recording.state = on ? State::kUnopened : State::kOff;
-  if (on) pthread_atfork(nullptr, nullptr, start_child);
+  errno = saved;
+}
+
+// What may allocate waits for our own constructor, which no allocator calls. The environment has been read by
+// then, before the guest can change or clear it.
+__attribute__((constructor(101))) void start() {
+  int saved = errno;
+  load();
+  python::find_interpreter();
+  if (may_record()) pthread_atfork(nullptr, nullptr, start_child);
   errno = saved;
 }
 
@@ -120,6 +130,11 @@ __attribute__((destructor)) void unload() {
 }
 
 void open_file() {
+  if (recording.state == State::kOpening) {  // half of it was done before
+    recording.file.abandon();
+    this_thread.writer = {};
+  }
+  __atomic_store_n(&recording.state, State::kOpening, __ATOMIC_RELEASE);
   trace::Identity identity = trace::read_identity();
   // The child of vfork() has another pid and yet writes what its parent, whose memory it borrows, will go on
   // from: pids are asked only where nothing better tells a copy.
@@ -134,25 +149,44 @@ void open_file() {
   trace::raw_syscall(SYS_futex, trace::as_argument(&recording.state), FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-// Another thread is opening the file (under a millisecond, if nothing else wants its processor): this one's
-// event may be half of what orders two ranks, the accept to another process's connect. The wait has an end
-// for the thread that never comes back, by a jump out of a signal handler or because it waits for this one.
-void await_opening() {
-  constexpr time_t kLongestSeconds = 5;
-  timespec until{};
-  while (__atomic_load_n(&recording.state, __ATOMIC_ACQUIRE) == State::kOpening) {
+bool is_being_opened() {
+  State state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
+  return state == State::kUnopened || state == State::kOpening;
+}
+
+bool has_ended(std::int32_t thread) {
+  return trace::raw_syscall(SYS_tgkill, trace::raw_syscall(SYS_getpid), thread, 0) == -ESRCH;
+}
+
+// Whether the file is this thread's to open: no thread does, or the one that did cannot finish. A jump out of
+// a signal handler left its opening if it comes here anew, and a thread may end after such a jump.
+bool claim_opening() {
+  auto own = static_cast<std::int32_t>(trace::raw_syscall(SYS_gettid));
+  std::int32_t by = __atomic_load_n(&opening.by, __ATOMIC_ACQUIRE);
+  bool claimed = by == own || ((by == 0 || has_ended(by)) &&
+                               __atomic_compare_exchange_n(&opening.by, &by, own, false, __ATOMIC_ACQ_REL,
+                                                           __ATOMIC_ACQUIRE));
+  return claimed && is_being_opened();
+}
+
+// Opens the file, or waits for the thread that does (under a millisecond, if nothing else wants its
+// processor): this one's event may be half of what orders two ranks, the accept to another process's connect.
+// The wait has an end: the other thread may have left the opening for ever, or wait for this one.
+void open_or_await() {
+  constexpr int kMostWaits = 50;
+  constexpr timespec kWait{0, 100'000'000};
+  for (int waits = 0; is_being_opened(); ++waits) {
+    {
+      OwnWork work(&recording.file);
+      if (claim_opening()) return open_file();
+    }
+    if (waits == kMostWaits) __atomic_store_n(&opening.never_ends, true, __ATOMIC_RELAXED);
     if (__atomic_load_n(&opening.never_ends, __ATOMIC_RELAXED)) {
       __atomic_fetch_add(&opening.missed, 1, __ATOMIC_RELAXED);
       return;
     }
-    if (!until.tv_sec) {
-      trace::raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, trace::as_argument(&until));
-      until.tv_sec += kLongestSeconds;
-    }
-    long waited = trace::raw_syscall(SYS_futex, trace::as_argument(&recording.state),
-                                     FUTEX_WAIT_BITSET_PRIVATE, static_cast<long>(State::kOpening),
-                                     trace::as_argument(&until), 0, FUTEX_BITSET_MATCH_ANY);
-    if (waited == -ETIMEDOUT) __atomic_store_n(&opening.never_ends, true, __ATOMIC_RELAXED);
+    trace::raw_syscall(SYS_futex, trace::as_argument(&recording.state), FUTEX_WAIT_PRIVATE,
+                       static_cast<long>(State::kOpening), trace::as_argument(&kWait));
   }
 }
 
@@ -176,19 +210,14 @@ bool digests_copies() { return process.digests_copies; }
 trace::FileWriter* open_recorder_for(Weight weight) {
   State state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kUnloaded) load();
+  if (!recording.same_process) return nullptr;
   if (!*recording.same_process) start_child();
   state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kOff || inside_own_work(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) ||
       this_thread.ended)
     return nullptr;
-  if (state == State::kUnopened) {
-    if (weight == Weight::kFollows && !process.follows_parent) return nullptr;
-    OwnWork work(&recording.file);
-    if (__atomic_compare_exchange_n(&recording.state, &state, State::kOpening, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
-      open_file();
-  }
-  await_opening();
+  if (state == State::kUnopened && weight == Weight::kFollows && !process.follows_parent) return nullptr;
+  open_or_await();
   trace::FileWriter* file = open_recorder();
   if (!file) return nullptr;
   if (std::uint32_t missed = __atomic_exchange_n(&opening.missed, 0, __ATOMIC_RELAXED))

@@ -26,13 +26,13 @@ void* find_in(const char* library, const char* symbol) {
 }
 
 // Two layouts of condition variables: by name alone the one of before glibc 2.3.2 is found, and its functions
-// on today's objects never return.
-bool has_two_layouts(const char* symbol) { return strncmp(symbol, "pthread_cond_", 13) == 0; }
+// on today's objects never return. clockwait is younger: to ask for its old version would fail, and allocate.
+bool has_two_layouts(const char* symbol) {
+  return strncmp(symbol, "pthread_cond_", 13) == 0 && strcmp(symbol, "pthread_cond_clockwait") != 0;
+}
 
 void* find(const char* symbol, const void* caller) {
-  if (has_two_layouts(symbol))
-    if (void* today = dlvsym(RTLD_NEXT, symbol, "GLIBC_2.3.2")) return today;
-  if (void* next = real_dlsym(RTLD_NEXT, symbol)) return next;
+  if (void* next = find_next(symbol)) return next;
   for (const char* library : kVendorLibraries)
     if (void* found = find_in(library, symbol)) return found;
   Dl_info object;
@@ -40,6 +40,12 @@ void* find(const char* symbol, const void* caller) {
 }
 
 }  // namespace
+
+void* find_next(const char* symbol) {
+  if (has_two_layouts(symbol))
+    if (void* today = dlvsym(RTLD_NEXT, symbol, "GLIBC_2.3.2")) return today;
+  return real_dlsym(RTLD_NEXT, symbol);
+}
 
 void* find_function(const char* symbol) {
   int saved = errno;

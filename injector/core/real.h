@@ -7,6 +7,10 @@ namespace ddpscope::injector {
 // dlsym of libc, also where our own stands before it (dlsym.cpp). RTLD_NEXT means: after this library.
 void* real_dlsym(void* library, const char* symbol);
 
+// The next function of this name in the link order, after this library. Where there is one nothing is
+// allocated: an allocator may be the one that calls.
+void* find_next(const char* symbol);
+
 // A function of libc, CUDA or NCCL by its name: next in the link order, else in the vendor's library by
 // soname (Python loads it RTLD_LOCAL, where "next" finds nothing), else in the object that called us (it
 // holds a static copy); for NCCL also under its second name pnccl..., which stays when somebody replaced the

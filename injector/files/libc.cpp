@@ -1,6 +1,6 @@
-// Finds libc's functions before the guest's first call: a signal handler, or the child of a fork, must not
-// get into the dynamic linker.
-#include <dlfcn.h>
+// Finds libc's functions when this library starts: a signal handler, the child of a fork, or an allocator
+// that holds its lock while another thread has the loader's must not get into the dynamic linker. Calls from
+// before find each its own (core/real.cpp).
 #include <errno.h>
 
 #include "injector/core/real.h"
@@ -21,7 +21,7 @@ __attribute__((constructor(101))) void find_libc() {
   for (const trace::CallInfo& info : trace::kCalls) {
     auto number = static_cast<std::uint16_t>(info.call);
     if (number < kFirst || number > kLast) continue;
-    void* found = dlsym(RTLD_NEXT, info.symbol);
+    void* found = find_next(info.symbol);
     real_functions[number] = found ? found : reinterpret_cast<void*>(&absent);
   }
 }

@@ -102,7 +102,7 @@ bool runs_code(Address frame) {
 Trust judge(Address state) {
   constexpr int kMaxFrames = 64;
   Address frame = 0;
-  if (!layout || !read_innermost(state, &frame)) return Trust::kRefused;
+  if (!read_innermost(state, &frame)) return Trust::kRefused;
   Trust answer = Trust::kUndecided;
   for (int i = 0; frame && i < kMaxFrames; ++i) {
     if (!is_entry(frame)) {
@@ -136,7 +136,7 @@ void find_interpreter() {
 }
 
 Address this_thread_state() {
-  if (!symbols.this_thread_state || (symbols.is_finalizing && symbols.is_finalizing())) return 0;
+  if (!layout || (symbols.is_finalizing && symbols.is_finalizing())) return 0;
   return symbols.this_thread_state();
 }
 

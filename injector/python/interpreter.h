@@ -12,6 +12,8 @@ extern const Layout* layout;  // one of kLayouts; nullptr: none that is known
 void find_interpreter();
 
 // This thread's PyThreadState; 0 if it has none, Python is absent, not initialised or going down. No GIL.
+// An interpreter without a known layout is not asked: Python 2.7 takes a lock to answer, which the caller of
+// a hook may hold.
 Address this_thread_state();
 
 enum class Trust { kUndecided, kRefused, kGiven };

@@ -88,6 +88,7 @@ std::uint32_t stack_of_waiting_main(trace::FileWriter& file) {
 
 // The state of this thread, if its frames can be read; 0 otherwise.
 Address trusted_state(trace::FileWriter& file) {
+  if (is_present && !layout) file.count(trace::Health::python_stack_off);
   Address state = this_thread_state();
   if (!state) return 0;
   Trust given = trust(state);

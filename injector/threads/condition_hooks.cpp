@@ -30,9 +30,6 @@ inline int recorded_wait(const void* condition, const void* mutex, std::uintptr_
 }
 
 __attribute__((constructor(101))) void find_real_functions() {
-  for (Call call : {Call::pthread_cond_wait, Call::pthread_cond_timedwait, Call::pthread_cond_clockwait,
-                    Call::cnd_wait, Call::cnd_timedwait})
-    resolve(call);
   real_signal.get();
   real_broadcast.get();
   real_destroy.get();

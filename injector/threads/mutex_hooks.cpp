@@ -31,9 +31,6 @@ template <Call call, class RealCall>
 
 // Allocators lock mutexes: nothing may be looked up then.
 __attribute__((constructor(101))) void find_real_functions() {
-  for (Call call : {Call::pthread_mutex_lock, Call::pthread_mutex_trylock, Call::pthread_mutex_timedlock,
-                    Call::pthread_mutex_clocklock, Call::mtx_lock, Call::mtx_trylock, Call::mtx_timedlock})
-    resolve(call);
   real_unlock.get();
   real_destroy.get();
   real_c11_unlock.get();

@@ -19,11 +19,6 @@ template <Call call, class RealCall>
 }
 
 __attribute__((constructor(101))) void find_real_functions() {
-  for (Call call :
-       {Call::pthread_rwlock_rdlock, Call::pthread_rwlock_tryrdlock, Call::pthread_rwlock_timedrdlock,
-        Call::pthread_rwlock_clockrdlock, Call::pthread_rwlock_wrlock, Call::pthread_rwlock_trywrlock,
-        Call::pthread_rwlock_timedwrlock, Call::pthread_rwlock_clockwrlock})
-    resolve(call);
   real_unlock.get();
   real_destroy.get();
 }

@@ -51,9 +51,6 @@ inline int recorded_wait(sem_t* semaphore, std::uintptr_t site, RealCall real_ca
 
 // sem_post may be called in a signal handler: nothing may be left to look up.
 __attribute__((constructor(101))) void find_real_functions() {
-  for (Call call :
-       {Call::sem_post, Call::sem_wait, Call::sem_trywait, Call::sem_timedwait, Call::sem_clockwait})
-    resolve(call);
   real_init.get();
   real_destroy.get();
   real_close.get();

@@ -115,12 +115,6 @@ int create_c11_thread(thrd_t* thread, thrd_start_t routine, void* argument) {
   return result;
 }
 
-// A lookup of libc's functions allocates in some versions: not while the guest holds a lock of its own.
-__attribute__((constructor(101))) void find_real_functions() {
-  resolve(Call::pthread_create);
-  resolve(Call::thrd_create);
-}
-
 }  // namespace
 }  // namespace ddpscope::injector
 

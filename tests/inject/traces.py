@@ -8,12 +8,13 @@ BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 INJECTOR = BUILD / "lib" / "libddpscope.so"
 
 
-def start(command, folder, injector=None, trace=None):
+def start(command, folder, injector=None, trace=None, variables=()):
     """(exit code, output) of a command in a new, empty folder."""
     folder.mkdir()
     environment = {key: text for key, text in os.environ.items() if not key.startswith("DDPSCOPE_")}
     if injector:
         environment |= {"LD_PRELOAD": str(injector), "DDPSCOPE_TRACE": str(trace)}
+    environment |= dict(variables)
     done = subprocess.run([str(word) for word in command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     return done.returncode, done.stdout

@@ -333,6 +333,7 @@ int main(int count, char** words) {
       {"inherited-socket", inherited_socket},
       {"opened-meanwhile", opened_meanwhile},
       {"opening-left", opening_left},
+      {"opening-begun-anew", opening_begun_anew},
       {"left-in-own-work", left_in_own_work},
       {"left-while-reading", left_while_reading},
       {"cancelled-while-reading", cancelled_while_reading},

@@ -9,3 +9,4 @@ int reduce(size_t count);
 // life_opening.cpp; 0 if all is well.
 int opened_meanwhile();
 int opening_left();
+int opening_begun_anew();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr long kPassed = 0x5EC;  // as an argument that openat does not look at
 sem_t opening_began;
-bool leaves_opening;
+bool leaves_opening, comes_back;
 sigjmp_buf way_out;
 
 // As the kernel was asked, with a last argument that the filter lets pass; by name it would be recorded.
@@ -69,7 +69,7 @@ bool slow_down_opening() {
 
 void* join_slowly(void* slow) {
   *static_cast<bool*>(slow) = slow_down_opening();
-  if (sigsetjmp(way_out, 1) == 0) join();
+  if (sigsetjmp(way_out, 1) == 0 || comes_back) join();
   return nullptr;
 }
 
@@ -88,8 +88,14 @@ int opened_meanwhile() {
   return good && slow ? 0 : 1;
 }
 
-// It never comes to be: the call that was to make it was left by a jump.
+// A jump leaves the call that was to make it, and the thread makes no other.
 int opening_left() {
   leaves_opening = true;
+  return opened_meanwhile() + reduce(1);
+}
+
+// As before, but the thread makes the call anew.
+int opening_begun_anew() {
+  leaves_opening = comes_back = true;
   return opened_meanwhile() + reduce(1);
 }

@@ -108,7 +108,14 @@ def opened_meanwhile(run):
 
 def opening_left(run):
     guest, trace = run([GUEST, "opening-left"])
-    assert guest.returncode == 0 and not trace.records
+    assert guest.returncode == 0 and len(trace.files) == 1
+    assert len(trace.calls("socketpair")) == 1 and trace.counts() == [1]
+
+
+def opening_begun_anew(run):
+    guest, trace = run([GUEST, "opening-begun-anew"])
+    assert guest.returncode == 0 and len(trace.files) == 1
+    assert len(trace.calls("ncclCommInitRank")) == len(trace.calls("socketpair")) == 1 and trace.counts() == [1]
 
 
 def left_in_own_work(run):

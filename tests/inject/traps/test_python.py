@@ -257,3 +257,10 @@ def test_other_interpreters_are_refused(name, tmp_path):
     if not others:
         pytest.skip(f"no {name} here")
     check_refused(others[0], tmp_path)
+
+
+def test_interpreter_that_takes_a_lock_is_not_asked(tmp_path):
+    """CPython 2.7 waits for a semaphore under the lock that it needs to name the running thread."""
+    guest, trace = recording.run([TRAPS / "old_python"], tmp_path)
+    assert guest.returncode == 0 and trace.health["python_stack_off"] >= 1
+    assert len(trace.calls("sem_wait")) == 1

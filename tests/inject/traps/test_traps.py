@@ -261,6 +261,16 @@ def early(run):
     assert [r["path"].rsplit("/", 1)[1] for r in trace.calls("open")] == ["early"] and len(trace.calls("ncclBcast")) == 1
 
 
+def strict_malloc(run):
+    """Its first call may come before our start, or be made by it."""
+    for order in ("before", "after"):
+        for disable in ("0", "1"):
+            guest, trace = run([GUEST, "nested"], trace=f"{order}-{disable}", environment={"DDPSCOPE_DISABLE": disable},
+                               **{order: [TRAPS / "libtrap_strict_malloc.so"]})
+            assert guest.returncode == 0, (order, disable, guest.stderr)
+            assert len(trace.calls("ncclBcast")) == 1 - int(disable)
+
+
 def modes(run):
     mask = os.umask(0)
     try:

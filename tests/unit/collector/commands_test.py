@@ -103,6 +103,19 @@ def test_a_report_replaces_a_file_and_keeps_link_and_mode(trace, tmp_path):
     assert link.is_symlink() and stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a link of another user")
+@pytest.mark.parametrize("command", [["report"], ["export", "--format", "merged"]], ids=lambda command: command[0])
+def test_a_planted_link_is_not_followed(trace, tmp_path, command):
+    mine, shared = tmp_path / "mine", tmp_path / "shared"
+    mine.write_text("keep")
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "out").symlink_to(mine)
+    os.lchown(shared / "out", 65534, 65534)
+    assert_cannot_run(ddpscope(command[0], trace, *command[1:], "-o", shared / "out"), "a symbolic link of another user")
+    assert mine.read_text() == "keep"
+
+
 def test_a_report_that_does_not_fit_leaves_what_was_there(trace, tmp_path):
     old = tmp_path / "old.txt"
     old.write_text("yesterday")

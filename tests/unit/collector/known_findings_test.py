@@ -101,6 +101,15 @@ def test_a_baseline_comes_through_a_pipe(trace, baseline, tmp_path):
     writer.join()
 
 
+@pytest.mark.parametrize("arguments", [["report", "--baseline"], ["report", "--suppress"], ["diff"]], ids=" ".join)
+def test_a_pipe_that_nobody_writes_to_holds_nothing_up(trace, arguments, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command, *option = arguments
+    done = ddpscope(command, trace, *option, pipe)
+    assert done.returncode == 2 and "cannot read it: no process writes to this pipe" in done.stderr
+
+
 @pytest.mark.parametrize("line, code", [(f"{SLUG} never known", 0), (f"{SLUG} {day(1)} until their fix", 0)])
 def test_what_is_suppressed_is_told_and_fails_nothing(trace, tmp_path, line, code):
     file = suppress(tmp_path, line)
