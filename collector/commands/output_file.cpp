@@ -13,7 +13,7 @@ namespace ddpscope::commands {
 namespace fs = std::filesystem;
 
 std::optional<Error> check_output(const std::string& path, std::string_view what) {
-  if (output::is_planted(path)) return output::cannot_write(what, path, ELOOP);
+  if (auto planted = output::find_planted_link(what, path)) return planted;
   fs::path file = output::target_of(path);
   std::error_code error;
   if (path.empty() || fs::is_directory(file, error))

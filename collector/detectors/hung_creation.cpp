@@ -98,15 +98,16 @@ void measure(const CallFacts& facts, const Communicator& communicator, HungCreat
 std::optional<HungCreation> find_creation(const CallFacts& facts, const ordering::StuckWork& stuck,
                                           std::uint32_t index) {
   const Communicator& communicator = facts.collectives.communicators[index];
+  if (communicator.without_trace() == 0) return std::nullopt;
   HungCreation found;
   found.hang.communicator = index;
-  found.came = all_that_came(facts, communicator);
-  found.missing = missing_of(communicator, found.came);
-  if (found.missing.empty()) return std::nullopt;
   for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
     if (!waits_in_creation(facts, communicator.members[m])) return std::nullopt;
     found.hang.waiting.push_back(m);
   }
+  found.came = all_that_came(facts, communicator);
+  found.missing = missing_of(communicator, found.came);
+  if (found.missing.empty()) return std::nullopt;
   measure(facts, communicator, found);
   for (std::int32_t rank : ranks_missing(facts, found.came, found.missing)) {
     std::int32_t process = facts.job.process_of_rank(rank);

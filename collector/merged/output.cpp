@@ -30,7 +30,7 @@ constexpr const char* kWhat = "the merged file";
 }  // namespace
 
 Result<Output> Output::create(const fs::path& path) {
-  if (output::is_planted(path)) return output::cannot_write(kWhat, path, ELOOP);
+  if (auto planted = output::find_planted_link(kWhat, path)) return *planted;
   fs::path target = output::target_of(path);
   if (path.empty()) return output::cannot_write(kWhat, target, ENOENT);
   std::error_code unknown;

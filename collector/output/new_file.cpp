@@ -34,22 +34,10 @@ mode_t mode_for(const fs::path& file) {
   return 0666 & ~mask;
 }
 
-}  // namespace
-
-fs::path target_of(const fs::path& path) {
-  std::error_code error;
-  fs::path target = fs::canonical(path, error);
-  if (!error) return target;
-  constexpr int kMostLinks = 40;  // as the kernel follows
-  target = path;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(target, error); ++i)
-    target = target.parent_path() / fs::read_symlink(target, error);  // an absolute one stands alone
-  return target;
-}
+constexpr int kMostLinks = 40;  // as the kernel follows
 
 // The kernel's rule (fs.protected_symlinks), for links that are resolved here and not by the kernel.
 bool is_planted(const fs::path& path) {
-  constexpr int kMostLinks = 40;
   fs::path at = path;
   std::error_code error;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -64,6 +52,18 @@ bool is_planted(const fs::path& path) {
   return false;
 }
 
+}  // namespace
+
+fs::path target_of(const fs::path& path) {
+  std::error_code error;
+  fs::path target = fs::canonical(path, error);
+  if (!error) return target;
+  target = path;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(target, error); ++i)
+    target = target.parent_path() / fs::read_symlink(target, error);  // an absolute one stands alone
+  return target;
+}
+
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 
 bool is_special(const fs::path& path) {
@@ -72,10 +72,13 @@ bool is_special(const fs::path& path) {
   return fs::exists(status) && !fs::is_regular_file(status);
 }
 
+std::optional<Error> find_planted_link(std::string_view what, const fs::path& path) {
+  if (!is_planted(path)) return std::nullopt;
+  return Error{fmt::format("cannot write {}: the name is a symbolic link of another user", what),
+               path.string(), "remove the link, or name another file with -o"};
+}
+
 Error cannot_write(std::string_view what, const fs::path& path, int error) {
-  if (error == ELOOP)
-    return {fmt::format("cannot write {}: the name is a symbolic link of another user", what), path.string(),
-            "remove the link, or name another file with -o"};
   const char* hint = error == ENOSPC || error == EDQUOT || error == EFBIG
                          ? "make room there, or name another file with -o"
                          : "name another file with -o";
@@ -160,7 +163,7 @@ int replace_file(const fs::path& path, std::string_view bytes) {
 }
 
 int write_file(const fs::path& path, std::string_view bytes) {
-  if (is_planted(path)) return ELOOP;
+  if (is_planted(path)) return EACCES;  // as the kernel
   fs::path file = target_of(path);
   return is_special(file) ? write_special(file, bytes) : replace_file(file, bytes);
 }

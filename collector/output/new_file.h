@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,14 +15,15 @@ namespace ddpscope::output {
 // Where a symbolic link leads, to a file or to where none is yet: the link stays, what it leads to is
 // replaced.
 std::filesystem::path target_of(const std::filesystem::path& path);
-// Whether the path leads through a symbolic link that another user left where everyone may write (/tmp). To
-// follow it would overwrite a file of ours that the other user chose.
-bool is_planted(const std::filesystem::path& path);
 std::filesystem::path folder_of(const std::filesystem::path& file);
 bool is_special(
     const std::filesystem::path& path);  // it exists and is no regular file: a pipe, /dev/null, a folder
 
-// "cannot write WHAT: ...", with what to do. `error`: an errno; ELOOP: a planted link.
+// An error if the path leads through a symbolic link that another user left where everyone may write (/tmp):
+// to follow it would overwrite a file of ours that the other user chose.
+std::optional<Error> find_planted_link(std::string_view what, const std::filesystem::path& path);
+
+// "cannot write WHAT: ...", with what to do. `error`: an errno.
 Error cannot_write(std::string_view what, const std::filesystem::path& path, int error);
 
 // A file without a name, which ends with its descriptor. -1: errno tells.
@@ -54,8 +56,8 @@ class NewFile {
 };
 
 // A regular file, or none yet, is replaced whole or stays as it was; where a link leads to it, the link
-// stays, and a planted link is not followed (ELOOP). Others (a pipe, /dev/stdout) are written as they are. 0,
-// or an errno.
+// stays, and a planted link is not followed (EACCES). Others (a pipe, /dev/stdout) are written as they are.
+// 0, or an errno.
 int write_file(const std::filesystem::path& path, std::string_view bytes);
 // Whatever has that name, a link too, is replaced whole or stays as it was: nothing is followed. 0, or an
 // errno.

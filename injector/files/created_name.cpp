@@ -42,8 +42,6 @@ std::string_view folder_of(std::string_view path) { return {path.data(), path.rf
 
 std::uint64_t hash_of(std::string_view text) { return trace::hash_bytes(text.data(), text.size()); }
 
-bool is_deleted(std::string_view path) { return path.ends_with(" (deleted)"); }
-
 }  // namespace
 
 void keep_created_name(Opening& opening, int fd, PathText path) {
@@ -66,7 +64,7 @@ void record_unseen_rename(trace::FileWriter& file, Opening& opening, int fd) {
   CreatedName& created = created_names[opening.created - 1];
   char room[trace::kMaxPath];
   std::string_view name(room, read_descriptor_path(fd, room, sizeof(room)));
-  if (name.empty() || is_deleted(name) || hash_of(name) == created.name) return;
+  if (name.empty() || hash_of(name) == created.name) return;
   if (hash_of(folder_of(name)) != created.folder) return;  // a folder above it may have been renamed
   std::string_view before(created.text, created.size), last = name;
   last.remove_prefix(folder_of(name).size());

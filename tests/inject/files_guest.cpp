@@ -207,7 +207,8 @@ long rename_past_libc(const char* from, const char* to) {
 #else
   register const char* x1 asm("x1") = from;
   register const char* x3 asm("x3") = to;
-  register long x0 asm("x0") = AT_FDCWD, x2 asm("x2") = AT_FDCWD, x4 asm("x4") = 0, x8 asm("x8") = SYS_renameat2;
+  register long x0 asm("x0") = AT_FDCWD, x2 asm("x2") = AT_FDCWD, x4 asm("x4") = 0,
+                   x8 asm("x8") = SYS_renameat2;
   asm volatile("svc 0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x8) : "memory");
   return x0;
 #endif

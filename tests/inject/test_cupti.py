@@ -225,7 +225,6 @@ IN_ALL_TIERS = {"cudaGetDevice": 1, "cudaPointerGetAttributes": 1}
 BY_EVENTS = {"cudaPeekAtLastError": 2, "cudaStreamIsCapturing": 2, "cudaEventRecord": 2, "cudaEventElapsedTime": 2,
              "cudaEventCreateWithFlags": 2, "cudaEventQuery": 1}  # a collective
 FIRST_USE = {"cudaThreadExchangeStreamCaptureMode": 1, "cudaSetDevice": 1, "cudaStreamCreateWithFlags": 1}
-ANCHOR = {"cudaSetDevice": 1, "cudaStreamCreateWithFlags": 1, "cudaEventCreateWithFlags": 2}
 
 
 def our_calls(run, story, tier):
@@ -248,13 +247,9 @@ def test_a_clients_profile_has_of_our_calls_what_the_manual_says(run, tier):
         expected |= {name: times * COLLECTIVES for name, times in BY_EVENTS.items()}
     if tier == "cupti":  # no collective had been timed by events before: the anchor and its stream come now
         expected |= FIRST_USE | {"cudaEventCreateWithFlags": 2 * COLLECTIVES + 2}
-    if tier == "events" and "cudaStreamCreateWithFlags" in ours:  # a machine so slow that the clocks were compared once more
-        expected |= {name: expected.get(name, 0) + times for name, times in ANCHOR.items()}
-        assert ours["cudaEventElapsedTime"] >= expected["cudaEventElapsedTime"]
-        expected["cudaEventElapsedTime"] = ours["cudaEventElapsedTime"]
     for_anchor = {name: ours.pop(name, 0) - expected.pop(name, 0) for name in ("cudaEventRecord", "cudaEventQuery")}
     assert ours == expected
-    assert 0 <= for_anchor["cudaEventRecord"] <= (3 if "cudaStreamCreateWithFlags" in ours else 0)
+    assert 0 <= for_anchor["cudaEventRecord"] <= (3 if tier == "cupti" else 0)
     # The device is behind for 300 ms: not each of the communicator's collectives is asked about again and again.
     assert for_anchor["cudaEventQuery"] >= 0 and (tier == "cupti" or for_anchor["cudaEventQuery"] < 4 * COLLECTIVES)
 

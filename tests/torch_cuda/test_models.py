@@ -35,18 +35,18 @@ def test_fsdp2_reduces_every_micro_batch(tmp_path, ranks, seed):
                    gap="neither found nor said to be not checked")
 
 
-def expect_duplicate(trace, job, path, text, gap=None):
+def expect_duplicate(trace, job, path, text):
     ranks = range(job.ranks)
-    finding = expect_finding(trace, "duplicate-checkpoint-write", ranks, job.script, text, gap=gap)
+    finding = expect_finding(trace, "duplicate-checkpoint-write", ranks, job.script, text)
     for rank in ranks:
         assert any((step.get("file") or "").endswith(path) for step in evidence_of(finding, rank)), finding
 
 
 @mostly
-@pytest.mark.parametrize("save, file, text", [pytest.param("everyone", "model.pt", "torch.save(whole", marks=pytest.mark.long), 
-                                              # renamed by a system call of its own (Rust's rustix), past the C library
+@pytest.mark.parametrize("save, file, text", [pytest.param("everyone", "model.pt", "torch.save(whole", marks=pytest.mark.long),
                                               ("safetensors", "model.safetensors", "save_file({")])
 def test_every_rank_saves_all_of_fsdp2(tmp_path, ranks, save, file, text, seed):
+    """safetensors renames its file by a system call of its own (Rust's rustix), past the C library."""
     out, job = sharded(seed, ranks, "--save", save)
     expect_duplicate(record(job, tmp_path), job, f"{out}/{file}", text)
 
