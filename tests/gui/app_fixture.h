@@ -51,11 +51,12 @@ class AppTest : public testing::Test {
     }
     return false;
   }
-  // Until what was chosen has been read.
+  // Until all that is shown has been read.
   void settle() {
-    for (int i = 0; i < 5000 && (frame(), app_->reads()); ++i)
+    auto comes = [this] { return app_->reads() || app_->moves(); };
+    for (int i = 0; i < 5000 && (frame(), comes()); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_FALSE(app_->reads());
+    EXPECT_FALSE(comes());
   }
   void press(Key key, bool shift = false, bool ctrl = false) {
     app_->keys().press({key, shift, ctrl});

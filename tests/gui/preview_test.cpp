@@ -143,6 +143,7 @@ TEST_F(PreviewTest, WhatWasChosenStaysChosen) {
 
 TEST_F(PreviewTest, WhatIsToComeIsSaid) {
   App& app = open_preview(tests::kHealthy);
+  settle();
   int plain = frame();
   app.set_coming("writing time lines, 3 of 8");
   int said = frame();

@@ -37,7 +37,9 @@ def end(job, folder, how):
 
 
 def wait_until(folder, job, code, text):
-    for _ in range(90):
+    # On a busy machine PyTorch needs a minute to start four ranks.
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline:
         told = live_jobs.status(folder) if (folder / "trace").exists() else None
         if told and told.code == code and text in told.stdout:
             return

@@ -33,7 +33,8 @@ def test_extra_barrier_after_a_save(tmp_path):
     job = train(tmp_path, "--fault", "skipped-barrier/extra", "--fault-at", 1, *QUICK)
     assert job.code == 1
     assert stuck_places(job)[1] == "the barrier after save 1"
-    assert stuck_places(job).get(0, "the start of epoch 2") == "the start of epoch 2"
+    # An epoch starts with a small broadcast: its root waits for nobody, and is stuck at what comes next.
+    assert stuck_places(job).get(0, "the start of epoch 2") in ("the start of epoch 2", "the loss of step 5")
 
 
 def test_all_ranks_write_one_checkpoint(tmp_path):
