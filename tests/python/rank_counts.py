@@ -1,26 +1,20 @@
 """At which of its rank counts a test of whole jobs runs: CI has no time for all of them.
 
 A folder's conftest.py chooses. DDPSCOPE_RANKS="2 4 8" runs all the counts that it lists, DDPSCOPE_RANKS=all every one;
-a test that knows none of those listed runs at its own. A count is the parameter `ranks`.
+a test that knows none of those listed runs at its own. A count is the parameter `ranks`, `ranks_per_host` or `ranks_a_host`.
 """
 import os
 import zlib
 
+COUNTS = ("ranks", "ranks_per_host", "ranks_a_host")
 LISTED = os.environ.get("DDPSCOPE_RANKS", "")
 
 
 def one_in_turn(folder):
-    """A hook for pytest: each case at one of its counts, the next case at the next; files begin at different ones."""
-    return hook(folder, lambda counts, turn: {counts[turn % len(counts)]})
+    """A hook for pytest: each case at one of its counts, the next case at the next; files begin at different ones.
 
-
-def smallest_and_largest(folder):
-    """A hook for pytest: what runs at 2, 4 and 8 ranks does so at 2 and 8."""
-    return hook(folder, lambda counts, turn: {2, 8} if counts == [2, 4, 8] else set(counts))
-
-
-def hook(folder, choose):
-    """folder: only the tests below it are chosen from, as pytest asks the hook of every folder about all tests."""
+    Only the tests below `folder` are chosen from, as pytest asks the hook of every folder about all tests.
+    """
 
     def pytest_collection_modifyitems(config, items):
         if LISTED == "all":
@@ -34,7 +28,7 @@ def hook(folder, choose):
             turns[path] = turns.get(path, zlib.crc32(path.name.encode())) + 1
             counts = sorted({count_of(item) for item in same})
             listed = set(counts) & {int(count) for count in LISTED.split()}
-            kept = listed or (set(counts) if LISTED else choose(counts, turns[path]))
+            kept = listed or (set(counts) if LISTED else {counts[turns[path] % len(counts)]})
             left_out |= {item for item in same if count_of(item) not in kept}
         if left_out:
             config.hook.pytest_deselected(items=[item for item in items if item in left_out])
@@ -44,10 +38,11 @@ def hook(folder, choose):
 
 
 def count_of(item):
-    return item.callspec.params.get("ranks") if hasattr(item, "callspec") else None
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return next((params[name] for name in COUNTS if name in params), None)
 
 
 def case_of(item):
     """What the runs of one test at several counts have in common."""
-    others = [(name, repr(value)) for name, value in sorted(item.callspec.params.items()) if name != "ranks"]
+    others = [(name, repr(value)) for name, value in sorted(item.callspec.params.items()) if name not in COUNTS]
     return item.path, item.originalname, *others

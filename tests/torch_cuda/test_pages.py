@@ -25,7 +25,7 @@ def test_commands(page, tmp_path):
     path = f"{ddpscope.BUILD / 'bin'}:{wheel.python().parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "DDPSCOPE_SOURCE": str(pages.ROOT), "OMP_NUM_THREADS": "1"}
     for command in (command for block in BLOCKS[page] for command in pages.commands(block)):
-        done = subprocess.run(["bash", "-c", command.text], cwd=tmp_path, env=environment, timeout=200, text=True,
+        done = subprocess.run(["bash", "-c", command.text], cwd=tmp_path, env=environment, timeout=600, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         printed = done.stdout.replace(str(tmp_path), "/tmp/job")
         assert done.returncode == command.code, f"{command.block}: {command.text}\n{printed[-3000:]}"
