@@ -73,6 +73,7 @@ struct PayloadOfCall;
   template <>                                                                           \
   struct PayloadOfCall<Call::symbol> {                                                  \
     using Type = payload::payload_name;                                                 \
+    static constexpr PayloadKind kPayload = PayloadKind::k##payload_name;               \
     static constexpr Budget kBudget = detail::budget;                                   \
   };
 #include "trace/calls.def"
@@ -80,6 +81,8 @@ struct PayloadOfCall;
 
 template <Call call>
 using PayloadOf = typename PayloadOfCall<call>::Type;
+template <Call call>
+constexpr PayloadKind kPayloadOf = PayloadOfCall<call>::kPayload;
 template <Call call>
 constexpr Budget kBudgetOf = PayloadOfCall<call>::kBudget;
 

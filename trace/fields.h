@@ -31,7 +31,11 @@ enum class FieldFormat : std::uint8_t {
   storeoperation,
   devicework,
   ncclfunction,
-  teller,  // bits
+  teller,         // bits
+  groupflags,     // bits
+  workflags,      // bits
+  trainingflags,  // bits
+  outcome,
 };
 
 struct FieldInfo {
@@ -47,7 +51,8 @@ constexpr FieldFormat field_format(std::string_view word) {
   constexpr std::string_view words[] = {
       "dec",           "hex",         "text",           "path",       "errno",        "datatype",
       "reduction",     "copykind",    "openflags",      "result",     "ticks",        "handover",
-      "handoverflags", "streamflags", "storeoperation", "devicework", "ncclfunction", "teller"};
+      "handoverflags", "streamflags", "storeoperation", "devicework", "ncclfunction", "teller",
+      "groupflags",    "workflags",   "trainingflags",  "outcome"};
   for (std::size_t i = 0; i < std::size(words); ++i)
     if (words[i] == word) return static_cast<FieldFormat>(i);
   throw "a format that payloads.def does not name";  // not a constant expression: does not compile

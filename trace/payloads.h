@@ -43,4 +43,11 @@ enum class PayloadKind : std::uint8_t {
 #undef DDPSCOPE_PAYLOAD
 };
 
+// Whether calls with this payload are numbered per communicator: its first fields are communicator and
+// sequence.
+constexpr bool is_numbered(PayloadKind kind) {
+  return kind == PayloadKind::kCollective || kind == PayloadKind::kGroupCollective ||
+         kind == PayloadKind::kGroupWork;
+}
+
 }  // namespace ddpscope::trace

@@ -9,7 +9,8 @@ namespace ddpscope::model {
 using trace::PayloadKind;
 
 const char* name_of(CallClass call_class) {
-  constexpr const char* kNames[kCallClasses] = {"NCCL", "CUDA", "files", "sockets and pipes", "processes"};
+  constexpr const char* kNames[kCallClasses] = {"NCCL",      "CUDA",   "files", "sockets and pipes",
+                                                "processes", "PyTorch"};
   return kNames[static_cast<std::size_t>(call_class)];
 }
 
@@ -53,6 +54,11 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kThread:
     case PayloadKind::kSignal:
       return CallClass::kProcess;
+    case PayloadKind::kProcessGroup:
+    case PayloadKind::kGroupCollective:
+    case PayloadKind::kGroupWork:
+    case PayloadKind::kTrainingCall:
+      return CallClass::kPyTorch;
     default:
       return CallClass::kFiles;
   }

@@ -25,8 +25,8 @@ enum class Role : std::uint8_t {
 };
 
 // What a call is about, for counting.
-enum class CallClass : std::uint8_t { kNccl, kCuda, kFiles, kSockets, kProcess };
-constexpr std::size_t kCallClasses = 5;
+enum class CallClass : std::uint8_t { kNccl, kCuda, kFiles, kSockets, kProcess, kPyTorch };
+constexpr std::size_t kCallClasses = 6;
 const char* name_of(CallClass call_class);
 const char* name_of(Role role);
 CallClass class_of(trace::PayloadKind payload);

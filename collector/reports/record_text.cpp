@@ -148,6 +148,10 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
   if (field.format == "storeoperation") return name_of(trace::FieldFormat::storeoperation, raw);
   if (field.format == "ncclfunction") return name_of(trace::FieldFormat::ncclfunction, raw);
   if (field.format == "teller") return bits(trace::FieldFormat::teller, raw);
+  if (field.format == "groupflags") return bits(trace::FieldFormat::groupflags, raw);
+  if (field.format == "workflags") return bits(trace::FieldFormat::workflags, raw);
+  if (field.format == "trainingflags") return bits(trace::FieldFormat::trainingflags, raw);
+  if (field.format == "outcome") return name_of(trace::FieldFormat::outcome, raw);
   if (field.format == "ticks" && time_ns_)
     return fmt::format("{:.9f}", static_cast<double>(time_ns_(raw)) * 1e-9);
   if (field.format == "copykind") return from_table(kCopyKinds, raw);

@@ -48,6 +48,22 @@ struct UnhookedCalls {
   std::uint32_t group_depth;  // open groups
 };
 
+namespace torch {
+struct HookedCall;
+
+// What PyTorch names for its profiler and has not ended (torch/profiler_scopes.h).
+struct OpenScope {
+  const void* scope;
+  trace::Call call;
+  trace::OpenRecord open;
+};
+struct OpenScopes {
+  static constexpr std::uint32_t kMost = 3;
+  OpenScope of[kMost];
+  std::uint32_t count;
+};
+}  // namespace torch
+
 struct ThreadState {
   trace::ThreadWriter writer;
   const OwnWork* own_work = nullptr;        // what the injector itself is at in this thread, see process.h
@@ -80,6 +96,9 @@ struct ThreadState {
   UnhookedCalls unhooked = {};
   DigestedCopy digested = {};
   AwaitedValue awaited_value = {};
+  torch::HookedCall* hooked_call = nullptr;  // of PyTorch's, the innermost one
+  torch::OpenScopes scopes = {};
+  std::uint64_t made_last = 0;  // operation of a process group, if the thread did nothing with PyTorch since
   HeldMutex held[1u << kHeldMutexBits] = {};
 };
 

@@ -6,21 +6,23 @@ import subprocess
 
 BUILD = pathlib.Path(os.environ["DDPSCOPE_BUILD"])
 FIELD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
-PROCESS = r"\S+?:(?P<pid>\d+) (?:rank (?P<rank>\d+) )?.*?thread \d+"
+PROCESS = r"\S+?:(?P<pid>\d+) (?:rank (?P<rank>\d+) )?.*?thread (?P<thread>\d+)"
 RECORD = re.compile(rf"(?P<begin>[0-9.]+) (\+\d+ns|(?P<inside>\(inside\))) {PROCESS} (?P<call>\w+) ")
 ITEM = re.compile(rf"(?P<call>item) {PROCESS} ")
 
 
 class Record(dict):
-    """The fields of a record, numbers as numbers, with call ("item" for an item), pid, rank (None: none) and inside.
+    """The fields of a record, numbers as numbers, with call ("item" for an item), pid, thread, rank (None: none) and inside.
 
-    begin: seconds since the job's start; None for an item.
+    begin: seconds since the job's start; None for an item. stack: its frames as printed, innermost first.
     """
 
     def __init__(self, line, match):
-        super().__init__((key, value(text)) for key, text in FIELD.findall(line.split(" @ ")[0]))
+        fields, _, self.stack = line.partition(" @ ")
+        super().__init__((key, value(text)) for key, text in FIELD.findall(fields))
         parts = match.groupdict()
         self.call, self.pid, self.inside = parts["call"], int(parts["pid"]), bool(parts.get("inside"))
+        self.thread = int(parts["thread"])
         self.rank = None if parts["rank"] is None else int(parts["rank"])
         self.begin = float(parts["begin"]) if parts.get("begin") else None
 

@@ -9,7 +9,7 @@ namespace ddpscope::trace {
 
 class OperationSet {
  public:
-  static constexpr unsigned kPlaces = 128;
+  static constexpr unsigned kPlaces = 192;
   static constexpr unsigned kOperations = 1  // kNone
 #define DDPSCOPE_OPERATION(name) +1
 #include "trace/operations.def"
@@ -33,18 +33,22 @@ class OperationSet {
   constexpr void add(Operation operation) { words_[word(operation)] |= bit(operation); }
   constexpr bool has(Operation operation) const { return words_[word(operation)] & bit(operation); }
   constexpr bool meets(const OperationSet& other) const {
-    return (words_[0] & other.words_[0]) | (words_[1] & other.words_[1]);
+    std::uint64_t both = 0;
+    for (unsigned i = 0; i < kWords; ++i) both |= words_[i] & other.words_[i];
+    return both;
   }
   friend constexpr OperationSet operator|(OperationSet a, const OperationSet& b) {
-    return a.words_[0] |= b.words_[0], a.words_[1] |= b.words_[1], a;
+    for (unsigned i = 0; i < kWords; ++i) a.words_[i] |= b.words_[i];
+    return a;
   }
 
  private:
+  static constexpr unsigned kWords = kPlaces / 64;
   static constexpr unsigned word(Operation operation) { return static_cast<unsigned>(operation) / 64; }
   static constexpr std::uint64_t bit(Operation operation) {
     return std::uint64_t{1} << static_cast<unsigned>(operation) % 64;
   }
-  std::uint64_t words_[kPlaces / 64] = {};
+  std::uint64_t words_[kWords] = {};
 };
 
 }  // namespace ddpscope::trace

@@ -32,7 +32,7 @@ inline Arguments arguments_of(const payload::Collective& p) {
                std::uint64_t{p.device} << 48 | std::uint64_t{p.result} << 56}};
 }
 
-// What recurs of a call: all but the sequence number of a Collective, the upper half of its first word.
+// What recurs of a call: all but the sequence number of a numbered one, the upper half of its first word.
 inline Arguments recurring(Arguments arguments, bool counts) {
   if (counts) arguments.words[0] &= 0xFFFF'FFFF;
   return arguments;
@@ -62,7 +62,7 @@ class Fold {
   }
 
   // Opens a call that was just seen(). Nothing: there is no room, it becomes a record of its own. `counts`:
-  // the payload is a Collective.
+  // its payload is_numbered().
   OpenRecord open(FileWriter& file, ThreadWriter& thread, const Record& call, bool counts);
   void close(std::uint64_t ticks);  // of the call that is open
 

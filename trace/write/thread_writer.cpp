@@ -63,7 +63,7 @@ OpenRecord ThreadWriter::open_in(FileWriter& file, Call call, Budget budget, con
   Arguments arguments{};
   std::memcpy(&arguments, payload, bytes);
   const CallInfo* info = find_call(static_cast<std::uint16_t>(call));
-  bool counts = info && info->payload == PayloadKind::kCollective;
+  bool counts = info && is_numbered(info->payload);
   if (regular && (!fold_ || fold_->seen(call, stack, recurring(arguments, counts))))
     if (OpenRecord open = open_folded(file, call, counts, arguments, ticks, stack)) return open;
   ChunkKind kind = budget == Budget::kKept ? ChunkKind::kRecords : ChunkKind::kBulk;

@@ -48,7 +48,7 @@ class ThreadWriter {
   [[gnu::always_inline]] OpenRecord open_regular(FileWriter& file, const PayloadOf<call>& payload,
                                                  std::uint64_t ticks, std::uint32_t stack = 0) {
     static_assert(kBudgetOf<call> == Budget::kKept);
-    constexpr bool counts = std::is_same_v<PayloadOf<call>, payload::Collective>;
+    constexpr bool counts = is_numbered(kPayloadOf<call>);
     Arguments arguments = arguments_of(payload);
     if (!fold_ || fold_->seen(call, stack, recurring(arguments, counts))) [[unlikely]]
       if (OpenRecord open = open_folded(file, call, counts, arguments, ticks, stack)) return open;

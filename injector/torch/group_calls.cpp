@@ -1,0 +1,92 @@
+// A process group is made and destroyed.
+#include "injector/core/own_code.h"
+#include "injector/core/safe_read.h"
+#include "injector/torch/groups.h"
+#include "injector/torch/handlers.h"
+#include "injector/torch/profiler_scopes.h"
+
+namespace ddpscope::injector::torch {
+namespace {
+
+// A constructor's arguments, without a hidden result: this, the store's intrusive_ptr, rank, size.
+constexpr Argument kGroup = Argument::kResult, kStore = Argument::kThis, kRank = Argument::kFirst,
+                   kSize = Argument::kSecond;
+
+trace::payload::ProcessGroup described(trace::FileWriter& file, const ProcessGroup& group) {
+  return {group.id,
+          as_number(group.handle),
+          group.number,
+          this_thread.writer.intern(file, group.name),
+          group.rank,
+          group.size,
+          this_thread.writer.intern(file, "gloo"),
+          group.generation,
+          0,
+          0};
+}
+
+// It waits for the other ranks: the record is there before.
+void enter_making(HookedCall& call) {
+  watch_profiler_scopes(call.return_address);
+  trace::FileWriter* file = recorder(Weight::kOpens);
+  OwnWork work(file);
+  if (!work) return;
+  auto rank = static_cast<std::int32_t>(call.argument(kRank));
+  auto size = static_cast<std::int32_t>(call.argument(kSize));
+  ProcessGroup* group =
+      add_group(call.pointer<const void*>(kGroup), *call.pointer<const void* const*>(kStore), rank, size);
+  if (!group || !group->number) return;
+  group->epoch = file->epoch();
+  trace::payload::ProcessGroup payload = described(*file, *group);
+  std::uint32_t stack = current_stack(*file);
+  call.open = this_thread.writer.open<Call::c10d_group>(*file, payload, now(*file), stack);
+}
+
+// Whether its virtual functions, in a table of PyTorch's data, are those that the loader bound to this
+// library: then its collectives will be seen. How long the table is nothing says.
+bool leads_through_hooks(const void* object) {
+  constexpr int kLookedAt = 64;
+  const auto* vtable = *static_cast<const std::uintptr_t* const*>(object);
+  for (int i = 0; i < kLookedAt; ++i) {
+    std::uintptr_t function = 0;
+    if (!read_safely(reinterpret_cast<std::uintptr_t>(vtable + i), &function, sizeof(function))) return false;
+    if (is_own_code(function)) return true;
+  }
+  return false;
+}
+
+void leave_making(HookedCall& call, bool threw) {
+  const auto* handle = call.pointer<const void*>(kGroup);
+  ProcessGroup* group = find_group(handle);
+  if (threw && group) remove_group(*group);
+  trace::FileWriter* file = file_of(call.open);
+  if (!file) return;
+  if (!threw && !leads_through_hooks(handle)) file->count(trace::Health::torch_functions_unhooked);
+  call.open.payload<trace::payload::ProcessGroup>().result = threw;
+  end(call.open);
+}
+
+// Of the destructors that call each other the outermost is the first.
+void enter_ending(HookedCall& call) {
+  ProcessGroup* group = find_group(call.pointer<const void*>(kGroup));
+  if (!group) return;
+  trace::FileWriter* file = open_recorder();
+  if (file && group->number) {
+    OwnWork work(file);
+    if (work) {
+      announce(*file, *group);
+      call.open = this_thread.writer.open<Call::c10d_group_end>(*file, described(*file, *group), now(*file),
+                                                                python_place(*file));
+    }
+  }
+  remove_group(*group);
+}
+
+void leave_ending(HookedCall& call, bool) { end(call.open); }
+
+}  // namespace
+
+const Handler handlers::make_group{enter_making, leave_making};
+const Handler handlers::end_group{enter_ending, leave_ending};
+
+}  // namespace ddpscope::injector::torch

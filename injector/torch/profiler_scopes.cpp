@@ -1,0 +1,121 @@
+// A callback of at::RecordFunction, for scopes that programs name only: operators cost nothing.
+#include "injector/torch/profiler_scopes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "injector/core/hook.h"
+#include "injector/torch/callers.h"
+
+namespace ddpscope::injector::torch {
+namespace {
+
+// at::RecordFunctionCallback of PyTorch 1.13 to 2.15, passed on the stack.
+struct Callback {
+  void* (*start)(void** context, const void* scope);  // at::RecordFunction; the result is a unique_ptr
+  void (*end)(const void* scope, void* context);
+  double probability;
+  bool scopes[10];
+  bool needs_inputs, needs_outputs, needs_ids;
+};
+static_assert(sizeof(Callback) == 40);
+constexpr int kUserScope = 7;
+
+using AddCallback = std::uint64_t (*)(Callback);
+using NameOf = const char* (*)(const void* scope);
+NameOf name_of;
+
+struct Kind {
+  const char* prefix;
+  Call call;
+};
+constexpr Kind kKinds[] = {{"Optimizer.step#", Call::optimizer_step},
+                           {"Optimizer.zero_grad#", Call::optimizer_zero_grad},
+                           {"DistributedDataParallel.forward", Call::module_forward},
+                           {"FullyShardedDataParallel.forward", Call::module_forward},
+                           {"FSDP::pre_forward", Call::module_forward}};
+
+Call kind_of(const char* name) {
+  for (const Kind& kind : kKinds)
+    if (strncmp(name, kind.prefix, strlen(kind.prefix)) == 0) return kind.call;
+  return Call::kNone;
+}
+
+template <Call call>
+OpenRecord open(trace::FileWriter& file, const char* name) {
+  std::uint32_t stack = current_stack(file);
+  return this_thread.writer.open<call>(file, {0, this_thread.writer.intern(file, name), 0, 0}, now(file),
+                                       stack);
+}
+
+OpenRecord open(trace::FileWriter& file, Call call, const char* name) {
+  switch (call) {
+    case Call::optimizer_step:
+      return open<Call::optimizer_step>(file, name);
+    case Call::optimizer_zero_grad:
+      return open<Call::optimizer_zero_grad>(file, name);
+    default:
+      return open<Call::module_forward>(file, name);
+  }
+}
+
+// An optimizer that calls another one makes one step, a wrapped module inside another one is part of its
+// forward.
+bool is_inside(Call call) {
+  const OpenScopes& scopes = this_thread.scopes;
+  for (std::uint32_t i = 0; i < scopes.count; ++i)
+    if (scopes.of[i].call == call) return true;
+  return false;
+}
+
+void begin_scope(const void* scope) {
+  OpenScopes& scopes = this_thread.scopes;
+  Call call = kind_of(name_of(scope));
+  if (call == Call::kNone || scopes.count == OpenScopes::kMost || is_inside(call)) return;
+  trace::FileWriter* file = recorder(Weight::kFollows);
+  OwnWork work(file);
+  if (!work) return;
+  scopes.of[scopes.count++] = {scope, call, open(*file, call, name_of(scope))};
+}
+
+void end_scope(const void* scope) {
+  OpenScopes& scopes = this_thread.scopes;
+  while (scopes.count && scopes.of[scopes.count - 1].scope == scope) end(scopes.of[--scopes.count].open);
+}
+
+void* start(void** context, const void* scope) {
+  int saved = errno;
+  *context = nullptr;
+  begin_scope(scope);
+  this_thread.made_last = 0;
+  errno = saved;
+  return context;
+}
+
+void stop(const void* scope, void*) {
+  int saved = errno;
+  end_scope(scope);
+  errno = saved;
+}
+
+void* watched;  // __atomic; the function that was asked: another copy of PyTorch has its own
+
+}  // namespace
+
+void watch_profiler_scopes(std::uintptr_t address) {
+  if (__atomic_load_n(&watched, __ATOMIC_RELAXED)) return;
+  void* add = find_visible("_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", address);
+  void* name = find_visible("_ZNK2at14RecordFunction4nameEv", address);
+  void* expected = nullptr;
+  if (!add || !name ||
+      !__atomic_compare_exchange_n(&watched, &expected, add, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return;
+  name_of = reinterpret_cast<NameOf>(name);
+  Callback callback{start, stop, 1.0, {}, false, false, false};
+  callback.scopes[kUserScope] = true;
+  int saved = errno;
+  reinterpret_cast<AddCallback>(add)(callback);
+  errno = saved;
+}
+
+}  // namespace ddpscope::injector::torch

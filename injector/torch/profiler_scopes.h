@@ -1,0 +1,11 @@
+// Optimizer steps, zero_grad and forwards, as PyTorch itself names them for its profiler
+// (torch.profiler.record_function).
+#pragma once
+#include <cstdint>
+
+namespace ddpscope::injector::torch {
+
+// Asks PyTorch, once, to be told of them; `address`: code of a library that can see PyTorch's functions.
+void watch_profiler_scopes(std::uintptr_t address);
+
+}  // namespace ddpscope::injector::torch

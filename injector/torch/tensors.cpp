@@ -1,0 +1,175 @@
+// Decides for one of the layouts of PyTorch 1.13 to 2.15 as tensors come by; afterwards three loads a tensor.
+#include "injector/torch/tensors.h"
+
+#include <string.h>
+
+#include "injector/core/safe_read.h"
+
+namespace ddpscope::injector::torch {
+namespace {
+
+// 2.15; 2.5.1 and 2.9.0; 1.13 and 2.1.2.
+constexpr Layout kLayouts[] = {{56, 16}, {64, 16}, {72, 24}};
+constexpr int kLayoutCount = 3;
+constexpr int kUndecided = -1, kRefused = -2;
+constexpr int kVotesNeeded = 3;
+
+int decided = kUndecided;  // __atomic
+int votes[kLayoutCount];   // __atomic
+
+// From the offset of the sizes on (c10::impl::SizesAndStrides, then TensorImpl's storage_offset_, numel_,
+// data_type_).
+constexpr std::size_t kNumel = 96, kType = 104, kBytes = 106;
+constexpr std::uint64_t kMostDimensions = 64;
+constexpr std::uint64_t kInline = 5;  // sizes; more lie behind a pointer
+constexpr std::uint16_t kTypes = 60;
+
+struct Tensor {
+  std::uint64_t dimensions, count;
+  std::uint16_t type;
+};
+
+// The bytes of a tensor from its sizes on. `look` copies memory: plainly, or where it may not be there.
+template <class Look>
+bool parse(const char* tensor, std::size_t sizes, Look look, Tensor* out) {
+  unsigned char bytes[kBytes];
+  if (!look(tensor + sizes, bytes, sizeof(bytes))) return false;
+  std::int64_t lengths[kMostDimensions];
+  memcpy(&out->dimensions, bytes, 8);
+  memcpy(&out->count, bytes + kNumel, 8);
+  memcpy(&out->type, bytes + kType, 2);
+  if (out->dimensions > kMostDimensions || out->type >= kTypes) return false;
+  if (out->dimensions <= kInline) {
+    memcpy(lengths, bytes + 8, out->dimensions * 8);
+  } else {
+    const char* elsewhere;
+    memcpy(&elsewhere, bytes + 8, sizeof(elsewhere));
+    if (!look(elsewhere, lengths, out->dimensions * 8)) return false;
+  }
+  std::uint64_t product = 1;
+  for (std::uint64_t i = 0; i < out->dimensions; ++i) {
+    if (lengths[i] < 0) return false;
+    product *= static_cast<std::uint64_t>(lengths[i]);
+  }
+  return product == out->count;
+}
+
+bool look_safely(const void* from, void* to, std::size_t bytes) {
+  return read_safely(reinterpret_cast<std::uintptr_t>(from), to, bytes);
+}
+bool look_plainly(const void* from, void* to, std::size_t bytes) {
+  memcpy(to, from, bytes);
+  return true;
+}
+
+// Memory full of zeros fits as a tensor without elements anywhere: it says nothing.
+bool is_empty(const Tensor& tensor) { return tensor.count == 0; }
+
+// A scalar fits where there are a 0 and a 1: it may be read, but decides nothing.
+bool speaks(const Tensor& tensor) { return tensor.dimensions >= 1; }
+
+// What only one layout fits.
+bool read_undecided(const char* tensor, Tensor* out) {
+  int fitting = -1;
+  for (int i = 0; i < kLayoutCount; ++i) {
+    Tensor read{};
+    if (!parse(tensor, kLayouts[i].sizes, look_safely, &read) || is_empty(read)) continue;
+    if (fitting >= 0) return false;
+    fitting = i;
+    *out = read;
+  }
+  if (fitting < 0) return false;
+  if (speaks(*out) && __atomic_add_fetch(&votes[fitting], 1, __ATOMIC_RELAXED) >= kVotesNeeded) {
+    int expected = kUndecided;
+    __atomic_compare_exchange_n(&decided, &expected, fitting, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  }
+  return true;
+}
+
+bool read_tensor(const char* tensor, Tensor* out) {
+  int known = __atomic_load_n(&decided, __ATOMIC_RELAXED);
+  if (!tensor || known == kRefused) return false;
+  if (known == kUndecided) return read_undecided(tensor, out);
+  return parse(tensor, kLayouts[known].sizes, look_plainly, out);
+}
+
+// c10::ScalarType, whose numbers are those of TensorImpl's data_type_.
+std::uint8_t datatype_of(std::uint16_t type) {
+  constexpr std::uint8_t kOwn = 128;
+  switch (type) {
+    case 0:
+      return 1;  // Byte
+    case 1:
+      return 0;  // Char
+    case 3:
+      return 2;  // Int
+    case 4:
+      return 4;  // Long
+    case 5:
+      return 6;  // Half
+    case 6:
+      return 7;  // Float
+    case 7:
+      return 8;  // Double
+    case 15:
+      return 9;  // BFloat16
+    case 23:
+      return 11;  // Float8_e5m2
+    case 24:
+      return 10;  // Float8_e4m3fn
+    case 28:
+      return 3;  // UInt32
+    case 29:
+      return 5;  // UInt64
+    default:
+      return static_cast<std::uint8_t>(kOwn + type);
+  }
+}
+
+struct Range {
+  const char* const* begin;
+  const char* const* end;
+};
+
+// at::Tensor is a pointer to its TensorImpl; std::vector is {begin, end, end of room}.
+Range tensors_of(const HookedCall& call, Counted counted) {
+  bool first = counted == Counted::kFirstVector || counted == Counted::kFirstTensor;
+  const auto* tensors = call.pointer<const char* const*>(first ? Argument::kFirst : Argument::kSecond);
+  if (counted == Counted::kFirstTensor || counted == Counted::kSecondTensor) return {tensors, tensors + 1};
+  return {reinterpret_cast<const char* const*>(tensors[0]), reinterpret_cast<const char* const*>(tensors[1])};
+}
+
+}  // namespace
+
+Elements count_elements(const HookedCall& call, Counted counted) {
+  Elements elements;
+  if (counted == Counted::kNothing) {
+    elements.read = true;
+    return elements;
+  }
+  auto [at, end] = tensors_of(call, counted);
+  for (; at < end; ++at) {
+    Tensor tensor{};
+    if (!read_tensor(*at, &tensor)) return {};
+    if (!elements.read) elements.datatype = datatype_of(tensor.type);
+    elements.read = true;
+    elements.count += tensor.count;
+  }
+  return elements;
+}
+
+const Layout* layout() {
+  int known = __atomic_load_n(&decided, __ATOMIC_RELAXED);
+  if (known >= 0) return &kLayouts[known];
+  const Layout* voted = nullptr;
+  for (int i = 0; i < kLayoutCount && known == kUndecided; ++i) {
+    if (!__atomic_load_n(&votes[i], __ATOMIC_RELAXED)) continue;
+    if (voted) return nullptr;
+    voted = &kLayouts[i];
+  }
+  return voted;
+}
+
+void refuse_layout() { __atomic_store_n(&decided, kRefused, __ATOMIC_RELAXED); }
+
+}  // namespace ddpscope::injector::torch
