@@ -9,6 +9,7 @@
 
 #include "collector/alignment/align.h"
 #include "collector/analysis/coverage.h"
+#include "collector/analysis/group_findings.h"
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/first_failure.h"
@@ -72,6 +73,11 @@ bool find_past_hangs(const model::Job& job, const matching::Collectives& collect
   for (std::string& why : stalls.unjudged)
     outcome.coverage.push_back({"how the job came to its end", std::move(why), {std::string(kHung)}});
   return stalls.judged;
+}
+
+bool has_hang(const findings::Outcome& outcome) {
+  return std::any_of(outcome.findings.begin(), outcome.findings.end(),
+                     [](const findings::Finding& finding) { return finding.slug == kHung; });
 }
 
 // Those that the engine will be asked about: they use files of several ranks, ask for them, or write where
@@ -161,13 +167,18 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
                          collective_times};
   const bool runs_on = here && attempt < 0 && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
-  bool hangs_by_tcp =
-      is_asked(kHung, only) && (runs_on ? find_hangs_now(trace, *here, ended, analysis.outcome)
-                                        : find_past_hangs(job, collectives, analysis.outcome));
+  const GroupFindings groups(job);
+  groups.detect(facts, is_asked, only, !runs_on, analysis.outcome);
+  std::set<std::string> judged = groups.judged(!runs_on);
+  // A hang of a process group's call says more than what its connections show.
+  bool by_tcp = is_asked(kHung, only) && !has_hang(analysis.outcome);
+  if (by_tcp && (runs_on ? find_hangs_now(trace, *here, ended, analysis.outcome)
+                         : find_past_hangs(job, collectives, analysis.outcome)))
+    judged.insert(std::string(kHung));
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
   tell_lost(job, analysis.errors);
-  add_coverage(job, collectives, hangs_by_tcp, analysis.errors, analysis.outcome.coverage);
+  add_coverage(job, collectives, judged, analysis.errors, analysis.outcome.coverage);
   for (const Error& told : analysis.warnings)
     analysis.outcome.coverage.push_back({told.where, told.what, {}});
   if (!only.empty()) keep_requested(only, analysis.outcome.coverage);

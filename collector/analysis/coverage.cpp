@@ -172,12 +172,12 @@ void add_unhooked_collectives(const Job& job, const matching::Collectives& colle
        std::move(slugs), collectives.communicators.empty()});
 }
 
-void add_hidden_collectives(const Job& job, const matching::Collectives& collectives, bool hangs_by_tcp,
-                            std::vector<Coverage>& coverage) {
+void add_hidden_collectives(const Job& job, const matching::Collectives& collectives,
+                            const std::set<std::string>& judged, std::vector<Coverage>& coverage) {
   if (job.ranks().size() < 2 || !collectives.communicators.empty() || ordering::has_unhooked_collectives(job))
     return;
   std::vector<std::string> slugs = collective_slugs();
-  if (hangs_by_tcp) std::erase(slugs, "hung-collective");
+  std::erase_if(slugs, [&](const std::string& slug) { return judged.count(slug) > 0; });
   for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
   coverage.push_back(
       {"collectives",
@@ -285,8 +285,9 @@ void add_unbuilt(std::vector<Coverage>& coverage) {
 
 }  // namespace
 
-void add_coverage(const Job& job, const matching::Collectives& collectives, bool hangs_by_tcp,
-                  const std::vector<Error>& errors, std::vector<Coverage>& coverage) {
+void add_coverage(const Job& job, const matching::Collectives& collectives,
+                  const std::set<std::string>& judged, const std::vector<Error>& errors,
+                  std::vector<Coverage>& coverage) {
   for (const Error& error : errors) coverage.push_back({error.where, error.what, all_slugs()});
   add_missing_ranks(job, coverage);
   add_attempts(job, coverage);
@@ -297,7 +298,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives, bool
   add_clocks(job, coverage);
   add_untimed_devices(job, coverage);
   add_unhooked_collectives(job, collectives, coverage);
-  add_hidden_collectives(job, collectives, hangs_by_tcp, coverage);
+  add_hidden_collectives(job, collectives, judged, coverage);
   add_signals(collectives, coverage);
   add_unknown_graphs(collectives, coverage);
   add_unbuilt(coverage);

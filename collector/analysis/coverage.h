@@ -11,9 +11,10 @@
 
 namespace ddpscope::analysis {
 
-// `hangs_by_tcp`: of a job without NCCL, hangs were judged by what went over TCP.
-void add_coverage(const model::Job& job, const matching::Collectives& collectives, bool hangs_by_tcp,
-                  const std::vector<Error>& errors, std::vector<findings::Coverage>& coverage);
+// `judged`: slugs that were judged of a job without NCCL, by its process groups or by what went over TCP.
+void add_coverage(const model::Job& job, const matching::Collectives& collectives,
+                  const std::set<std::string>& judged, const std::vector<Error>& errors,
+                  std::vector<findings::Coverage>& coverage);
 
 // Leaves out what concerns other findings than these slugs.
 void keep_requested(const std::vector<std::string>& only, std::vector<findings::Coverage>& coverage);

@@ -391,9 +391,7 @@ findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& han
                            : tell(facts, hangs, cause, found.victims[cause.chain.front()]);
 }
 
-void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
-  ordering::StuckWork stuck(facts.job, facts.collectives, facts.device_order);
-  detect_hung_creation(facts, stuck, outcome);
+void detect_hung_calls(const CallFacts& facts, const ordering::StuckWork& stuck, findings::Outcome& outcome) {
   std::vector<Hang> hangs = find_hangs(facts, stuck);
   HangCauses found = find_causes(facts, stuck, hangs);
   for (const HangCause& cause : found.causes) {
@@ -404,6 +402,12 @@ void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
     else
       outcome.coverage.push_back(too_short(facts, hangs[root]));
   }
+}
+
+void detect_hung_collective(const Facts& facts, findings::Outcome& outcome) {
+  ordering::StuckWork stuck(facts.job, facts.collectives, facts.device_order);
+  detect_hung_creation(facts, stuck, outcome);
+  detect_hung_calls(facts, stuck, outcome);
 }
 
 }  // namespace ddpscope::detectors

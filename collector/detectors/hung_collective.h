@@ -9,4 +9,7 @@ namespace ddpscope::detectors {
 findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& hangs, const HangCauses& found,
                             const HangCause& cause);
 
+// Of calls alone, not of the creation of communicators.
+void detect_hung_calls(const CallFacts& facts, const ordering::StuckWork& stuck, findings::Outcome& outcome);
+
 }  // namespace ddpscope::detectors

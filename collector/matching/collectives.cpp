@@ -379,6 +379,7 @@ bool needs(const Signature& signature, std::int32_t rank, std::int32_t other) {
 }
 
 const char* name_of(Operation operation) {
+  if (operation == Operation::kGroupBarrier) return "barrier";
   static constexpr const char* kOperations[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
                                                 "reduce",     "all-to-all", "gather",         "scatter",
                                                 "send",       "receive"};
@@ -387,6 +388,7 @@ const char* name_of(Operation operation) {
 }
 
 std::string to_text(const Signature& signature) {
+  if (signature.operation == Operation::kGroupBarrier) return name_of(signature.operation);
   std::string text = fmt::format("{} of {} {}", name_of(signature.operation), signature.count,
                                  model::datatype_name(signature.datatype));
   if (reduces(signature.operation)) text += fmt::format(" ({})", model::reduction_name(signature.reduction));

@@ -17,7 +17,9 @@ using Group = std::vector<std::uint32_t>;  // members whose next calls are the s
 
 constexpr std::size_t kMaxDivergences = 256;  // of one communicator: with more there is nothing in common
 
+// A barrier, or what NCCL's barriers are.
 bool of_one_element(const CallForm& call) {
+  if (call.signature.operation == trace::Operation::kGroupBarrier) return true;
   return call.signature.operation == trace::Operation::kAllReduce && call.signature.count == 1;
 }
 

@@ -9,8 +9,9 @@ namespace {
 using trace::Operation;
 
 bool all_to_all(Operation operation) {
-  return operation == Operation::kAllReduce || operation == Operation::kAllGather ||
-         operation == Operation::kReduceScatter || operation == Operation::kAllToAll;
+  return operation == Operation::kGroupBarrier || operation == Operation::kAllReduce ||
+         operation == Operation::kAllGather || operation == Operation::kReduceScatter ||
+         operation == Operation::kAllToAll;
 }
 
 }  // namespace

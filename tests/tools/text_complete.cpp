@@ -57,6 +57,10 @@ class Sequences {
     if (!sequence.exists() || moment.event->call->operation == Operation::kCollectiveChoice) return;
     std::uint64_t& next = next_[{moment.process, Field(*moment.event, "communicator").value()}];
     if (sequence.given()) next = sequence.value();
+    // What becomes of the call made last, unless the text says of another one.
+    Operation operation = moment.event->call->operation;
+    if ((operation == Operation::kGroupRun || operation == Operation::kGroupWait) && !sequence.given() && next > 0)
+      --next;
     sequence.set(next++);
   }
 

@@ -77,7 +77,7 @@ bool TraceScribe::write(std::uint16_t number, trace::Call call, const void* payl
                         std::int64_t end_ns, std::uint32_t stack) {
   now = clock_.tuple(begin_ns);
   const trace::CallInfo* info = trace::find_call(static_cast<std::uint16_t>(call));
-  bool regular = folds_ && info->payload == trace::PayloadKind::kCollective;
+  bool regular = folds_ && trace::is_numbered(info->payload);
   trace::OpenRecord open = thread(number).open_in(
       *file_, call, info->budget, payload, trace::info_of(info->payload).bytes, now.ticks, stack, regular);
   if (open && end_ns != kInside) trace::ThreadWriter::close(*file_, open, clock_.ticks(end_ns));

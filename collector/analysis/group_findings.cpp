@@ -1,0 +1,63 @@
+// The facts of the job with the groups' calls in the place of NCCL's.
+#include "collector/analysis/group_findings.h"
+
+#include "collector/detectors/hung_collective.h"
+#include "collector/matching/group_collectives.h"
+#include "collector/ordering/group_waits.h"
+
+namespace ddpscope::analysis {
+namespace {
+
+std::vector<bool> find_barriers(const matching::Collectives& calls) {
+  std::vector<bool> barriers(calls.calls.size());
+  for (std::uint32_t call = 0; call < calls.calls.size(); ++call)
+    barriers[call] = calls.calls.signature(call).operation == trace::Operation::kGroupBarrier;
+  return barriers;
+}
+
+}  // namespace
+
+GroupFindings::GroupFindings(const model::Job& job)
+    : job_(job),
+      calls_(matching::find_group_collectives(job)),
+      waits_(ordering::find_group_waits(job, calls_)),
+      barriers_(find_barriers(calls_)),
+      divergences_(matching::find_divergences(calls_)),
+      rounds_(job, calls_, waits_),
+      times_([this] { return patterns::CollectiveTimes(job_, calls_); }) {}
+
+void GroupFindings::detect(const detectors::Facts& facts,
+                           bool (*is_asked)(std::string_view, const std::vector<std::string>&),
+                           const std::vector<std::string>& only, bool hangs,
+                           findings::Outcome& outcome) const {
+  if (calls_.calls.empty()) return;
+  const detectors::Facts groups{{job_, calls_, divergences_, waits_, rounds_, facts.places},
+                                barriers_,
+                                facts.data_parallel,
+                                facts.written,
+                                facts.names,
+                                facts.order,
+                                facts.file_races,
+                                facts.reduction_habits,
+                                facts.samples,
+                                facts.uneven_steps,
+                                times_};
+  std::size_t before = outcome.findings.size();
+  if (is_asked("skipped-barrier", only)) detectors::detect_skipped_barrier(groups, outcome);
+  if (is_asked("mismatched-collective", only)) detectors::detect_mismatched_collective(groups, outcome);
+  if (hangs && is_asked("hung-collective", only)) detectors::detect_hung_calls(groups, {}, outcome);
+  // Groups count behind the communicators of the job, which findings are compared by.
+  for (std::size_t i = before; i < outcome.findings.size(); ++i) {
+    std::optional<std::uint32_t>& communicator = outcome.findings[i].place.communicator;
+    if (communicator) *communicator += static_cast<std::uint32_t>(facts.collectives.communicators.size());
+  }
+}
+
+std::set<std::string> GroupFindings::judged(bool hangs) const {
+  if (calls_.calls.empty() || !matching::knows_all_groups(job_, calls_)) return {};
+  std::set<std::string> slugs{"skipped-barrier", "mismatched-collective"};
+  if (hangs) slugs.insert("hung-collective");
+  return slugs;
+}
+
+}  // namespace ddpscope::analysis

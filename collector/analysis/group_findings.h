@@ -1,0 +1,35 @@
+// What ranks do on the process groups of torch.distributed: judged apart from NCCL's communicators, by the
+// same detectors.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collector/detectors/detector.h"
+
+namespace ddpscope::analysis {
+
+class GroupFindings {
+ public:
+  explicit GroupFindings(const model::Job& job);
+
+  // By skipped-barrier, mismatched-collective and (`hangs`: of a job that is over) hung-collective, of these
+  // as many as `is_asked` says. `facts`: of the job.
+  void detect(const detectors::Facts& facts,
+              bool (*is_asked)(std::string_view, const std::vector<std::string>&),
+              const std::vector<std::string>& only, bool hangs, findings::Outcome& outcome) const;
+
+  // Slugs whose absence means something: all groups' calls are known.
+  std::set<std::string> judged(bool hangs) const;
+
+ private:
+  const model::Job& job_;
+  matching::Collectives calls_;
+  ordering::DeviceOrder waits_;
+  std::vector<bool> barriers_;  // by call
+  matching::Divergences divergences_;
+  patterns::Rounds rounds_;
+  model::Lazy<patterns::CollectiveTimes> times_;
+};
+
+}  // namespace ddpscope::analysis

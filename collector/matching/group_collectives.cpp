@@ -1,0 +1,174 @@
+// Two passes over a process: the groups that it joined, then its calls.
+#include "collector/matching/group_collectives.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "collector/matching/call_sites.h"
+
+namespace ddpscope::matching {
+namespace {
+
+using model::EventPlace;
+using model::Job;
+using trace::Call;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+constexpr std::uint32_t kUnread = 8;  // groupflags (trace/named_values.def)
+
+Operation operation_of(const Record& record) {
+  switch (static_cast<Call>(record.call)) {
+    case Call::c10d_allreduce:
+      return Operation::kAllReduce;
+    case Call::c10d_allgather:
+      return Operation::kAllGather;
+    case Call::c10d_reduce_scatter:
+      return Operation::kReduceScatter;
+    case Call::c10d_broadcast:
+      return Operation::kBroadcast;
+    case Call::c10d_reduce:
+      return Operation::kReduce;
+    case Call::c10d_alltoall:
+      return Operation::kAllToAll;
+    case Call::c10d_gather:
+      return Operation::kGather;
+    case Call::c10d_scatter:
+      return Operation::kScatter;
+    default:
+      return trace::operation_of(record.call);  // a barrier
+  }
+}
+
+constexpr std::uint8_t kNoReduction = 0xFF;
+
+Signature signature_of(Operation operation, const payload::GroupCollective& call) {
+  if (operation == Operation::kGroupBarrier) return {operation, 0, 0, -1, 0};
+  return {operation, call.datatype, call.reduction == kNoReduction ? std::uint8_t{0} : call.reduction,
+          call.peer, operation == Operation::kAllToAll ? 0 : call.count};
+}
+
+bool lost_records(const model::Process& process) {
+  return process.file.health(trace::Health::kept_records_lost) ||
+         process.file.health(trace::Health::chunk_open_failed) || process.file.left_out_calls() ||
+         !process.file.damage().empty();
+}
+
+class Builder {
+ public:
+  explicit Builder(const Job& job) : job_(job), sites_(job) {}
+
+  Collectives build() {
+    for (process_ = 0; process_ < job_.processes.size(); ++process_) add_groups();
+    sort_members();
+    for (process_ = 0; process_ < job_.processes.size(); ++process_) {
+      result_.first_of_process.push_back(result_.calls.size());
+      result_.calls.begin_process(job_.processes[process_].file);
+      add_calls();
+    }
+    result_.first_of_process.push_back(result_.calls.size());
+    result_.sites = sites_.take_frames();
+    return std::move(result_);
+  }
+
+ private:
+  void add_groups();
+  void sort_members();
+  void add_calls();
+  void add_call(EventPlace place, const Record& record);
+  Member* member_of(std::uint32_t number);
+
+  const Job& job_;
+  CallSites sites_;
+  Collectives result_;
+  std::uint32_t process_ = 0;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> by_id_and_use_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
+};
+
+// A process's k-th group of a name is the k-th of its peers: it may have destroyed the one before.
+void Builder::add_groups() {
+  const model::Process& process = job_.processes[process_];
+  std::map<std::uint64_t, std::uint32_t> uses;
+  std::set<std::uint32_t> known;
+  model::for_each_in_time(
+      process.file, {Operation::kProcessGroup}, [&](EventPlace place, const Record& record) {
+        auto made = trace::payload_of<payload::ProcessGroup>(record);
+        bool failed = record.end && made.result;
+        if (failed || made.rank < 0 || made.size <= made.rank || !known.insert(made.communicator).second)
+          return;
+        auto [found, fresh] = by_id_and_use_.emplace(
+            std::pair(made.id, uses[made.id]++), static_cast<std::uint32_t>(result_.communicators.size()));
+        if (fresh) result_.communicators.push_back({made.id, made.size, {}});
+        Member member{};
+        member.rank_in_communicator = made.rank;
+        member.rank = process.rank >= 0 ? process.rank : made.rank;
+        member.process = process_;
+        member.number = made.communicator;
+        member.made = place;
+        // Groups of one name that differ in size were made by programs that count them otherwise on each
+        // rank.
+        member.incomplete = lost_records(process) || made.size != result_.communicators[found->second].size;
+        result_.communicators[found->second].members.push_back(std::move(member));
+      });
+}
+
+void Builder::sort_members() {
+  for (std::uint32_t c = 0; c < result_.communicators.size(); ++c) {
+    auto& members = result_.communicators[c].members;
+    std::ranges::stable_sort(members, {}, &Member::rank_in_communicator);
+    std::set<std::int32_t> ranks;
+    bool sound = std::ranges::none_of(members, &Member::incomplete);
+    for (const Member& member : members) sound = ranks.insert(member.rank_in_communicator).second && sound;
+    for (std::uint32_t m = 0; m < members.size(); ++m) {
+      members[m].incomplete = !sound;
+      member_of_[{members[m].process, members[m].number}] = {c, m};
+    }
+  }
+}
+
+void Builder::add_calls() {
+  constexpr trace::OperationSet kCalls{Operation::kGroupCollective, Operation::kGroupBarrier};
+  model::for_each_in_time(job_.processes[process_].file, kCalls,
+                          [&](EventPlace place, const Record& record) { add_call(place, record); });
+}
+
+void Builder::add_call(EventPlace place, const Record& record) {
+  auto data = trace::payload_of<payload::GroupCollective>(record);
+  auto found = member_of_.find({process_, data.communicator});
+  if (found == member_of_.end()) return;
+  if (record.end && data.result) return;  // refused: no other rank waits for it
+  auto [communicator, index] = found->second;
+  Member& member = result_.communicators[communicator].members[index];
+  if (data.flags & kUnread) member.incomplete = true;
+  CollectiveCall call{};
+  call.event = call.called = {process_, place};
+  call.begin_ns = job_.begin_ns(process_, record);
+  call.enqueue_ns = job_.end_ns(process_, record);
+  call.signature = signature_of(operation_of(record), data);
+  call.communicator = communicator;
+  call.member = index;
+  call.site = sites_.number(process_, record.stack);
+  call.thread = record.thread;
+  call.peer = data.peer;
+  member.calls.push_back(result_.calls.size());
+  result_.calls.push_back(call);
+}
+
+}  // namespace
+
+Collectives find_group_collectives(const Job& job) { return Builder(job).build(); }
+
+bool knows_all_groups(const Job& job, const Collectives& groups) {
+  std::set<std::int32_t> joined;
+  for (const Communicator& group : groups.communicators)
+    for (const Member& member : group.members) {
+      if (member.incomplete) return false;
+      joined.insert(member.rank);
+    }
+  return std::ranges::all_of(job.ranks(), [&](std::int32_t rank) { return joined.count(rank) > 0; });
+}
+
+}  // namespace ddpscope::matching

@@ -1,0 +1,16 @@
+// The process groups of torch.distributed on Gloo, and the collectives that each member called: as those of
+// NCCL's communicators, but apart from them, for no device and no stream takes part.
+#pragma once
+#include "collector/matching/collectives.h"
+
+namespace ddpscope::matching {
+
+// Sends and receives are left out. Of an all-to-all, in which each rank may send as much as it likes, no
+// count is kept. Groups of one rank are there too.
+Collectives find_group_collectives(const model::Job& job);
+
+// Whether each rank's calls are known, of all groups that a rank of the job is in: what is not found isn't
+// there.
+bool knows_all_groups(const model::Job& job, const Collectives& groups);
+
+}  // namespace ddpscope::matching

@@ -1,0 +1,120 @@
+// Waits name their operation by communicator and sequence; the reducer waits for all that it called since its
+// last wait.
+#include "collector/ordering/group_waits.h"
+
+#include <map>
+#include <unordered_map>
+
+namespace ddpscope::ordering {
+namespace {
+
+using matching::kNone;
+using model::EventPlace;
+using trace::Call;
+using trace::Operation;
+using trace::Record;
+namespace payload = trace::payload;
+
+constexpr std::uint32_t kByReducer = 4;  // groupflags (trace/named_values.def)
+
+std::uint64_t key_of(std::uint32_t communicator, std::uint32_t sequence) {
+  return std::uint64_t{communicator} << 32 | sequence;
+}
+
+class ProcessWaits {
+ public:
+  ProcessWaits(const model::Job& job, const matching::Collectives& groups, std::uint32_t process,
+               DeviceOrder& out)
+      : job_(job),
+        groups_(groups),
+        process_(process),
+        first_(groups.first_of_process[process]),
+        completions_(groups.first_of_process[process + 1] - first_),
+        next_(first_),
+        out_(out) {}
+
+  void read() {
+    constexpr trace::OperationSet kRecords{Operation::kGroupCollective, Operation::kGroupBarrier,
+                                           Operation::kGroupWait, Operation::kGradientReducer};
+    model::for_each_in_time(job_.processes[process_].file, kRecords,
+                            [&](EventPlace place, const Record& record) { take(place, record); });
+    for (const Completion& completion : completions_) out_.completions.push_back(completion);
+  }
+
+ private:
+  void take(EventPlace place, const Record& record);
+  void take_call(EventPlace place, const Record& record);
+  void cover(std::uint32_t call, std::uint32_t wait);
+  std::uint32_t add_wait(EventPlace place, const Record& record, bool failed);
+
+  const model::Job& job_;
+  const matching::Collectives& groups_;
+  std::uint32_t process_;
+  std::uint32_t first_;                  // call of the process
+  std::vector<Completion> completions_;  // by call, from that one on
+  std::uint32_t next_;                   // call, in the order of begin
+  std::unordered_map<std::uint64_t, std::uint32_t> calls_;
+  std::map<std::uint16_t, std::vector<std::uint32_t>> of_reducer_;  // by thread: not waited for
+  DeviceOrder& out_;
+};
+
+std::uint32_t ProcessWaits::add_wait(EventPlace place, const Record& record, bool failed) {
+  bool done = record.end && !failed;
+  out_.waits.push_back({{process_, place},
+                        job_.begin_ns(process_, record),
+                        done ? job_.time_ns(process_, record.end) : kNever,
+                        record.thread});
+  return static_cast<std::uint32_t>(out_.waits.size() - 1);
+}
+
+void ProcessWaits::cover(std::uint32_t call, std::uint32_t wait) {
+  Completion& completion = completions_[call - first_];
+  bool own = groups_.calls.form(call).thread == out_.waits[wait].thread;
+  if (own && completion.own_wait == kNone) completion.own_wait = wait;
+  std::uint32_t& place = out_.waits[wait].end_ns == kNever ? completion.blocked : completion.wait;
+  if (place == kNone) place = wait;
+}
+
+// The calls of the table are those of the records that were kept: the next one, or none.
+void ProcessWaits::take_call(EventPlace place, const Record& record) {
+  if (next_ == groups_.first_of_process[process_ + 1] || !groups_.calls.is_at(next_, place)) return;
+  std::uint32_t call = next_++;
+  auto data = trace::payload_of<payload::GroupCollective>(record);
+  calls_[key_of(data.communicator, data.sequence)] = call;
+  if (data.flags & kByReducer) of_reducer_[record.thread].push_back(call);
+  // It waits itself.
+  if (record.call == static_cast<std::uint16_t>(Call::c10d_monitored_barrier))
+    cover(call, add_wait(place, record, data.result != 0));
+}
+
+void ProcessWaits::take(EventPlace place, const Record& record) {
+  Operation operation = trace::operation_of(record.call);
+  if (operation == Operation::kGroupWait) {
+    auto data = trace::payload_of<payload::GroupWork>(record);
+    auto found = calls_.find(key_of(data.communicator, data.sequence));
+    if (found != calls_.end()) cover(found->second, add_wait(place, record, data.result != 0));
+  } else if (record.call == static_cast<std::uint16_t>(Call::reducer_finish)) {
+    std::vector<std::uint32_t>& calls = of_reducer_[record.thread];
+    if (calls.empty()) return;
+    std::uint32_t wait =
+        add_wait(place, record, trace::payload_of<payload::TrainingCall>(record).result != 0);
+    for (std::uint32_t call : calls) cover(call, wait);
+    calls.clear();
+  } else if (operation != Operation::kGradientReducer) {
+    take_call(place, record);
+  }
+}
+
+}  // namespace
+
+DeviceOrder find_group_waits(const model::Job& job, const matching::Collectives& groups) {
+  DeviceOrder order;
+  order.looked_at.resize(groups.calls.size());
+  order.followed.resize(groups.calls.size());
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
+    if (groups.first_of_process[process] != groups.first_of_process[process + 1])
+      ProcessWaits(job, groups, process, order).read();
+  return order;
+}
+
+}  // namespace ddpscope::ordering
