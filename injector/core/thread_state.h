@@ -50,19 +50,7 @@ struct UnhookedCalls {
 
 namespace torch {
 struct HookedCall;
-
-// What PyTorch names for its profiler and has not ended (torch/profiler_scopes.h).
-struct OpenScope {
-  const void* scope;
-  trace::Call call;
-  trace::OpenRecord open;
-};
-struct OpenScopes {
-  static constexpr std::uint32_t kMost = 3;
-  OpenScope of[kMost];
-  std::uint32_t count;
-};
-}  // namespace torch
+}
 
 struct ThreadState {
   trace::ThreadWriter writer;
@@ -89,6 +77,7 @@ struct ThreadState {
   std::uint64_t echo_position = 0;  // its position then, and
   std::uint64_t before_echo = 0;    // before it took anything from that object
   std::uint32_t releases = 0;       // that other threads may have taken
+  std::uint32_t scopes = 0;  // place + 1 of those that PyTorch has not ended, see torch/profiler_scopes.cpp
   trace::OpenRecord semaphores_awaited;  // by the latest call on semaphores of System V
   OpenGroup group = {};
   std::uint64_t asking = 0;  // the operation that the thread's call asks NCCL for, and that one and those
@@ -97,7 +86,6 @@ struct ThreadState {
   DigestedCopy digested = {};
   AwaitedValue awaited_value = {};
   torch::HookedCall* hooked_call = nullptr;  // of PyTorch's, the innermost one
-  torch::OpenScopes scopes = {};
   std::uint64_t made_last = 0;  // operation of a process group, if the thread did nothing with PyTorch since
   HeldMutex held[1u << kHeldMutexBits] = {};
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "injector/core/hook.h"
+#include "injector/files/pool.h"
 #include "injector/torch/callers.h"
 
 namespace ddpscope::injector::torch {
@@ -24,6 +25,36 @@ constexpr int kUserScope = 7;
 using AddCallback = std::uint64_t (*)(Callback);
 using NameOf = const char* (*)(const void* scope);
 NameOf name_of;
+
+// Those of a thread that have not ended, outermost first. Not in the thread's own state, for which there is
+// little room; a thread has a place for as long as it is in a scope.
+struct OpenScope {
+  const void* scope;
+  Call call;
+  OpenRecord open;
+};
+struct OpenScopes {
+  static constexpr std::uint32_t kMost = 3;
+  std::atomic<std::uint32_t> references{};
+  std::uint32_t count{};
+  OpenScope of[kMost]{};
+};
+constinit Pool<OpenScopes, 256> open_scopes;
+
+OpenScopes* own_scopes() { return this_thread.scopes ? &open_scopes[this_thread.scopes - 1] : nullptr; }
+
+OpenScopes* take_scopes() {
+  std::uint32_t place = open_scopes.take();
+  if (place == open_scopes.kNone) return nullptr;
+  open_scopes[place].count = 0;
+  this_thread.scopes = place + 1;
+  return &open_scopes[place];
+}
+
+void give_scopes_back() {
+  open_scopes.release(this_thread.scopes - 1);
+  this_thread.scopes = 0;
+}
 
 struct Kind {
   const char* prefix;
@@ -61,26 +92,29 @@ OpenRecord open(trace::FileWriter& file, Call call, const char* name) {
 
 // An optimizer that calls another one makes one step, a wrapped module inside another one is part of its
 // forward.
-bool is_inside(Call call) {
-  const OpenScopes& scopes = this_thread.scopes;
+bool is_inside(const OpenScopes& scopes, Call call) {
   for (std::uint32_t i = 0; i < scopes.count; ++i)
     if (scopes.of[i].call == call) return true;
   return false;
 }
 
 void begin_scope(const void* scope) {
-  OpenScopes& scopes = this_thread.scopes;
   Call call = kind_of(name_of(scope));
-  if (call == Call::kNone || scopes.count == OpenScopes::kMost || is_inside(call)) return;
+  if (call == Call::kNone) return;
+  OpenScopes* scopes = own_scopes();
+  if (scopes && (scopes->count == OpenScopes::kMost || is_inside(*scopes, call))) return;
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
   if (!work) return;
-  scopes.of[scopes.count++] = {scope, call, open(*file, call, name_of(scope))};
+  if (!scopes) scopes = take_scopes();
+  if (scopes) scopes->of[scopes->count++] = {scope, call, open(*file, call, name_of(scope))};
 }
 
 void end_scope(const void* scope) {
-  OpenScopes& scopes = this_thread.scopes;
-  while (scopes.count && scopes.of[scopes.count - 1].scope == scope) end(scopes.of[--scopes.count].open);
+  OpenScopes* scopes = own_scopes();
+  if (!scopes) return;
+  while (scopes->count && scopes->of[scopes->count - 1].scope == scope) end(scopes->of[--scopes->count].open);
+  if (!scopes->count) give_scopes_back();
 }
 
 void* start(void** context, const void* scope) {

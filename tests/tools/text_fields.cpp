@@ -29,7 +29,9 @@ std::uint64_t parse_value(FieldFormat format, std::string_view text) {
   std::uint64_t value = 0;
   while (true) {
     bool bits = format == FieldFormat::openflags || format == FieldFormat::handoverflags ||
-                format == FieldFormat::streamflags || format == FieldFormat::teller;
+                format == FieldFormat::streamflags || format == FieldFormat::teller ||
+                format == FieldFormat::groupflags || format == FieldFormat::workflags ||
+                format == FieldFormat::trainingflags;
     std::size_t bar = bits ? text.find('|') : text.npos;
     std::string_view word = text.substr(0, bar);
     std::optional<std::uint64_t> named = named_value(format, word);

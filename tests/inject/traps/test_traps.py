@@ -311,6 +311,9 @@ def test_exports_hooks_only():
     others |= {line.split("(")[1].rstrip(")") for line in calls.splitlines() if line.startswith("DDPSCOPE_CUPTI_CALL(")}
     # By which NCCL, and NVTX for its payloads, find a tool.
     others |= {"InitializeInjectionNvtxExtension", *(f"ncclProfiler_v{version}" for version in range(1, 7))}
+    # PyTorch's functions, by every name that a version gave them.
+    functions = (recording.SOURCE / "injector" / "torch" / "functions.def").read_text()
+    others |= {line.split("(")[1].split(",")[0].rstrip(")") for line in functions.splitlines() if line.startswith("DDPSCOPE_TORCH")}
     symbols = [line.split()[1:] for line in listing.stdout.splitlines()]
     exported = {name.split("@")[0] for kind, name in symbols if kind.isupper() and kind != "A"}  # A: a version's name
     assert exported - rows - others == set()
