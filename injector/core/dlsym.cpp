@@ -50,6 +50,22 @@ bool is_cupti_client_call(const char* symbol) {
   return false;
 }
 
+// By name PyTorch's functions are not hooked, and not to be seen where there is no PyTorch.
+constexpr const char* kTorchFunctions[] = {
+#define DDPSCOPE_TORCH(symbol, handler) #symbol,
+#define DDPSCOPE_TORCH_COLLECTIVE(symbol, call, counted, options) #symbol,
+#include "injector/torch/functions.def"
+#undef DDPSCOPE_TORCH
+#undef DDPSCOPE_TORCH_COLLECTIVE
+};
+
+bool is_torch_function(const char* symbol) {
+  if (!symbol || strncmp(symbol, "_ZN", 3) != 0) return false;
+  for (const char* function : kTorchFunctions)
+    if (strcmp(symbol, function) == 0) return true;
+  return false;
+}
+
 // Not &ncclAllReduce: that is the first definition in the program's scope, which may be somebody else's.
 void* own_hook(const char* symbol) {
   Dl_info self;
@@ -88,12 +104,21 @@ struct Answer {
 // nullptr, and dlerror() says that there is no such function.
 Answer missing(const char* symbol) { return {1, real_dlsym(RTLD_NEXT, symbol)}; }
 
+// What the program would find without us: in its scope what lies behind us, in a library its own.
+Answer torch_function(void* library, const char* symbol) {
+  if (library == RTLD_NEXT) return {0, nullptr};
+  void* found = library == RTLD_DEFAULT ? nullptr : real_dlsym(library, symbol);
+  if (found && !is_ours(found)) return {1, found};
+  return {1, real_dlsym(RTLD_NEXT, symbol)};
+}
+
 }  // namespace
 
 // What `library` has by this name, as the guest is to see it.
 extern "C" __attribute__((visibility("hidden"))) Answer ddpscope_answer_dlsym(void* library,
                                                                               const char* symbol) {
   libc_dlsym();
+  if (is_torch_function(symbol)) return torch_function(library, symbol);
   const trace::CallInfo* info = find_vendor_call(symbol);
   if ((!info && !is_cupti_client_call(symbol)) || library == RTLD_NEXT) return {0, nullptr};
   // In the program's scope there is always ours: what lies behind it is the answer.

@@ -1,5 +1,8 @@
 """The hooks on PyTorch's functions, on a library that has these functions and is nothing else."""
 import collections
+import pathlib
+import re
+import sys
 
 import pytest
 import records
@@ -57,6 +60,19 @@ def test_what_is_left_by_longjmp_is_over(tmp_path):
 def test_each_library_calls_its_own(tmp_path):
     printed, _ = run(tmp_path, "two", FOLDER / "libtorch_stub_1.so", FOLDER / "libtorch_stub_2.so")
     assert printed.splitlines() == ["library 1: 1", "library 2: 2"]
+
+
+def test_by_name_a_program_finds_what_it_has(tmp_path):
+    printed, _ = run(tmp_path, "finds")
+    assert [line.split()[1] for line in printed.splitlines()] == ["libtorch_stub.so"] * 2 + ["nowhere"] * 2
+
+
+def test_a_program_without_pytorch_does_not_see_its_functions(tmp_path):
+    symbols = re.findall(r"^DDPSCOPE_TORCH\w*\((\w+),", (pathlib.Path(__file__).parents[2] / "injector/torch/functions.def").read_text(), re.M)
+    script = "import ctypes, sys; all = ctypes.CDLL(None); " \
+             "print([name for name in sys.argv[1:] if hasattr(all, name) or all.dlsym(None, name.encode())])"
+    code, printed = traces.start([sys.executable, "-c", script, *symbols], tmp_path / "cwd", traces.INJECTOR, tmp_path / "trace")
+    assert (code, printed.strip()) == (0, "[]") and len(symbols) > 50
 
 
 def test_a_program_without_pytorch_has_no_such_records(tmp_path):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -79,6 +80,20 @@ int two(const char* first, const char* second) {
   return 0;
 }
 
+// By name the program finds the library's functions, or none.
+int finds() {
+  for (const char* symbol : {"_ZN4c10d16ProcessGroupGloo7barrierERKNS_14BarrierOptionsE",
+                             "_ZN4c10d16ProcessGroupGloo4sendERSt6vectorIN2at6TensorESaIS3_EEii"})
+    for (void* library : {static_cast<void*>(RTLD_DEFAULT), dlopen(nullptr, RTLD_NOW)}) {
+      void* function = dlsym(library, symbol);
+      Dl_info found{};
+      if (function) dladdr(function, &found);
+      std::printf("%s %s\n", symbol,
+                  function ? std::filesystem::path(found.dli_fname).filename().c_str() : "nowhere");
+    }
+  return 0;
+}
+
 // Nanoseconds of a recorded call and its wait, in the median.
 int cost() {
   auto* group = make_group();
@@ -107,6 +122,7 @@ int main(int count, char** words) {
   if (story == "throws") return throws();
   if (story == "leaves") return leaves();
   if (story == "two" && count > 3) return two(words[2], words[3]);
+  if (story == "finds") return finds();
   if (story == "cost") return cost();
   return 2;
 }
