@@ -7,6 +7,7 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
+#include "collector/model/enclosing_calls.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -30,8 +31,8 @@ constexpr const char* kTold = "told to end";  // with the job: no doing of its o
 constexpr const char* kGone = "gone";
 
 struct Signs {
-  std::optional<EventRef> inside;  // the call that has not returned
-  std::optional<EventRef> last;
+  std::optional<EventRef> inside;  // the call that has not returned: none that encloses others
+  std::optional<EventRef> last;    // likewise
   std::optional<EventRef> traced;
 };
 
@@ -43,8 +44,9 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
                             EventRef event{member.process, place};
                             Operation operation = trace::operation_of(record.call);
                             if (record.thread != thread) return;
-                            signs.last = event;
                             if (record.stack) signs.traced = event;
+                            if (record.end == 0 && model::kEnclosingCalls.has(operation)) return;
+                            signs.last = event;
                             if (record.end == 0 && operation != Operation::kExit) signs.inside = event;
                           });
   return signs;

@@ -1,6 +1,8 @@
 // One pass over a process each.
 #include "collector/live/moments.h"
 
+#include "collector/model/enclosing_calls.h"
+
 namespace ddpscope::live {
 
 using model::EventRef;
@@ -20,9 +22,11 @@ Moment find_moment(const Job& job, std::uint32_t process, std::int64_t at_ns) {
       return;
     }
     if (printed || trace::operation_of(record.call) == Operation::kExit) return;
-    found.last = event;
     if (record.stack) found.traced = event;
-    if (record.end == 0 || job.time_ns(process, record.end) > at_ns) found.inside = event;
+    bool open = record.end == 0 || job.time_ns(process, record.end) > at_ns;
+    if (open && model::kEnclosingCalls.has(trace::operation_of(record.call))) return;
+    found.last = event;
+    if (open) found.inside = event;
   });
   return found;
 }

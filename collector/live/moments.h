@@ -8,8 +8,8 @@
 namespace ddpscope::live {
 
 struct Moment {
-  std::optional<model::EventRef> inside;     // the call that it was inside of
-  std::optional<model::EventRef> last;       // the last one begun by then
+  std::optional<model::EventRef> inside;     // the call that it was inside of: none that encloses others
+  std::optional<model::EventRef> last;       // the last one begun by then, likewise
   std::optional<model::EventRef> traced;     // the last one with a stack
   std::optional<model::EventRef> traceback;  // the first that it printed afterwards: it was there
 };

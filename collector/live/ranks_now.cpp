@@ -7,6 +7,7 @@
 
 #include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
+#include "collector/model/enclosing_calls.h"
 #include "collector/model/process_name.h"
 
 namespace ddpscope::live {
@@ -32,6 +33,8 @@ struct LastCalls {
   Record open{}, latest{}, latest_traced{};
 };
 
+bool encloses(const Record& record) { return model::kEnclosingCalls.has(trace::operation_of(record.call)); }
+
 // The innermost open call is the one that began last.
 LastCalls find_last_calls(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
   LastCalls found;
@@ -48,6 +51,8 @@ LastCalls find_last_calls(const Job& job, std::uint32_t process, const std::set<
     if (record.end == 0 && trace::operation_of(record.call) != Operation::kExit)
       keep(found.inside, found.open);
   });
+  // What a thread did inside of it says more.
+  if (found.inside && encloses(found.open) && found.last->place != found.inside->place) found.inside.reset();
   return found;
 }
 
@@ -71,7 +76,7 @@ void tell_calls(const Job& job, std::uint32_t process, const LastCalls& calls, R
                              ago(at - job.end_ns(process, calls.latest)));
   else
     now.doing += "no call recorded yet";
-  if (!calls.inside && !job.processes[process].doing.empty()) now.now = job.processes[process].doing;
+  if (!calls.inside || encloses(calls.open)) now.now = job.processes[process].doing;
   if (!calls.traced) return;
   bool of_this_call =
       calls.inside ? calls.inside->place == calls.traced->place : calls.last->place == calls.traced->place;

@@ -81,7 +81,7 @@ def test_the_rank_that_did_not_come_is_named(tmp_path, seed, way, how, inside, r
     assert [finding["slug"] for finding in findings] == ["hung-collective"], report
     finding = findings[0]
     assert finding["ranks"] == [rank]
-    assert f"rank {rank} never came: it was " in finding["title"] and f"inside {inside}" in finding["title"], finding["title"]
+    assert f"rank {rank} never came: it " in finding["title"] and f"inside {inside}" in finding["title"], finding["title"]
     others = [other for other in range(ranks) if other != rank]
     assert finding["title"].startswith("rank" + ("s " if ranks > 2 else " ") + str(others[0])), finding["title"]
     # The collectives are made in the backward pass; the last call that left a record may be one of the forward pass.
@@ -97,16 +97,20 @@ def test_a_barrier_that_one_rank_runs(tmp_path, seed, ranks):
     """All wait, until Gloo gives up: each in a call of its own."""
     rank, report = halt(tmp_path, seed, "barrier", ranks, "timeout", 0, "who is missing is not known", "--halt", "barrier")
     finding, = report["findings"]
-    assert finding["slug"] == "hung-collective" and finding["ranks"] == ([rank] if ranks > 2 else [0, 1]), finding
-    assert f"rank {rank} waits over TCP at" in finding["title"], finding
+    # Of two nobody knows which is right: the one that left it out is named.
+    assert finding["slug"] == "skipped-barrier" and finding["ranks"] == [rank if ranks > 2 else 1 - rank], finding
+    assert "hung-collective" in finding["consequences"], finding
     barrier = ddpscope.line_of(SCRIPT, "dist.barrier()  # which no other")
     assert any(f"{SCRIPT.name}:{barrier} " in frame for step in evidence_of(finding, rank) for frame in step["stack"]), finding
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_thread_of_its_own_is_waited_for(tmp_path, seed, ranks):
-    _, report = halt(tmp_path, seed, "thread", ranks, "timeout", 0, "who is missing is not known", "--halt", "thread")
-    assert report["findings"] == [], report
+    """By what goes over TCP nobody knows who is missing, by the collectives of the process group one does."""
+    rank, report = halt(tmp_path, seed, "thread", ranks, "timeout", 0, "who is missing is not known", "--halt", "thread")
+    finding, = report["findings"]
+    assert finding["slug"] == "hung-collective" and finding["ranks"] == [rank], finding
+    assert f"rank {rank} never came: " in finding["title"] and SCRIPT.name in finding["title"], finding
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
