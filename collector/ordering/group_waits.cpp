@@ -2,6 +2,7 @@
 // last wait.
 #include "collector/ordering/group_waits.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -21,12 +22,33 @@ std::uint64_t key_of(std::uint32_t communicator, std::uint32_t sequence) {
   return std::uint64_t{communicator} << 32 | sequence;
 }
 
+// Of processes that failed: when they left a group of theirs, or ended; by process and number of the group.
+using Departures = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
+
+Departures find_departures(const model::Job& job, const matching::Collectives& groups) {
+  Departures departures;
+  for (const matching::Communicator& group : groups.communicators)
+    for (const matching::Member& member : group.members) {
+      const model::Process& process = job.processes[member.process];
+      bool ended_well = process.header().ended && process.header().exit_code == 0;
+      if (process.has_ended() && !ended_well) departures[{member.process, member.number}] = process.last_ns;
+    }
+  for (auto& [of, left_ns] : departures)
+    model::for_each(job.processes[of.first].file, {Operation::kProcessGroupEnd},
+                    [&](EventPlace, const Record& record) {
+                      if (trace::payload_of<payload::ProcessGroup>(record).communicator == of.second)
+                        left_ns = std::min(left_ns, job.begin_ns(of.first, record));
+                    });
+  return departures;
+}
+
 class ProcessWaits {
  public:
-  ProcessWaits(const model::Job& job, const matching::Collectives& groups, std::uint32_t process,
-               DeviceOrder& out)
+  ProcessWaits(const model::Job& job, const matching::Collectives& groups, const Departures& departures,
+               std::uint32_t process, DeviceOrder& out)
       : job_(job),
         groups_(groups),
+        departures_(departures),
         process_(process),
         first_(groups.first_of_process[process]),
         completions_(groups.first_of_process[process + 1] - first_),
@@ -45,10 +67,12 @@ class ProcessWaits {
   void take(EventPlace place, const Record& record);
   void take_call(EventPlace place, const Record& record);
   void cover(std::uint32_t call, std::uint32_t wait);
+  bool is_broken(std::uint32_t call, const Record& wait) const;
   std::uint32_t add_wait(EventPlace place, const Record& record, bool failed);
 
   const model::Job& job_;
   const matching::Collectives& groups_;
+  const Departures& departures_;
   std::uint32_t process_;
   std::uint32_t first_;                  // call of the process
   std::vector<Completion> completions_;  // by call, from that one on
@@ -67,6 +91,19 @@ std::uint32_t ProcessWaits::add_wait(EventPlace place, const Record& record, boo
   return static_cast<std::uint32_t>(out_.waits.size() - 1);
 }
 
+// Gloo ends a wait as soon as a peer is gone. Of one that failed the head of the report tells; nobody hangs.
+bool ProcessWaits::is_broken(std::uint32_t call, const Record& wait) const {
+  constexpr std::int64_t kNoticed = 2'000'000'000;
+  std::int64_t end_ns = job_.end_ns(process_, wait);
+  for (const matching::Member& member : groups_.communicators[groups_.calls[call].communicator].members) {
+    auto left = departures_.find({member.process, member.number});
+    if (member.process != process_ && left != departures_.end() && left->second <= end_ns &&
+        end_ns - job_.processes[member.process].last_ns < kNoticed)
+      return true;
+  }
+  return false;
+}
+
 void ProcessWaits::cover(std::uint32_t call, std::uint32_t wait) {
   Completion& completion = completions_[call - first_];
   bool own = groups_.calls.form(call).thread == out_.waits[wait].thread;
@@ -83,7 +120,8 @@ void ProcessWaits::take_call(EventPlace place, const Record& record) {
   calls_[key_of(data.communicator, data.sequence)] = call;
   if (data.flags & kByReducer) of_reducer_[record.thread].push_back(call);
   // It waits itself.
-  if (record.call == static_cast<std::uint16_t>(Call::c10d_monitored_barrier))
+  if (record.call == static_cast<std::uint16_t>(Call::c10d_monitored_barrier) &&
+      !(data.result && is_broken(call, record)))
     cover(call, add_wait(place, record, data.result != 0));
 }
 
@@ -92,13 +130,15 @@ void ProcessWaits::take(EventPlace place, const Record& record) {
   if (operation == Operation::kGroupWait) {
     auto data = trace::payload_of<payload::GroupWork>(record);
     auto found = calls_.find(key_of(data.communicator, data.sequence));
-    if (found != calls_.end()) cover(found->second, add_wait(place, record, data.result != 0));
+    if (found == calls_.end() || (data.result && is_broken(found->second, record))) return;
+    cover(found->second, add_wait(place, record, data.result != 0));
   } else if (record.call == static_cast<std::uint16_t>(Call::reducer_finish)) {
     std::vector<std::uint32_t>& calls = of_reducer_[record.thread];
-    if (calls.empty()) return;
-    std::uint32_t wait =
-        add_wait(place, record, trace::payload_of<payload::TrainingCall>(record).result != 0);
-    for (std::uint32_t call : calls) cover(call, wait);
+    bool failed = trace::payload_of<payload::TrainingCall>(record).result != 0;
+    if (!calls.empty() && !(failed && is_broken(calls.front(), record))) {
+      std::uint32_t wait = add_wait(place, record, failed);
+      for (std::uint32_t call : calls) cover(call, wait);
+    }
     calls.clear();
   } else if (operation != Operation::kGradientReducer) {
     take_call(place, record);
@@ -111,9 +151,10 @@ DeviceOrder find_group_waits(const model::Job& job, const matching::Collectives&
   DeviceOrder order;
   order.looked_at.resize(groups.calls.size());
   order.followed.resize(groups.calls.size());
+  const Departures departures = find_departures(job, groups);
   for (std::uint32_t process = 0; process < job.processes.size(); ++process)
     if (groups.first_of_process[process] != groups.first_of_process[process + 1])
-      ProcessWaits(job, groups, process, order).read();
+      ProcessWaits(job, groups, departures, process, order).read();
   return order;
 }
 
