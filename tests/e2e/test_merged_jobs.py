@@ -68,7 +68,7 @@ def test_a_job_that_still_runs(tmp_path, ranks, seed):
     words = [trainer.TRAINER, *draw.arguments(), "--workdir", tmp_path / "out"]
     with live_jobs.running(words, tmp_path, "--cpu") as job:
         live_jobs.wait_for(lambda: live_jobs.status(tmp_path).stdout.startswith("running"), job)
-        os.killpg(job.pid, signal.SIGSTOP)  # so that all look at the same
+        live_jobs.stop(job, tmp_path)  # so that all look at the same
         merged = merge(tmp_path / "trace", tmp_path)
         assert_every_call_is_there(tmp_path / "trace", merged, least=100)
         assert "while the job still ran" in command("info", merged).stdout

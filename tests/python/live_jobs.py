@@ -1,6 +1,7 @@
 """Jobs that run while a test looks at them with `ddpscope status`: recorded into FOLDER/trace, their output in FOLDER/log."""
 import contextlib
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -45,6 +46,13 @@ def pids(folder):
 def pid_of_rank(folder, rank):
     """None before it records."""
     return next((pid for pid, what in processes(folder) if what.startswith(f"rank {rank} ")), None)
+
+
+def stop(job, folder):
+    """All its processes stand still when this returns: on a busy machine a thread takes its time until it takes note."""
+    os.killpg(job.pid, signal.SIGSTOP)
+    tasks = [stat for pid in pids(folder) for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
+    wait_for(lambda: all(stat.read_text().rsplit(")", 1)[1].split()[0] in "TZX" for stat in tasks if stat.exists()), job)
 
 
 def wait_for(condition, job, seconds=60, between=0.25):
