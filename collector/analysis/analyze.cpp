@@ -13,6 +13,7 @@
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/first_failure.h"
+#include "collector/detectors/framework_syncs.h"
 #include "collector/detectors/sample_groups.h"
 #include "collector/detectors/story.h"
 #include "collector/live/look.h"
@@ -175,6 +176,10 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   if (by_tcp && (runs_on ? find_hangs_now(trace, *here, ended, analysis.outcome)
                          : find_past_hangs(job, collectives, analysis.outcome)))
     judged.insert(std::string(kHung));
+  if (detectors::reduces_by_framework(job)) {
+    judged.insert("redundant-accumulation-sync");
+    judged.insert("missing-gradient-sync");
+  }
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
   tell_lost(job, analysis.errors);

@@ -177,8 +177,8 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
   if (job.ranks().size() < 2 || !collectives.communicators.empty() || ordering::has_unhooked_collectives(job))
     return;
   std::vector<std::string> slugs = collective_slugs();
-  std::erase_if(slugs, [&](const std::string& slug) { return judged.count(slug) > 0; });
   for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
+  std::erase_if(slugs, [&](const std::string& slug) { return judged.count(slug) > 0; });
   coverage.push_back(
       {"collectives",
        "no NCCL communicator was recorded: the ranks talk by other means (Gloo, MPI) or through a "

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collector/detectors/detector.h"
+#include "collector/detectors/framework_syncs.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/unseen_steps.h"
 #include "collector/ordering/losses.h"
@@ -113,6 +114,7 @@ void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome
     if (facts.collectives.communicators[communicator].size > 1) early[place(group.front().call)].add(group);
   }
   for (const auto& [where, groups] : early) tell_early(facts, groups, outcome);
+  tell_early_passes(facts, kSlug, outcome);
   std::map<std::string, Groups<UnsynchronisedRank>> never;
   for (const patterns::UnsynchronisedGroup& group : habits.never) {
     if (const char* why = group.doubt())

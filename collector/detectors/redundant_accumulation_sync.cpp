@@ -7,6 +7,7 @@
 
 #include "collector/detectors/accumulation_cost.h"
 #include "collector/detectors/detector.h"
+#include "collector/detectors/framework_syncs.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/unseen_steps.h"
 #include "collector/patterns/reduction_habits.h"
@@ -113,6 +114,7 @@ void tell(const Facts& facts, const Groups& groups, findings::Outcome& outcome) 
 void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& outcome) {
   const patterns::ReductionHabits& habits = facts.reduction_habits.get();
   for (const auto& [what, groups] : groups_of(facts, habits)) tell(facts, groups, outcome);
+  tell_repeated_passes(facts, kSlug, outcome);
   for (const auto& [doubt, ranks] : habits.doubts)
     outcome.coverage.push_back({"gradient accumulation of " + list_ranks(ranks), doubt, {kSlug}});
   tell_unseen_steps(facts, kSlug, outcome);

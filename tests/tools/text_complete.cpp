@@ -59,7 +59,8 @@ class Sequences {
     if (sequence.given()) next = sequence.value();
     // What becomes of the call made last, unless the text says of another one.
     Operation operation = moment.event->call->operation;
-    if ((operation == Operation::kGroupRun || operation == Operation::kGroupWait) && !sequence.given() && next > 0)
+    if ((operation == Operation::kGroupRun || operation == Operation::kGroupWait) && !sequence.given() &&
+        next > 0)
       --next;
     sequence.set(next++);
   }

@@ -1,0 +1,235 @@
+// By the steps of each rank; ranks that go wrong at one place are one finding.
+#include "collector/detectors/framework_syncs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "collector/detectors/story.h"
+#include "collector/patterns/framework_steps.h"
+
+namespace ddpscope::detectors {
+namespace {
+
+using patterns::BackwardPass;
+using patterns::FrameworkStep;
+using patterns::FrameworkSteps;
+
+// As in patterns/reduction_habits: DistributedDataParallel arranges its buckets anew after the first step.
+constexpr std::size_t kLearning = 2;
+constexpr std::size_t kLeastSteps = 3;
+
+// What a rank does in most of its steps.
+struct Habit {
+  std::int32_t rank;
+  std::size_t times = 0;  // reductions of a step
+  std::vector<FrameworkStep> steps;
+
+  const FrameworkStep& example() const { return steps[steps.size() / 2]; }
+};
+struct Group {
+  std::vector<std::int32_t> ranks;
+  std::optional<Habit> first;
+  std::size_t most_steps = 0;
+};
+using Groups = std::map<std::string, Group>;  // by place and number
+
+bool reduces(const BackwardPass& pass) { return !pass.reduced.empty(); }
+
+std::uint32_t stack_of_pass(const model::Job& job, const BackwardPass& pass) {
+  return job.record(pass.event).stack;
+}
+
+// How often one reducer reduced what passes of one place gave; 0 where it did so once, or places differ:
+// losses of several kinds may be meant to be reduced apart.
+std::size_t repetitions(const model::Job& job, const FrameworkStep& step) {
+  std::map<std::uint64_t, std::vector<const BackwardPass*>> by_reducer;
+  for (const BackwardPass& pass : step.passes)
+    for (std::uint64_t reducer : pass.reduced) by_reducer[reducer].push_back(&pass);
+  std::size_t most = 0;
+  for (const auto& [reducer, passes] : by_reducer) {
+    std::uint32_t stack = stack_of_pass(job, *passes.front());
+    bool alike = stack && std::ranges::all_of(passes, [&](const BackwardPass* pass) {
+                   return stack_of_pass(job, *pass) == stack;
+                 });
+    if (passes.size() > 1 && alike) most = std::max(most, passes.size());
+  }
+  return most;
+}
+
+// Micro-batches a step are a setting; what comes in varying numbers is something else, as for NCCL's
+// reductions.
+std::optional<Habit> find_repeated(const model::Job& job, std::int32_t rank, FrameworkSteps&& found) {
+  std::map<std::size_t, std::vector<FrameworkStep>> by_times;
+  std::size_t judged = 0, all = 0;
+  for (std::size_t i = kLearning; i < found.steps.size(); ++i) {
+    if (std::ranges::none_of(found.steps[i].passes, reduces)) continue;
+    ++judged;
+    std::size_t times = repetitions(job, found.steps[i]);
+    all += times > 0;
+    by_times[times].push_back(std::move(found.steps[i]));
+  }
+  std::size_t once = by_times[0].size();
+  by_times.erase(0);
+  auto most = std::ranges::max_element(by_times, {}, [](const auto& of) { return of.second.size(); });
+  if (most == by_times.end()) return {};
+  std::size_t steps = most->second.size();
+  if (steps < kLeastSteps || 2 * steps < judged || 3 * steps < 2 * (all + once)) return {};
+  return Habit{rank, most->first, std::move(most->second)};
+}
+
+// The last pass is one of the same loss, through the wrapper: not that of another model, which need not be
+// reduced.
+bool is_early(const model::Job& job, const FrameworkStep& step) {
+  const BackwardPass& last = step.passes.back();
+  std::uint32_t stack = stack_of_pass(job, last);
+  return stack && last.through_wrapper && !reduces(last) &&
+         std::ranges::any_of(step.passes, [&](const BackwardPass& pass) {
+           return reduces(pass) && stack_of_pass(job, pass) == stack;
+         });
+}
+
+// Of one wrapper only: which of several a forward belongs to is not known.
+std::optional<Habit> find_early(const model::Job& job, std::int32_t rank, FrameworkSteps&& found) {
+  if (found.reducers != 1) return {};
+  Habit habit{rank, 1, {}};
+  std::size_t judged = 0;
+  for (std::size_t i = kLearning; i < found.steps.size(); ++i) {
+    ++judged;
+    if (is_early(job, found.steps[i])) habit.steps.push_back(std::move(found.steps[i]));
+  }
+  if (habit.steps.size() < kLeastSteps || 2 * habit.steps.size() < judged) return {};
+  return habit;
+}
+
+// Not in a group of one rank. NCCL's calls are recorded at NCCL's level.
+bool reaches_others(const Facts& facts, std::uint32_t process, const FrameworkStep& step) {
+  const matching::Collectives& collectives = facts.collectives;
+  auto in_pass = [](const BackwardPass& pass, std::int64_t at_ns) {
+    return reduces(pass) && pass.begin_ns <= at_ns && at_ns <= pass.end_ns;
+  };
+  for (const BackwardPass& pass : step.passes)
+    if (reduces(pass) && pass.bytes) return true;
+  for (std::uint32_t i = collectives.first_of_process[process]; i < collectives.first_of_process[process + 1];
+       ++i) {
+    matching::CollectiveCall call = collectives.calls[i];
+    if (collectives.communicators[call.communicator].size > 1 &&
+        std::ranges::any_of(step.passes,
+                            [&](const BackwardPass& pass) { return in_pass(pass, call.begin_ns); }))
+      return true;
+  }
+  return false;
+}
+
+using Find = std::optional<Habit> (*)(const model::Job&, std::int32_t, FrameworkSteps&&);
+
+Groups find_groups(const Facts& facts, std::string_view slug, const findings::Outcome& outcome, Find find) {
+  if (facts.job.world_size < 2) return {};
+  std::set<std::int32_t> told;
+  for (const findings::Finding& finding : outcome.findings)
+    if (finding.slug == slug) told.insert(finding.ranks.begin(), finding.ranks.end());
+  Groups groups;
+  for (std::int32_t rank : facts.job.ranks()) {
+    std::int32_t index = facts.job.process_of_rank(rank);
+    if (index < 0 || told.contains(rank)) continue;
+    auto process = static_cast<std::uint32_t>(index);
+    auto habit = find(facts.job, rank, patterns::find_framework_steps(facts.job, process));
+    if (!habit || !reaches_others(facts, process, habit->example())) continue;
+    std::string place = facts.places.whole(habit->example().passes.front().event);
+    Group& group = groups[fmt::format("{} {}", habit->times, place)];
+    group.ranks.push_back(rank);
+    group.most_steps = std::max(group.most_steps, habit->steps.size());
+    if (!group.first) group.first = std::move(habit);
+  }
+  return groups;
+}
+
+findings::Finding begin_finding(std::string_view slug, const Group& group) {
+  findings::Finding finding;
+  finding.slug = slug;
+  finding.ranks = group.ranks;
+  finding.count = group.most_steps;
+  finding.first_ns = group.first->steps.front().begin_ns;
+  finding.last_ns = group.first->steps.back().end_ns;
+  finding.place = {finding.ranks, finding.first_ns, finding.last_ns};
+  return finding;
+}
+
+void add_step(const model::Job& job, const FrameworkStep& step, findings::Finding& finding) {
+  finding.evidence.push_back(
+      evidence_of(job, step.optimizer, "the optimizer uses what these passes added up"));
+}
+
+}  // namespace
+
+void tell_repeated_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
+  constexpr std::size_t kMostPasses = 8;
+  for (const auto& [key, group] : find_groups(facts, slug, outcome, find_repeated)) {
+    const FrameworkStep& step = group.first->example();
+    const std::size_t times = group.first->times;
+    findings::Finding finding = begin_finding(slug, group);
+    finding.severity = findings::Severity::kWarning;
+    auto first = std::ranges::find_if(step.passes, reduces);
+    finding.title = fmt::format("{} {} all gradients {} times per optimizer step where once is enough{}",
+                                list_ranks(group.ranks), verb(group.ranks, "reduces", "reduce"), times,
+                                at(facts.places.of(first->event)));
+    finding.key = "passes " + facts.places.whole(first->event);
+    finding.advice =
+        "Let gradients add up locally and reduce them with the last micro-batch only: wrap forward and "
+        "backward of the others in DistributedDataParallel.no_sync(), or set require_backward_grad_sync.";
+    std::size_t shown = 0;
+    for (const BackwardPass& pass : step.passes) {
+      if (!reduces(pass)) continue;
+      bool last = ++shown == times;
+      if (!last) finding.cost.bytes_per_step += pass.bytes;
+      if (shown <= kMostPasses)
+        finding.evidence.push_back(
+            evidence_of(facts.job, pass.event,
+                        fmt::format("backward pass {} of {} that is reduced in this step: {}", shown, times,
+                                    last ? "the one that is needed"
+                                         : "redundant: the optimizer does not run before the next")));
+    }
+    add_step(facts.job, step, finding);
+    outcome.findings.push_back(std::move(finding));
+  }
+}
+
+void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
+  for (const auto& [key, group] : find_groups(facts, slug, outcome, find_early)) {
+    const FrameworkStep& step = group.first->example();
+    findings::Finding finding = begin_finding(slug, group);
+    auto reduced = std::ranges::find_if(step.passes, reduces);
+    finding.title = fmt::format(
+        "{} {} gradients{} before the last micro-batch of a step: what later ones add is each rank's own "
+        "when the optimizer runs",
+        list_ranks(group.ranks), verb(group.ranks, "reduces", "reduce"), at(facts.places.of(reduced->event)));
+    finding.key = "early passes " + facts.places.whole(reduced->event);
+    finding.advice =
+        "Reduce with the last micro-batch of each step: leave no_sync() for that one, or set "
+        "require_backward_grad_sync before its forward.";
+    finding.evidence.push_back(
+        evidence_of(facts.job, reduced->event, "the backward pass that is reduced in this step"));
+    finding.evidence.push_back(
+        evidence_of(facts.job, step.passes.back().event,
+                    "the last backward pass of this step: its gradients are not reduced"));
+    add_step(facts.job, step, finding);
+    outcome.findings.push_back(std::move(finding));
+  }
+}
+
+bool reduces_by_framework(const model::Job& job) {
+  return std::ranges::all_of(job.ranks(), [&](std::int32_t rank) {
+    std::int32_t process = job.process_of_rank(rank);
+    if (process < 0) return false;
+    FrameworkSteps found = patterns::find_framework_steps(job, static_cast<std::uint32_t>(process));
+    auto with_reduction = std::ranges::count_if(
+        found.steps, [](const FrameworkStep& step) { return std::ranges::any_of(step.passes, reduces); });
+    return static_cast<std::size_t>(with_reduction) >= kLearning + kLeastSteps &&
+           2 * static_cast<std::size_t>(with_reduction) >= found.steps.size();
+  });
+}
+
+}  // namespace ddpscope::detectors

@@ -1,0 +1,119 @@
+"""Gradient accumulation with DistributedDataParallel on Gloo: which micro-batches are reduced, and what resembles that.
+
+torchrun --nproc_per_node 2 accumulated.py --reduce every
+"""
+import argparse
+import contextlib
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--reduce", choices=["last", "every", "first"], default="last", help="at which micro-batch")
+    parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty"], default="nothing")
+    parser.add_argument("--micro-batches", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--optimizer", choices=["SGD", "AdamW"], default="SGD")
+    return parser.parse_args()
+
+
+def network(inputs, hidden):
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+
+def accumulate(model, optimizer, micro_batches, reduced_at):
+    for micro in range(micro_batches):
+        x = torch.randn(8, 32)
+        with contextlib.nullcontext() if micro in reduced_at else model.no_sync():
+            loss = (model(x) - x.sum(1, keepdim=True)).square().mean() / micro_batches
+            loss.backward()  # of one micro-batch
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
+
+
+# Each rank has a critic of its own, which need not be reduced.
+def teach_critic(model, critic, optimizer):
+    x = torch.randn(8, 32)
+    with torch.no_grad():
+        value = model(x)
+    loss = critic(value).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+# The model is the discriminator: it takes part in both losses, and its optimizer runs once.
+def contend(model, optimizer, generator, its_optimizer):
+    fake = generator(torch.randn(8, 16))
+    optimizer.zero_grad()
+    (model(torch.randn(8, 32)) - model(fake.detach())).mean().backward()
+    optimizer.step()
+    its_optimizer.zero_grad()
+    model(fake).mean().backward()
+    its_optimizer.step()
+
+
+# Sharpness-aware: the gradients of the first pass say where to look, and are thrown away.
+def search(model, optimizer):
+    x = torch.randn(8, 32)
+    model(x).square().mean().backward()
+    with torch.no_grad():
+        moves = [(parameter, 0.05 * parameter.grad) for parameter in model.parameters()]
+        for parameter, move in moves:
+            parameter.add_(move)
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    with torch.no_grad():
+        for parameter, move in moves:
+            parameter.sub_(move)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+# A gradient is asked for, and added to none.
+def penalise(model, optimizer):
+    x = torch.randn(8, 32, requires_grad=True)
+    slope, = torch.autograd.grad(model.module(x).sum(), x, create_graph=True)
+    optimizer.zero_grad()
+    (model(x).mean() + (slope.norm(dim=1) - 1).square().mean()).backward()
+    optimizer.step()
+
+
+def main():
+    asked = arguments()
+    dist.init_process_group("gloo")
+    torch.manual_seed(1)
+    model = DistributedDataParallel(network(32, asked.hidden))
+    make = getattr(torch.optim, asked.optimizer)
+    optimizer = make(model.parameters(), lr=1e-2)
+    critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
+    of_critic, of_generator = make(critic.parameters(), lr=1e-2), make(generator.parameters(), lr=1e-2)
+    reduced_at = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches))}[asked.reduce]
+    torch.manual_seed(100 + dist.get_rank())
+    loss = 0.0
+    for _ in range(asked.steps):
+        if asked.beside == "adversary":
+            contend(model, optimizer, generator, of_generator)
+        elif asked.beside == "search":
+            search(model, optimizer)
+        elif asked.beside == "penalty":
+            penalise(model, optimizer)
+        else:
+            loss = accumulate(model, optimizer, asked.micro_batches, reduced_at)
+        if asked.beside == "critic":
+            teach_critic(model, critic, of_critic)
+    print(f"rank {dist.get_rank()}: loss {loss:.3f}")
+    dist.barrier()
+    return model, generator
+
+
+if __name__ == "__main__":
+    kept = main()
+    del kept
+    dist.destroy_process_group()

@@ -1,0 +1,35 @@
+"""Gradient accumulation on Gloo, by what PyTorch's own calls say: who reduces each micro-batch, or the wrong one."""
+import ddpscope
+import pytest
+from jobs import SCRIPTS, Job, run_recorded
+
+pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
+SCRIPT = SCRIPTS / "accumulated.py"
+GRADIENTS = {"redundant-accumulation-sync", "missing-gradient-sync"}
+
+
+def trained(folder, seed, ranks, *arguments):
+    rng = ddpscope.draw(seed, f"accumulation/{arguments}/{ranks}")
+    job = Job(SCRIPT.name, ranks=ranks, arguments=["--micro-batches", rng.randrange(2, 5), "--hidden", 16 * rng.randrange(2, 8),
+                                                   "--optimizer", rng.choice(["SGD", "AdamW"]), *arguments])
+    return run_recorded(job, folder)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("reduce, slug, severity", [("every", "redundant-accumulation-sync", "warning"),
+                                                    ("first", "missing-gradient-sync", "error")])
+def test_the_wrong_micro_batches_are_reduced(tmp_path, seed, ranks, reduce, slug, severity):
+    finding = ddpscope.only_finding(trained(tmp_path, seed, ranks, "--reduce", reduce), slug)
+    assert finding["ranks"] == list(range(ranks)) and finding["severity"] == severity, finding
+    line = ddpscope.line_of(SCRIPT, "loss.backward()  # of one micro-batch")
+    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+    assert reduce == "first" or finding["cost"]["bytes_per_step"] > 0, finding
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("beside", ["nothing", "critic", "adversary", "search", "penalty"])
+def test_each_step_is_reduced_once(tmp_path, seed, ranks, beside):
+    report = ddpscope.report(trained(tmp_path, seed, ranks, "--beside", beside))
+    assert report["findings"] == [], report["findings"]
+    unjudged = {slug for row in report["coverage"] for slug in row["unjudged"]}
+    assert not unjudged & GRADIENTS, report["coverage"]
