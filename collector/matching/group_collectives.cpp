@@ -6,6 +6,7 @@
 #include <set>
 
 #include "collector/matching/call_sites.h"
+#include "trace/process_groups.h"
 
 namespace ddpscope::matching {
 namespace {
@@ -16,8 +17,6 @@ using trace::Call;
 using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
-
-constexpr std::uint32_t kUnread = 8;  // groupflags (trace/named_values.def)
 
 Operation operation_of(const Record& record) {
   switch (static_cast<Call>(record.call)) {
@@ -42,11 +41,9 @@ Operation operation_of(const Record& record) {
   }
 }
 
-constexpr std::uint8_t kNoReduction = 0xFF;
-
 Signature signature_of(Operation operation, const payload::GroupCollective& call) {
   if (operation == Operation::kGroupBarrier) return {operation, 0, 0, -1, 0};
-  return {operation, call.datatype, call.reduction == kNoReduction ? std::uint8_t{0} : call.reduction,
+  return {operation, call.datatype, call.reduction == trace::kNoReduction ? std::uint8_t{0} : call.reduction,
           call.peer, operation == Operation::kAllToAll ? 0 : call.count};
 }
 
@@ -142,7 +139,7 @@ void Builder::add_call(EventPlace place, const Record& record) {
   if (record.end && data.result) return;  // refused: no other rank waits for it
   auto [communicator, index] = found->second;
   Member& member = result_.communicators[communicator].members[index];
-  if (data.flags & kUnread) member.incomplete = true;
+  if (data.flags & trace::kUnread) member.incomplete = true;
   CollectiveCall call{};
   call.event = call.called = {process_, place};
   call.begin_ns = job_.begin_ns(process_, record);

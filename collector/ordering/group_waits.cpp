@@ -6,6 +6,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "trace/process_groups.h"
+
 namespace ddpscope::ordering {
 namespace {
 
@@ -15,8 +17,6 @@ using trace::Call;
 using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
-
-constexpr std::uint32_t kByReducer = 4;  // groupflags (trace/named_values.def)
 
 std::uint64_t key_of(std::uint32_t communicator, std::uint32_t sequence) {
   return std::uint64_t{communicator} << 32 | sequence;
@@ -91,7 +91,7 @@ std::uint32_t ProcessWaits::add_wait(EventPlace place, const Record& record, boo
   return static_cast<std::uint32_t>(out_.waits.size() - 1);
 }
 
-// Gloo ends a wait as soon as a peer is gone. Of one that failed the head of the report tells; nobody hangs.
+// Gloo ends a wait as soon as a peer is gone. The head of the report names a peer that failed; nobody hangs.
 bool ProcessWaits::is_broken(std::uint32_t call, const Record& wait) const {
   constexpr std::int64_t kNoticed = 2'000'000'000;
   std::int64_t end_ns = job_.end_ns(process_, wait);
@@ -118,7 +118,7 @@ void ProcessWaits::take_call(EventPlace place, const Record& record) {
   std::uint32_t call = next_++;
   auto data = trace::payload_of<payload::GroupCollective>(record);
   calls_[key_of(data.communicator, data.sequence)] = call;
-  if (data.flags & kByReducer) of_reducer_[record.thread].push_back(call);
+  if (data.flags & trace::kByReducer) of_reducer_[record.thread].push_back(call);
   // It waits itself.
   if (record.call == static_cast<std::uint16_t>(Call::c10d_monitored_barrier) &&
       !(data.result && is_broken(call, record)))

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "collector/matching/collectives.h"
+#include "trace/process_groups.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -15,10 +16,6 @@ using trace::Call;
 using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
-
-constexpr std::uint8_t kAccumulate = 1;  // trainingflags (trace/named_values.def)
-constexpr std::uint32_t kByReducer = 4;  // groupflags
-constexpr std::uint8_t kThrew = 1;       // outcome
 
 class Reader {
  public:
@@ -59,7 +56,7 @@ BackwardPass* Reader::pass_at(std::int64_t at_ns) {
 
 void Reader::begin_pass(EventPlace place, const Record& record) {
   auto data = trace::payload_of<payload::TrainingCall>(record);
-  if (!(data.flags & kAccumulate) || data.result == kThrew) return;
+  if (!(data.flags & trace::kAccumulate) || data.result) return;
   std::int64_t begin_ns = job_.begin_ns(process_, record);
   overlap_ = overlap_ || pass_at(begin_ns) != nullptr;
   BackwardPass pass{{process_, place}, begin_ns, job_.end_ns(process_, record), {}};
@@ -97,13 +94,13 @@ void Reader::take(EventPlace place, const Record& record) {
   BackwardPass* pass = pass_at(job_.begin_ns(process_, record));
   if (record.call == static_cast<std::uint16_t>(Call::reducer_finish)) {
     auto data = trace::payload_of<payload::TrainingCall>(record);
-    if (!pass || data.result == kThrew) return;
+    if (!pass || data.result) return;
     reducers_.insert(data.object);
     auto at = std::lower_bound(pass->reduced.begin(), pass->reduced.end(), data.object);
     if (at == pass->reduced.end() || *at != data.object) pass->reduced.insert(at, data.object);
   } else if (record.call == static_cast<std::uint16_t>(Call::c10d_allreduce)) {
     auto data = trace::payload_of<payload::GroupCollective>(record);
-    if (pass && (data.flags & kByReducer) && group_sizes_[data.communicator] > 1)
+    if (pass && (data.flags & trace::kByReducer) && group_sizes_[data.communicator] > 1)
       pass->bytes +=
           matching::bytes_of({Operation::kAllReduce, data.datatype, data.reduction, -1, data.count});
   }

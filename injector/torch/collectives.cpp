@@ -3,13 +3,13 @@
 #include "injector/torch/handlers.h"
 #include "injector/torch/options.h"
 #include "injector/torch/tensors.h"
+#include "trace/process_groups.h"
 
 namespace ddpscope::injector::torch {
 namespace {
 
 using trace::payload::GroupCollective;
-
-enum GroupFlags : std::uint32_t { kAsynchronous = 1, kSynchronous = 2, kByReducer = 4, kUnread = 8 };
+using enum trace::GroupFlags;
 
 // What a hook knows of an operation besides its group.
 struct Operation {

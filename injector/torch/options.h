@@ -2,10 +2,11 @@
 // recognised.
 #pragma once
 #include "injector/torch/hooked_call.h"
+#include "trace/process_groups.h"
 
 namespace ddpscope::injector::torch {
 
-constexpr std::uint8_t kNoReduction = 0xFF;       // the operation has none
+using trace::kNoReduction;
 constexpr std::uint8_t kUnknownReduction = 0xFD;  // it has one
 constexpr std::uint8_t kOwnReduction = 0xFE;      // premultiplied
 

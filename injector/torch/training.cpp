@@ -1,11 +1,12 @@
 // Backward passes, and what DistributedDataParallel does in them.
 #include "injector/torch/handlers.h"
 #include "injector/torch/profiler_scopes.h"
+#include "trace/process_groups.h"
 
 namespace ddpscope::injector::torch {
 namespace {
 
-enum TrainingFlags : std::uint8_t { kAccumulate = 1, kCreateGraph = 2, kKeepGraph = 4 };
+using enum trace::TrainingFlags;
 
 template <Call row>
 void open(HookedCall& call, std::uint64_t object, std::uint8_t flags) {

@@ -1,13 +1,14 @@
 // What becomes of an operation after its call: a thread of the library runs it, the program waits for it.
 #include "injector/torch/handlers.h"
 #include "injector/torch/tensors.h"
+#include "trace/process_groups.h"
 
 namespace ddpscope::injector::torch {
 namespace {
 
 using trace::payload::GroupWork;
 
-enum WorkFlags : std::uint8_t { kAtOnce = 1 };
+using enum trace::WorkFlags;
 
 // An intrusive_ptr is passed by address, be it by value or by reference.
 const void* work_at(const HookedCall& call, Argument which) {
