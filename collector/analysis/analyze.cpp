@@ -153,6 +153,8 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
       [&] { return detectors::find_sample_groups(job, collectives, data_parallel); });
   model::Lazy<std::vector<patterns::UnevenSteps>> uneven_steps(
       [&] { return patterns::find_uneven_steps(job, collectives, divergences, data_parallel); });
+  model::Lazy<std::vector<patterns::FrameworkSteps>> framework_steps(
+      [&] { return patterns::find_framework_steps(job); });
   model::Lazy<patterns::CollectiveTimes> collective_times(
       [&] { return patterns::CollectiveTimes(job, collectives); });
   detectors::Facts facts{{job, collectives, divergences, device_order, rounds, places},
@@ -165,6 +167,7 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
                          reduction_habits,
                          samples,
                          uneven_steps,
+                         framework_steps,
                          collective_times};
   const bool runs_on = here && attempt < 0 && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
@@ -176,7 +179,7 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   if (by_tcp && (runs_on ? find_hangs_now(trace, *here, ended, analysis.outcome)
                          : find_past_hangs(job, collectives, analysis.outcome)))
     judged.insert(std::string(kHung));
-  if (detectors::reduces_by_framework(job)) {
+  if (detectors::reduces_by_framework(facts)) {
     judged.insert("redundant-accumulation-sync");
     judged.insert("missing-gradient-sync");
   }

@@ -41,6 +41,7 @@ void GroupFindings::detect(const detectors::Facts& facts,
                                 facts.reduction_habits,
                                 facts.samples,
                                 facts.uneven_steps,
+                                facts.framework_steps,
                                 times_};
   std::size_t before = outcome.findings.size();
   if (is_asked("skipped-barrier", only)) detectors::detect_skipped_barrier(groups, outcome);

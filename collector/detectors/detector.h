@@ -14,6 +14,7 @@
 #include "collector/ordering/device_order.h"
 #include "collector/patterns/collective_times.h"
 #include "collector/patterns/file_races.h"
+#include "collector/patterns/framework_steps.h"
 #include "collector/patterns/gradient_traffic.h"
 #include "collector/patterns/reduction_habits.h"
 #include "collector/patterns/rounds.h"
@@ -46,6 +47,7 @@ struct Facts : CallFacts {
   const model::Lazy<patterns::ReductionHabits>& reduction_habits;
   const model::Lazy<SampleGroups>& samples;
   const model::Lazy<std::vector<patterns::UnevenSteps>>& uneven_steps;
+  const model::Lazy<std::vector<patterns::FrameworkSteps>>& framework_steps;  // by process
   const model::Lazy<patterns::CollectiveTimes>& collective_times;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "collector/detectors/story.h"
@@ -24,11 +25,10 @@ constexpr std::size_t kLeastSteps = 3;
 
 // What a rank does in most of its steps.
 struct Habit {
-  std::int32_t rank;
   std::size_t times = 0;  // reductions of a step
-  std::vector<FrameworkStep> steps;
+  std::vector<const FrameworkStep*> steps;
 
-  const FrameworkStep& example() const { return steps[steps.size() / 2]; }
+  const FrameworkStep& example() const { return *steps[steps.size() / 2]; }
 };
 struct Group {
   std::vector<std::int32_t> ranks;
@@ -38,6 +38,7 @@ struct Group {
 using Groups = std::map<std::string, Group>;  // by place and number
 
 bool reduces(const BackwardPass& pass) { return !pass.reduced.empty(); }
+bool has_reduction(const FrameworkStep& step) { return std::ranges::any_of(step.passes, reduces); }
 
 std::uint32_t stack_of_pass(const model::Job& job, const BackwardPass& pass) {
   return job.record(pass.event).stack;
@@ -62,15 +63,15 @@ std::size_t repetitions(const model::Job& job, const FrameworkStep& step) {
 
 // Micro-batches a step are a setting; what comes in varying numbers is something else, as for NCCL's
 // reductions.
-std::optional<Habit> find_repeated(const model::Job& job, std::int32_t rank, FrameworkSteps&& found) {
-  std::map<std::size_t, std::vector<FrameworkStep>> by_times;
+std::optional<Habit> find_repeated(const model::Job& job, const FrameworkSteps& found) {
+  std::map<std::size_t, std::vector<const FrameworkStep*>> by_times;
   std::size_t judged = 0, all = 0;
   for (std::size_t i = kLearning; i < found.steps.size(); ++i) {
-    if (std::ranges::none_of(found.steps[i].passes, reduces)) continue;
+    if (!has_reduction(found.steps[i])) continue;
     ++judged;
     std::size_t times = repetitions(job, found.steps[i]);
     all += times > 0;
-    by_times[times].push_back(std::move(found.steps[i]));
+    by_times[times].push_back(&found.steps[i]);
   }
   std::size_t once = by_times[0].size();
   by_times.erase(0);
@@ -78,7 +79,7 @@ std::optional<Habit> find_repeated(const model::Job& job, std::int32_t rank, Fra
   if (most == by_times.end()) return {};
   std::size_t steps = most->second.size();
   if (steps < kLeastSteps || 2 * steps < judged || 3 * steps < 2 * (all + once)) return {};
-  return Habit{rank, most->first, std::move(most->second)};
+  return Habit{most->first, std::move(most->second)};
 }
 
 // The last pass is one of the same loss, through the wrapper: not that of another model, which need not be
@@ -93,15 +94,12 @@ bool is_early(const model::Job& job, const FrameworkStep& step) {
 }
 
 // Of one wrapper only: which of several a forward belongs to is not known.
-std::optional<Habit> find_early(const model::Job& job, std::int32_t rank, FrameworkSteps&& found) {
+std::optional<Habit> find_early(const model::Job& job, const FrameworkSteps& found) {
   if (found.reducers != 1) return {};
-  Habit habit{rank, 1, {}};
-  std::size_t judged = 0;
-  for (std::size_t i = kLearning; i < found.steps.size(); ++i) {
-    ++judged;
-    if (is_early(job, found.steps[i])) habit.steps.push_back(std::move(found.steps[i]));
-  }
-  if (habit.steps.size() < kLeastSteps || 2 * habit.steps.size() < judged) return {};
+  Habit habit{1, {}};
+  for (std::size_t i = kLearning; i < found.steps.size(); ++i)
+    if (is_early(job, found.steps[i])) habit.steps.push_back(&found.steps[i]);
+  if (habit.steps.size() < kLeastSteps || 2 * habit.steps.size() < found.steps.size() - kLearning) return {};
   return habit;
 }
 
@@ -124,19 +122,19 @@ bool reaches_others(const Facts& facts, std::uint32_t process, const FrameworkSt
   return false;
 }
 
-using Find = std::optional<Habit> (*)(const model::Job&, std::int32_t, FrameworkSteps&&);
+using Find = std::optional<Habit> (*)(const model::Job&, const FrameworkSteps&);
 
 Groups find_groups(const Facts& facts, std::string_view slug, const findings::Outcome& outcome, Find find) {
   if (facts.job.world_size < 2) return {};
-  std::set<std::int32_t> told;
+  std::set<std::int32_t> named;
   for (const findings::Finding& finding : outcome.findings)
-    if (finding.slug == slug) told.insert(finding.ranks.begin(), finding.ranks.end());
+    if (finding.slug == slug) named.insert(finding.ranks.begin(), finding.ranks.end());
   Groups groups;
   for (std::int32_t rank : facts.job.ranks()) {
     std::int32_t index = facts.job.process_of_rank(rank);
-    if (index < 0 || told.contains(rank)) continue;
+    if (index < 0 || named.contains(rank)) continue;
     auto process = static_cast<std::uint32_t>(index);
-    auto habit = find(facts.job, rank, patterns::find_framework_steps(facts.job, process));
+    auto habit = find(facts.job, facts.framework_steps.get()[process]);
     if (!habit || !reaches_others(facts, process, habit->example())) continue;
     std::string place = facts.places.whole(habit->example().passes.front().event);
     Group& group = groups[fmt::format("{} {}", habit->times, place)];
@@ -152,8 +150,8 @@ findings::Finding begin_finding(std::string_view slug, const Group& group) {
   finding.slug = slug;
   finding.ranks = group.ranks;
   finding.count = group.most_steps;
-  finding.first_ns = group.first->steps.front().begin_ns;
-  finding.last_ns = group.first->steps.back().end_ns;
+  finding.first_ns = group.first->steps.front()->begin_ns;
+  finding.last_ns = group.first->steps.back()->end_ns;
   finding.place = {finding.ranks, finding.first_ns, finding.last_ns};
   return finding;
 }
@@ -220,15 +218,13 @@ void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outc
   }
 }
 
-bool reduces_by_framework(const model::Job& job) {
-  return std::ranges::all_of(job.ranks(), [&](std::int32_t rank) {
-    std::int32_t process = job.process_of_rank(rank);
+bool reduces_by_framework(const Facts& facts) {
+  return std::ranges::all_of(facts.job.ranks(), [&](std::int32_t rank) {
+    std::int32_t process = facts.job.process_of_rank(rank);
     if (process < 0) return false;
-    FrameworkSteps found = patterns::find_framework_steps(job, static_cast<std::uint32_t>(process));
-    auto with_reduction = std::ranges::count_if(
-        found.steps, [](const FrameworkStep& step) { return std::ranges::any_of(step.passes, reduces); });
-    return static_cast<std::size_t>(with_reduction) >= kLearning + kLeastSteps &&
-           2 * static_cast<std::size_t>(with_reduction) >= found.steps.size();
+    const auto& steps = facts.framework_steps.get()[static_cast<std::size_t>(process)].steps;
+    auto with_reduction = static_cast<std::size_t>(std::ranges::count_if(steps, has_reduction));
+    return with_reduction >= kLearning + kLeastSteps && 2 * with_reduction >= steps.size();
   });
 }
 

@@ -108,8 +108,11 @@ void Reader::take(EventPlace place, const Record& record) {
 
 }  // namespace
 
-FrameworkSteps find_framework_steps(const model::Job& job, std::uint32_t process) {
-  return Reader(job, process).read();
+std::vector<FrameworkSteps> find_framework_steps(const model::Job& job) {
+  std::vector<FrameworkSteps> steps;
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process)
+    steps.push_back(Reader(job, process).read());
+  return steps;
 }
 
 }  // namespace ddpscope::patterns

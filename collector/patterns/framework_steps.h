@@ -29,8 +29,8 @@ struct FrameworkSteps {
   std::uint32_t reducers = 0;  // of DistributedDataParallel that reduced something
 };
 
-// Nothing where several threads call backward() at a time. Steps that a compiled graph or the program itself
-// makes (param.add_(grad)) are not seen: their passes count to the next one that is.
-FrameworkSteps find_framework_steps(const model::Job& job, std::uint32_t process);
+// By process: nothing where several threads call backward() at a time. Steps that a compiled graph or the
+// program itself makes (param.add_(grad)) are not seen: their passes count to the next one that is.
+std::vector<FrameworkSteps> find_framework_steps(const model::Job& job);
 
 }  // namespace ddpscope::patterns

@@ -5,7 +5,7 @@
 
 namespace ddpscope::injector::torch {
 
-// Asks PyTorch, once, to be told of them; `address`: code of a library that can see PyTorch's functions.
+// Asks PyTorch, once, to report them; `address`: code of a library that can see PyTorch's functions.
 void watch_profiler_scopes(std::uintptr_t address);
 
 }  // namespace ddpscope::injector::torch
