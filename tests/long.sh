@@ -61,18 +61,19 @@ part_torch2() {
   local python=build/long/torch2/bin/python
   [ -x $python ] || python3 -m venv build/long/torch2
   $python -m pip install --quiet --disable-pip-version-check "${torch2_wheels[@]}" || return 1
-  DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python PYTHONDONTWRITEBYTECODE=1 \
-    $python -m pytest -q -rsx -p no:cacheprovider tests/torch
+  DDPSCOPE_TORCH=$PWD/$python DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python:$PWD/.venv/python \
+    PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/torch
 }
 
-# All of tests/torch_cuda: 2 and 4 ranks, all of PyTorch's own distributed tests, Python 3.12, the last wheel
+# Released packages (tests/wild), and all of tests/torch_cuda: 2 and 4 ranks, all of PyTorch's own distributed tests, Python 3.12, the last wheel
 # for CUDA 12 (5 GB each), both variants of the operators.
 part_torch_cuda() {
   cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
   local python312 wheel
   python312=$(command -v /usr/bin/python3.12 "$HOME"/.pyenv/versions/3.12.*/bin/python3.12 | tail -1)
   [ -n "$python312" ] || echo "no Python 3.12 here: not tested" >&2
-  bash tests/torch_cuda/environment.sh --frameworks || return 1
+  bash tests/torch_cuda/environment.sh --frameworks --wild --speechbrain || return 1
+  ctest --preset dev -L wild --parallel 4 --output-on-failure || return 1
   for wheel in "$torch_cuda13" ${python312:+"$torch_cuda13 $python312"} "$torch_cuda12"; do
     # shellcheck disable=SC2086  # a version, and perhaps a Python
     bash tests/torch_cuda/environment.sh $wheel || return 1

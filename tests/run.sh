@@ -22,7 +22,7 @@ bash cmake/install_dependencies.sh
 bash tests/interpreters.sh build/dev/interpreters
 # 5.4 GB, from the network while the processors build.
 mkdir -p build/dev
-bash tests/torch_cuda/environment.sh >build/dev/pytorch-environment 2>&1 &
+bash tests/torch_cuda/environment.sh --wild --speechbrain >build/dev/pytorch-environment 2>&1 &
 pytorch=$!
 
 step "build: preset dev"

@@ -17,11 +17,9 @@
 #include "collector/detectors/sample_groups.h"
 #include "collector/detectors/story.h"
 #include "collector/live/look.h"
-#include "collector/live/past_stalls.h"
 #include "collector/patterns/barriers.h"
 #include "collector/patterns/existence_checks.h"
 #include "collector/patterns/late_files.h"
-#include "collector/patterns/message_saves.h"
 
 namespace ddpscope::analysis {
 namespace {
@@ -44,7 +42,7 @@ void run_detectors(const detectors::Facts& facts, const std::vector<std::string>
 }
 
 // Of a job that runs on, a rank that has not come may be on its way: what moves between two looks tells.
-// True: hangs over TCP were judged. `ended`: meanwhile, so that there is more in the trace by now.
+// True: hangs were judged. `ended`: meanwhile, so that there is more in the trace by now.
 bool find_hangs_now(const std::filesystem::path& trace, const trace::Identity& here, bool& ended,
                     findings::Outcome& outcome) {
   auto unjudged = [&](std::string why) {
@@ -62,18 +60,16 @@ bool find_hangs_now(const std::filesystem::path& trace, const trace::Identity& h
       unjudged(fmt::format("{}: for {} so far, too short to tell a hang from a slow rank",
                            stall.finding.title, detectors::seconds(stall.waited_ns)));
   for (std::string& why : look->unjudged) unjudged(std::move(why));
-  return look->judged == live::Judged::kTcp;
+  return look->judged != live::Judged::kNothing;
 }
 
-// Of a job that is over, without NCCL. True: they were judged.
-bool find_past_hangs(const model::Job& job, const matching::Collectives& collectives,
-                     findings::Outcome& outcome) {
-  if (collectives.calls.size() > 0) return false;
-  live::PastStalls stalls = live::find_past_stalls(job);
-  for (findings::Finding& finding : stalls.findings) outcome.findings.push_back(std::move(finding));
-  for (std::string& why : stalls.unjudged)
-    outcome.coverage.push_back({"how the job came to its end", std::move(why), {std::string(kHung)}});
-  return stalls.judged;
+// Whatever the ranks talk by. A rank of a job that hangs fails, or is ended by others.
+bool is_without_hang(const model::Job& job) {
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    bool well = job.processes[i].ended_well() && job.told_ns(i) > job.duration_ns;
+    if (job.processes[i].role == model::Role::kRank && !well) return false;
+  }
+  return true;
 }
 
 bool has_hang(const findings::Outcome& outcome) {
@@ -85,14 +81,11 @@ bool has_hang(const findings::Outcome& outcome) {
 // others write.
 std::vector<ordering::ThreadId> threads_of_files(const model::Job& job, const files::SharedNames& names,
                                                  const std::vector<files::Object>& objects,
-                                                 const std::vector<files::WrittenFile>& written,
-                                                 const matching::Collectives& collectives) {
+                                                 const std::vector<files::WrittenFile>& written) {
   std::vector<ordering::ThreadId> threads = patterns::judged_threads(names, objects);
   std::vector<ordering::ThreadId> looking = patterns::looking_threads(job, names);
   threads.insert(threads.end(), looking.begin(), looking.end());
   looking = patterns::late_looking_threads(job, names);
-  threads.insert(threads.end(), looking.begin(), looking.end());
-  looking = patterns::threads_of_message_saves(job, collectives, written);
   threads.insert(threads.end(), looking.begin(), looking.end());
   std::map<std::string_view, std::set<std::int32_t>> of_place;
   std::map<files::FileId, std::set<std::int32_t>> of_inode;
@@ -142,19 +135,20 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   detectors::CodePlaces places(job);
   model::Lazy<patterns::ReductionHabits> reduction_habits(
       [&] { return patterns::find_reduction_habits(job, collectives); });
-  auto data_parallel = patterns::find_data_parallel_groups(job, collectives, reduction_habits);
+  model::Lazy<std::vector<patterns::FrameworkSteps>> framework_steps(
+      [&] { return patterns::find_framework_steps(job); });
+  auto data_parallel =
+      patterns::find_data_parallel_groups(job, collectives, reduction_habits, framework_steps);
   std::vector<files::WrittenFile> written = files::find_written_files(job);
   files::SharedNames names = files::find_shared_names(job);
   std::vector<files::Object> objects = files::find_objects(job, names);
   ordering::HappensBefore order(job, collectives, device_order, names,
-                                threads_of_files(job, names, objects, written, collectives));
+                                threads_of_files(job, names, objects, written));
   patterns::FileRaces races = patterns::find_file_races(job, names, objects, order);
   model::Lazy<detectors::SampleGroups> samples(
       [&] { return detectors::find_sample_groups(job, collectives, data_parallel); });
   model::Lazy<std::vector<patterns::UnevenSteps>> uneven_steps(
       [&] { return patterns::find_uneven_steps(job, collectives, divergences, data_parallel); });
-  model::Lazy<std::vector<patterns::FrameworkSteps>> framework_steps(
-      [&] { return patterns::find_framework_steps(job); });
   model::Lazy<patterns::CollectiveTimes> collective_times(
       [&] { return patterns::CollectiveTimes(job, collectives); });
   detectors::Facts facts{{job, collectives, divergences, device_order, rounds, places},
@@ -174,12 +168,10 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   const GroupFindings groups(job);
   groups.detect(facts, is_asked, only, !runs_on, analysis.outcome);
   std::set<std::string> judged = groups.judged(!runs_on);
-  // A hang of a process group's call says more than what its connections show.
-  bool by_tcp = is_asked(kHung, only) && !has_hang(analysis.outcome);
-  if (by_tcp && (runs_on ? find_hangs_now(trace, *here, ended, analysis.outcome)
-                         : find_past_hangs(job, collectives, analysis.outcome)))
+  bool looks_on = runs_on && is_asked(kHung, only) && !has_hang(analysis.outcome);
+  if (looks_on ? find_hangs_now(trace, *here, ended, analysis.outcome) : !runs_on && is_without_hang(job))
     judged.insert(std::string(kHung));
-  if (detectors::reduces_by_framework(facts)) {
+  if (detectors::trains_by_framework(facts)) {
     judged.insert("redundant-accumulation-sync");
     judged.insert("missing-gradient-sync");
   }

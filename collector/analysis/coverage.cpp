@@ -176,14 +176,46 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
                             const std::set<std::string>& judged, std::vector<Coverage>& coverage) {
   if (job.ranks().size() < 2 || !collectives.communicators.empty() || ordering::has_unhooked_collectives(job))
     return;
+  auto add = [&](std::string what, std::string why, std::vector<std::string> slugs) {
+    std::erase_if(slugs, [&](const std::string& slug) { return judged.contains(slug); });
+    if (!slugs.empty()) coverage.push_back({std::move(what), std::move(why), std::move(slugs), true});
+  };
+  const bool by_groups = judged.contains("skipped-barrier");
+  if (by_groups) {
+    add("collectives",
+        "the ranks talk by PyTorch's process groups without NCCL: what values they reduce is not read, and "
+        "no device can be kept waiting",
+        {"rank-divergence", "exposed-communication"});
+    add("when gradients are reduced",
+        "no steps of models that DistributedDataParallel or FSDP wraps were recorded of all ranks",
+        {"redundant-accumulation-sync", "missing-gradient-sync"});
+    return;
+  }
   std::vector<std::string> slugs = collective_slugs();
+  slugs.emplace_back("slow-checkpoint");
   for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
-  std::erase_if(slugs, [&](const std::string& slug) { return judged.count(slug) > 0; });
-  coverage.push_back(
-      {"collectives",
-       "no NCCL communicator was recorded: the ranks talk by other means (Gloo, MPI) or through a "
-       "library that the preload does not reach",
-       slugs, true});
+  add("collectives",
+      "neither a communicator of NCCL nor a process group of PyTorch is known of all ranks: they talk by "
+      "other means, through a library that the preload does not reach, or by calls that could not be read",
+      std::move(slugs));
+}
+
+void add_missing_functions(const Job& job, std::vector<Coverage>& coverage) {
+  std::set<std::string> names, slugs;
+  for (const Process& process : job.processes)
+    model::for_each(process.file, {trace::Operation::kMissingFunction},
+                    [&](model::EventPlace, const trace::Record& record) {
+                      auto data = trace::payload_of<trace::payload::TrainingCall>(record);
+                      std::string name(process.file.string(data.name));
+                      bool trains = name.starts_with("reducer") || name == "backward";
+                      for (std::string& slug : trains ? slugs_of_gradients() : collective_slugs())
+                        slugs.insert(std::move(slug));
+                      names.insert(std::move(name));
+                    });
+  if (names.empty()) return;
+  coverage.push_back({fmt::format("calls of PyTorch: {}", fmt::join(names, ", ")),
+                      "the loaded PyTorch has none of the names that ddpscope knows of these functions",
+                      {slugs.begin(), slugs.end()}});
 }
 
 void add_signals(const matching::Collectives& collectives, std::vector<Coverage>& coverage) {
@@ -299,6 +331,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives,
   add_untimed_devices(job, coverage);
   add_unhooked_collectives(job, collectives, coverage);
   add_hidden_collectives(job, collectives, judged, coverage);
+  add_missing_functions(job, coverage);
   add_signals(collectives, coverage);
   add_unknown_graphs(collectives, coverage);
   add_unbuilt(coverage);

@@ -11,7 +11,7 @@
 
 namespace ddpscope::analysis {
 
-// `judged`: slugs that were judged of a job without NCCL, by its process groups or by what went over TCP.
+// `judged`: slugs that were judged of a job without NCCL, by its process groups, or by how it ended.
 void add_coverage(const model::Job& job, const matching::Collectives& collectives,
                   const std::set<std::string>& judged, const std::vector<Error>& errors,
                   std::vector<findings::Coverage>& coverage);

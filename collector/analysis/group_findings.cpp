@@ -1,7 +1,9 @@
 // The facts of the job with the groups' calls in the place of NCCL's.
 #include "collector/analysis/group_findings.h"
 
+#include "collector/detectors/divergent_checks.h"
 #include "collector/detectors/hung_collective.h"
+#include "collector/detectors/hung_creation.h"
 #include "collector/matching/group_collectives.h"
 #include "collector/ordering/group_waits.h"
 
@@ -15,6 +17,19 @@ std::vector<bool> find_barriers(const matching::Collectives& calls) {
   return barriers;
 }
 
+// Those of the groups by which the ranks train.
+std::vector<patterns::DataParallelGroup> find_training(const std::vector<patterns::DataParallelGroup>& of_job,
+                                                       const matching::Collectives& calls) {
+  std::vector<patterns::DataParallelGroup> found;
+  for (const patterns::DataParallelGroup& group : of_job)
+    for (std::uint32_t c = 0; c < calls.communicators.size() && group.by_framework; ++c) {
+      if (calls.communicators[c].id != group.process_group) continue;
+      found.push_back(group);
+      found.back().communicator = c;
+    }
+  return found;
+}
+
 }  // namespace
 
 GroupFindings::GroupFindings(const model::Job& job)
@@ -24,16 +39,17 @@ GroupFindings::GroupFindings(const model::Job& job)
       barriers_(find_barriers(calls_)),
       divergences_(matching::find_divergences(calls_)),
       rounds_(job, calls_, waits_),
-      times_([this] { return patterns::CollectiveTimes(job_, calls_); }) {}
+      times_([this] { return patterns::CollectiveTimes::of_runs(job_, calls_); }) {}
 
 void GroupFindings::detect(const detectors::Facts& facts,
                            bool (*is_asked)(std::string_view, const std::vector<std::string>&),
                            const std::vector<std::string>& only, bool hangs,
                            findings::Outcome& outcome) const {
-  if (calls_.calls.empty()) return;
+  if (calls_.communicators.empty()) return;
+  const std::vector<patterns::DataParallelGroup> training = find_training(facts.data_parallel, calls_);
   const detectors::Facts groups{{job_, calls_, divergences_, waits_, rounds_, facts.places},
                                 barriers_,
-                                facts.data_parallel,
+                                training,
                                 facts.written,
                                 facts.names,
                                 facts.order,
@@ -46,7 +62,15 @@ void GroupFindings::detect(const detectors::Facts& facts,
   std::size_t before = outcome.findings.size();
   if (is_asked("skipped-barrier", only)) detectors::detect_skipped_barrier(groups, outcome);
   if (is_asked("mismatched-collective", only)) detectors::detect_mismatched_collective(groups, outcome);
-  if (hangs && is_asked("hung-collective", only)) detectors::detect_hung_calls(groups, {}, outcome);
+  if (is_asked("divergent-existence-check", only)) detectors::detect_divergent_group_checks(groups, outcome);
+  if (hangs && is_asked("hung-collective", only)) {
+    auto held = detectors::detect_hung_creation(groups, {}, outcome);
+    detectors::detect_hung_calls(groups, {}, outcome, held);
+  }
+  if (facts.collectives.calls.empty() && !calls_.calls.empty()) {
+    if (is_asked("straggler", only)) detectors::detect_straggler(groups, outcome);
+    if (is_asked("slow-checkpoint", only)) detectors::detect_slow_checkpoint(groups, outcome);
+  }
   // Groups count behind the communicators of the job, which findings are compared by.
   for (std::size_t i = before; i < outcome.findings.size(); ++i) {
     std::optional<std::uint32_t>& communicator = outcome.findings[i].place.communicator;
@@ -56,7 +80,7 @@ void GroupFindings::detect(const detectors::Facts& facts,
 
 std::set<std::string> GroupFindings::judged(bool hangs) const {
   if (calls_.calls.empty() || !matching::knows_all_groups(job_, calls_)) return {};
-  std::set<std::string> slugs{"skipped-barrier", "mismatched-collective"};
+  std::set<std::string> slugs{"skipped-barrier", "mismatched-collective", "slow-checkpoint", "straggler"};
   if (hangs) slugs.insert("hung-collective");
   return slugs;
 }

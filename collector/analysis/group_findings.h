@@ -13,8 +13,9 @@ class GroupFindings {
  public:
   explicit GroupFindings(const model::Job& job);
 
-  // By skipped-barrier, mismatched-collective and (`hangs`: of a job that is over) hung-collective, of these
-  // as many as `is_asked` says. `facts`: of the job.
+  // By skipped-barrier, mismatched-collective, divergent-existence-check, (`hangs`: of a job that is over)
+  // hung-collective and, of a job that does not train by NCCL, straggler and slow-checkpoint, of these as
+  // many as `is_asked` says. `facts`: of the job.
   void detect(const detectors::Facts& facts,
               bool (*is_asked)(std::string_view, const std::vector<std::string>&),
               const std::vector<std::string>& only, bool hangs, findings::Outcome& outcome) const;

@@ -61,14 +61,16 @@ std::string judgement_of(const Look& look) {
     case live::Judged::kCollectives:
       return "no rank waits longer than usual";
     case live::Judged::kTcp:
-      return "no rank waits longer than usual, as far as TCP between the ranks tells: no collective of NCCL "
-             "is "
-             "recorded";
+      return "no rank waits longer than usual, as far as TCP between the ranks shows: neither collectives of "
+             "NCCL "
+             "nor all of PyTorch's process groups are recorded";
     case live::Judged::kNothing:
       break;
   }
   return "not judged: " +
-         (look.unjudged.empty() ? "no collective of NCCL is recorded" : escape(look.unjudged.front()));
+         (look.unjudged.empty()
+              ? "neither collectives of NCCL nor all of PyTorch's process groups are recorded"
+              : escape(look.unjudged.front()));
 }
 
 }  // namespace
@@ -95,7 +97,8 @@ std::string status_text(const Look& look) {
   if (!look.stalls.empty() && !look.stalls.front().stuck)
     text += fmt::format(
         "  a wait there counts as stuck from {:.1f} s on if the missing rank does nothing, from {:.1f} s on "
-        "if it waits for a time, a child or a server, from {:.1f} s on if it computes or saves\n",
+        "if it waits for a time, a thread or child of its own or a server, from {:.1f} s on if it computes "
+        "or saves\n",
         seconds(look.stalls.front().needed_ns), seconds(look.stalls.front().needed_ns * detectors::kPatience),
         seconds(look.stalls.front().needed_ns * detectors::kPatienceWithWork));
   for (const live::RankNow& rank : look.ranks) {

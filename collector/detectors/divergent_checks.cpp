@@ -19,16 +19,41 @@ using files::FileEvent;
 using patterns::DivergentCheck;
 using patterns::FileRace;
 
-patterns::Stretches stretches_of(const Parting& parting) {
-  patterns::Stretches stretches{parting.place.from_ns, {}};
+// When each rank knew that the last round was over that they all had behind them at these times. Empty
+// without such a round.
+std::map<std::int32_t, std::int64_t> known_ns(const Facts& facts,
+                                              const std::map<std::int32_t, std::int64_t>& by_ns) {
+  for (auto round = facts.rounds.all().rbegin(); round != facts.rounds.all().rend(); ++round) {
+    std::map<std::int32_t, std::int64_t> known;
+    for (const auto& member : facts.collectives.communicators[round->communicator].members) {
+      auto by = by_ns.find(member.rank);
+      if (by == by_ns.end()) continue;
+      std::int64_t knew_ns = facts.device_order.complete_ns(member.calls[round->ordinal]);
+      if (knew_ns <= by->second) known.emplace(member.rank, knew_ns);
+    }
+    if (known.size() == by_ns.size()) return known;
+  }
+  return {};
+}
+
+// Who knows first that all have met looks first, and may have made the file before the last one knows.
+patterns::Stretches stretches_of(const Facts& facts, const Parting& parting) {
+  patterns::Stretches stretches;
   for (const auto& [rank, call] : parting.calls)
     stretches.to_ns[rank] = call ? call->begin_ns : ordering::kNever;
+  stretches.from_ns = known_ns(facts, stretches.to_ns);
   return stretches;
 }
 
-std::vector<std::string> program_frames(const model::Job& job, model::EventRef event) {
-  std::vector<std::string> frames = stack_of(job, event);
-  std::erase_if(frames, findings::is_library_frame);
+using Frames = std::vector<std::string>;
+
+bool is_of_the_language(std::string_view frame) {
+  return findings::is_library_frame(frame) && !findings::is_in_package(frame);
+}
+
+Frames frames_of(const model::Job& job, model::EventRef event, bool with_packages) {
+  Frames frames = stack_of(job, event);
+  std::erase_if(frames, with_packages ? is_of_the_language : findings::is_library_frame);
   return frames;
 }
 
@@ -41,33 +66,47 @@ std::string function_of(const std::string& frame) {
 
 // The innermost function that two calls have in common: its place in either stack, the end of both without
 // one.
-std::pair<std::size_t, std::size_t> meet(const std::vector<std::string>& a,
-                                         const std::vector<std::string>& b) {
+std::pair<std::size_t, std::size_t> meet(const Frames& a, const Frames& b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < b.size(); ++j)
       if (function_of(a[i]) == function_of(b[j])) return {i, j};
   return {a.size(), b.size()};
 }
 
-// The call on either side that stands behind the look, if any does. A function that looks and makes the file
-// where it is missing guards nothing but that: what its caller does besides is another matter.
-Guard guard_of(const Facts& facts, const Parting& parting, const DivergentCheck& check) {
+// Where a call comes from the function that looks, or from its caller, and what it is.
+std::optional<Guard> guard_by(const model::Job& job, const FileEvent& look, const FileEvent& missed,
+                              const FileEvent& made, std::int32_t rank, model::EventRef call,
+                              bool with_packages) {
   constexpr std::size_t kNear = 2;  // frames
-  auto frames_of_look = [&](patterns::Look look) {
-    return program_frames(facts.job, facts.names.events[look].event);
-  };
-  const FileEvent& made = facts.names.events[check.made];
-  std::size_t making =
-      meet(frames_of_look(check.missed.at(made.rank)), program_frames(facts.job, made.event)).first;
+  auto frames = [&](model::EventRef event) { return frames_of(job, event, with_packages); };
+  std::size_t making = meet(frames(missed.event), frames(made.event)).first;
+  Frames looking = frames(look.event), calling = frames(call);
+  auto [here, there] = meet(looking, calling);
+  if (here >= std::min(kNear, looking.size()) || here > making) return std::nullopt;
+  return Guard{rank, looking[here], calling[there]};
+}
+
+// The innermost function that a look and a call have in common is an installed package's.
+bool meet_in_package(const model::Job& job, model::EventRef look, model::EventRef call) {
+  Frames looking = frames_of(job, look, true);
+  std::size_t here = meet(looking, frames_of(job, call, true)).first;
+  return here < looking.size() && findings::is_library_frame(looking[here]);
+}
+
+// The call on either side that stands behind the look, if any does. A function that looks and makes the file
+// where it is missing guards nothing but that: what its caller does besides is another matter. What a package
+// does between the program and the look matters only where the package makes the call as well.
+Guard guard_of(const Facts& facts, const Parting& parting, const DivergentCheck& check) {
+  const auto& events = facts.names.events;
+  const FileEvent& made = events[check.made];
+  const FileEvent& missed = events[check.missed.at(made.rank)];
   for (const auto* side : {&check.missed, &check.found})
     for (auto [rank, look] : *side) {
       const auto& call = parting.calls.at(rank);
       if (!call) continue;
-      auto looking = frames_of_look(look);
-      auto calling = program_frames(facts.job, call->event);
-      auto [here, there] = meet(looking, calling);
-      if (here < std::min(kNear, looking.size()) && here <= making)
-        return {rank, looking[here], calling[there]};
+      bool in_package = meet_in_package(facts.job, events[look].event, call->event);
+      if (auto guard = guard_by(facts.job, events[look], missed, made, rank, call->event, in_package))
+        return *guard;
     }
   return {};
 }
@@ -76,7 +115,7 @@ Guard guard_of(const Facts& facts, const Parting& parting, const DivergentCheck&
 std::optional<DivergentStory> explain(const Facts& facts, const patterns::ExistenceChecks& checks,
                                       const Parting& parting) {
   std::optional<DivergentStory> story;
-  for (DivergentCheck& check : checks.find(stretches_of(parting), parting.odd)) {
+  for (DivergentCheck& check : checks.find(stretches_of(facts, parting), parting.odd)) {
     Guard guard = guard_of(facts, parting, check);
     if (guard.rank < 0 || (story && check.made < story->check.made)) continue;
     story = DivergentStory{parting, std::move(check), std::move(guard), {}, {}};
@@ -106,7 +145,7 @@ class Races {
   void see(const RaceBug& bug, const FileRace& race) {
     const FileEvent& change = event_of(facts_, race.change);
     const FileEvent& use = event_of(facts_, race.use);
-    patterns::Stretches stretches{0, {{change.rank, change.end_ns + 1}, {use.rank, use.end_ns}}};
+    patterns::Stretches stretches{{}, {{change.rank, change.end_ns + 1}, {use.rank, use.end_ns}}};
     for (DivergentCheck& check : checks_.find(stretches, {use.rank}))
       if (auto story = explain(race, std::move(check))) {
         story->names = bug.names;
@@ -127,7 +166,7 @@ class Races {
     const auto& taken = news_.taken_by(thread);
     return std::any_of(taken.begin(), taken.end(), [&](const patterns::Taken& one) {
       if (one.begin_ns < from_ns || one.begin_ns > to_ns) return false;
-      auto frames = program_frames(facts_.job, one.event);
+      Frames frames = frames_of(facts_.job, one.event, true);
       return std::find(frames.begin(), frames.end(), place) != frames.end();
     });
   }
@@ -174,12 +213,6 @@ class Races {
   std::vector<DivergentStory> stories_;
 };
 
-bool in_place_of(const findings::Place& place, const findings::Place& other) {
-  bool overlap = place.from_ns < other.to_ns && other.from_ns < place.to_ns;
-  return overlap && std::find_first_of(place.ranks.begin(), place.ranks.end(), other.ranks.begin(),
-                                       other.ranks.end()) != place.ranks.end();
-}
-
 bool follows_from(const std::vector<DivergentStory>& stories, const findings::Place& place) {
   return std::any_of(stories.begin(), stories.end(),
                      [&](const DivergentStory& story) { return in_place_of(place, story.parting.place); });
@@ -191,14 +224,27 @@ void complete_place(DivergentStory& story) {
 
 }  // namespace
 
-std::vector<DivergentStory> find_divergent_checks(const Facts& facts) {
+bool in_place_of(const findings::Place& place, const findings::Place& other) {
+  bool overlap = place.from_ns < other.to_ns && other.from_ns < place.to_ns;
+  return overlap && std::find_first_of(place.ranks.begin(), place.ranks.end(), other.ranks.begin(),
+                                       other.ranks.end()) != place.ranks.end();
+}
+
+std::vector<DivergentStory> find_parting_checks(const Facts& facts) {
   std::vector<Parting> partings = find_partings(facts);
-  if (partings.empty() && facts.file_races.races.empty()) return {};
+  if (partings.empty()) return {};
   patterns::ExistenceChecks checks(facts.job, facts.names, facts.order);
   std::vector<DivergentStory> stories;
   for (const Parting& parting : partings)
     if (!follows_from(stories, parting.place))
       if (auto story = explain(facts, checks, parting)) stories.push_back(std::move(*story));
+  return stories;
+}
+
+std::vector<DivergentStory> find_divergent_checks(const Facts& facts) {
+  std::vector<DivergentStory> stories = find_parting_checks(facts);
+  if (facts.file_races.races.empty()) return stories;
+  patterns::ExistenceChecks checks(facts.job, facts.names, facts.order);
   Races other(facts, checks);
   for (const RaceBug& bug : find_race_bugs(facts, RaceCause::kForgotten)) other.see(bug);
   for (DivergentStory& story : other.take_stories()) {

@@ -27,8 +27,16 @@ struct DivergentStory {
   std::set<files::Name> names;  // of all files that are read too early because of it
 };
 
-// What collectives of NCCL show, then what only races on files do: of what Gloo or MPI runs no call is
-// recorded, but where in the program a rank was told that another one had come.
+// Where the calls of collectives part.
+std::vector<DivergentStory> find_parting_checks(const Facts& facts);
+
+// These, then what only races on files show: where no call of a collective is recorded, it is where in the
+// program a rank learned that another one had come.
 std::vector<DivergentStory> find_divergent_checks(const Facts& facts);
+
+bool in_place_of(const findings::Place& place, const findings::Place& other);
+
+// By the calls of process groups, what is not found already.
+void detect_divergent_group_checks(const Facts& groups, findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

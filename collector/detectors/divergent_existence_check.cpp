@@ -2,6 +2,8 @@
 // things, and part ways in their collectives because of it (bug a2 of the catalogue, rule R3).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "collector/detectors/divergent_checks.h"
 #include "collector/detectors/file_race_story.h"
 #include "collector/detectors/story.h"
@@ -105,6 +107,15 @@ findings::Finding finding_of(const Facts& facts, const DivergentStory& story) {
 }
 
 }  // namespace
+
+void detect_divergent_group_checks(const Facts& groups, findings::Outcome& outcome) {
+  for (const DivergentStory& story : find_parting_checks(groups)) {
+    bool known = std::any_of(outcome.findings.begin(), outcome.findings.end(), [&](const auto& finding) {
+      return finding.slug == "divergent-existence-check" && in_place_of(story.parting.place, finding.place);
+    });
+    if (!known) outcome.findings.push_back(finding_of(groups, story));
+  }
+}
 
 void detect_divergent_existence_check(const Facts& facts, findings::Outcome& outcome) {
   for (const DivergentStory& story : find_divergent_checks(facts))

@@ -18,6 +18,7 @@ namespace {
 using patterns::BackwardPass;
 using patterns::FrameworkStep;
 using patterns::FrameworkSteps;
+using patterns::Reducer;
 
 // As in patterns/reduction_habits: DistributedDataParallel arranges its buckets anew after the first step.
 constexpr std::size_t kLearning = 2;
@@ -27,6 +28,7 @@ constexpr std::size_t kLeastSteps = 3;
 struct Habit {
   std::size_t times = 0;  // reductions of a step
   std::vector<const FrameworkStep*> steps;
+  std::optional<model::EventRef> discarded = {};  // the end of a wrapper that no pass had used
 
   const FrameworkStep& example() const { return *steps[steps.size() / 2]; }
 };
@@ -47,9 +49,9 @@ std::uint32_t stack_of_pass(const model::Job& job, const BackwardPass& pass) {
 // How often one reducer reduced what passes of one place gave; 0 where it did so once, or places differ:
 // losses of several kinds may be meant to be reduced apart.
 std::size_t repetitions(const model::Job& job, const FrameworkStep& step) {
-  std::map<std::uint64_t, std::vector<const BackwardPass*>> by_reducer;
+  std::map<Reducer, std::vector<const BackwardPass*>> by_reducer;
   for (const BackwardPass& pass : step.passes)
-    for (std::uint64_t reducer : pass.reduced) by_reducer[reducer].push_back(&pass);
+    for (Reducer reducer : pass.reduced) by_reducer[reducer].push_back(&pass);
   std::size_t most = 0;
   for (const auto& [reducer, passes] : by_reducer) {
     std::uint32_t stack = stack_of_pass(job, *passes.front());
@@ -82,25 +84,44 @@ std::optional<Habit> find_repeated(const model::Job& job, const FrameworkSteps& 
   return Habit{most->first, std::move(most->second)};
 }
 
-// The last pass is one of the same loss, through the wrapper: not that of another model, which need not be
-// reduced.
-bool is_early(const model::Job& job, const FrameworkStep& step) {
-  const BackwardPass& last = step.passes.back();
-  std::uint32_t stack = stack_of_pass(job, last);
-  return stack && last.through_wrapper && !reduces(last) &&
-         std::ranges::any_of(step.passes, [&](const BackwardPass& pass) {
-           return reduces(pass) && stack_of_pass(job, pass) == stack;
+// What this reducer does with the passes of a step: nullptr, as long as it has none of their gradients.
+const BackwardPass* last_given(const FrameworkStep& step, Reducer reducer) {
+  auto gives = [&](const BackwardPass& pass) { return std::ranges::binary_search(pass.given, reducer); };
+  auto last = std::find_if(step.passes.rbegin(), step.passes.rend(), gives);
+  return last == step.passes.rend() ? nullptr : &*last;
+}
+bool is_reduced(const BackwardPass& pass, Reducer reducer) {
+  return std::ranges::binary_search(pass.reduced, reducer);
+}
+
+// The last pass is one of the same loss: another one need not be reduced.
+bool is_early(const model::Job& job, const FrameworkStep& step, Reducer reducer) {
+  const BackwardPass* last = last_given(step, reducer);
+  if (!last || is_reduced(*last, reducer)) return false;
+  std::uint32_t stack = stack_of_pass(job, *last);
+  return stack && std::ranges::any_of(step.passes, [&](const BackwardPass& pass) {
+           return is_reduced(pass, reducer) && stack_of_pass(job, pass) == stack;
          });
 }
 
-// Of one wrapper only: which of several a forward belongs to is not known.
 std::optional<Habit> find_early(const model::Job& job, const FrameworkSteps& found) {
-  if (found.reducers != 1) return {};
-  Habit habit{1, {}};
-  for (std::size_t i = kLearning; i < found.steps.size(); ++i)
-    if (is_early(job, found.steps[i])) habit.steps.push_back(&found.steps[i]);
-  if (habit.steps.size() < kLeastSteps || 2 * habit.steps.size() < found.steps.size() - kLearning) return {};
-  return habit;
+  for (Reducer reducer : found.reducers) {
+    Habit habit{1, {}};
+    std::size_t all = 0;
+    for (std::size_t i = kLearning; i < found.steps.size(); ++i) {
+      all += last_given(found.steps[i], reducer) != nullptr;
+      if (is_early(job, found.steps[i], reducer)) habit.steps.push_back(&found.steps[i]);
+    }
+    if (habit.steps.size() >= kLeastSteps && 2 * habit.steps.size() >= all) return habit;
+  }
+  return {};
+}
+
+std::optional<Habit> find_unreduced(const model::Job&, const FrameworkSteps& found) {
+  for (auto& unreduced : patterns::find_unreduced_steps(found))
+    if (!unreduced.exchanged)
+      return Habit{0, std::move(unreduced.steps), unreduced.discarded ? found.discarded : std::nullopt};
+  return {};
 }
 
 // Not in a group of one rank. NCCL's calls are recorded at NCCL's level.
@@ -122,6 +143,12 @@ bool reaches_others(const Facts& facts, std::uint32_t process, const FrameworkSt
   return false;
 }
 
+// Of a reducer that never reduces its group is not known.
+bool concerns_others(const Facts& facts, std::uint32_t process, const Habit& habit) {
+  return habit.times ? reaches_others(facts, process, habit.example())
+                     : facts.framework_steps.get()[process].has_peers;
+}
+
 using Find = std::optional<Habit> (*)(const model::Job&, const FrameworkSteps&);
 
 Groups find_groups(const Facts& facts, std::string_view slug, const findings::Outcome& outcome, Find find) {
@@ -135,7 +162,7 @@ Groups find_groups(const Facts& facts, std::string_view slug, const findings::Ou
     if (index < 0 || named.contains(rank)) continue;
     auto process = static_cast<std::uint32_t>(index);
     auto habit = find(facts.job, facts.framework_steps.get()[process]);
-    if (!habit || !reaches_others(facts, process, habit->example())) continue;
+    if (!habit || !concerns_others(facts, process, *habit)) continue;
     std::string place = facts.places.whole(habit->example().passes.front().event);
     Group& group = groups[fmt::format("{} {}", habit->times, place)];
     group.ranks.push_back(rank);
@@ -161,7 +188,24 @@ void add_step(const model::Job& job, const FrameworkStep& step, findings::Findin
       evidence_of(job, step.optimizer, "the optimizer uses what these passes added up"));
 }
 
+const char* describe_unreduced(const BackwardPass& pass, bool discarded) {
+  if (discarded) return "a backward pass that nothing reduces";
+  return pass.through_wrapper
+             ? "a backward pass behind a forward of DistributedDataParallel, which does not reduce: no_sync()"
+             : "a backward pass through the wrapped model, behind no forward of DistributedDataParallel";
+}
+
 }  // namespace
+
+std::string advice_on_repeating(bool sharded) {
+  return sharded ? "Reducing in every micro-batch keeps only a shard of the gradients in memory, "
+                   "which may be what is wanted; if memory "
+                   "allows, switch gradient synchronisation off but for the last micro-batch "
+                   "(set_requires_gradient_sync)."
+                 : "Let gradients add up locally and reduce them with the last micro-batch only: "
+                   "wrap forward and backward of the others "
+                   "in DistributedDataParallel.no_sync(), or set require_backward_grad_sync.";
+}
 
 void tell_repeated_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
   constexpr std::size_t kMostPasses = 8;
@@ -169,15 +213,14 @@ void tell_repeated_passes(const Facts& facts, std::string_view slug, findings::O
     const FrameworkStep& step = group.first->example();
     const std::size_t times = group.first->times;
     findings::Finding finding = begin_finding(slug, group);
-    finding.severity = findings::Severity::kWarning;
     auto first = std::ranges::find_if(step.passes, reduces);
+    bool sharded = first->reduced.front() == patterns::kSharded;
+    finding.severity = sharded ? findings::Severity::kInfo : findings::Severity::kWarning;
     finding.title = fmt::format("{} {} all gradients {} times per optimizer step where once is enough{}",
                                 list_ranks(group.ranks), verb(group.ranks, "reduces", "reduce"), times,
                                 at(facts.places.of(first->event)));
     finding.key = "passes " + facts.places.whole(first->event);
-    finding.advice =
-        "Let gradients add up locally and reduce them with the last micro-batch only: wrap forward and "
-        "backward of the others in DistributedDataParallel.no_sync(), or set require_backward_grad_sync.";
+    finding.advice = advice_on_repeating(sharded);
     std::size_t shown = 0;
     for (const BackwardPass& pass : step.passes) {
       if (!reduces(pass)) continue;
@@ -218,13 +261,58 @@ void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outc
   }
 }
 
-bool reduces_by_framework(const Facts& facts) {
+void tell_unreduced_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
+  for (const auto& [key, group] : find_groups(facts, slug, outcome, find_unreduced)) {
+    const FrameworkStep& step = *group.first->steps.front();
+    const BackwardPass& pass = step.passes.front();
+    findings::Finding finding = begin_finding(slug, group);
+    const auto& discarded = group.first->discarded;
+    if (discarded) finding.confidence = findings::Confidence::kLikely;  // another model may have been wrapped
+    finding.title = fmt::format(
+        "{} {} no gradients{}: the model {} wrapped, but the optimizer runs {} times on what each rank has "
+        "computed alone",
+        list_ranks(group.ranks), verb(group.ranks, "reduces", "reduce"), at(facts.places.of(pass.event)),
+        discarded ? "was" : "is", group.most_steps);
+    finding.key = "unreduced passes " + facts.places.whole(pass.event);
+    finding.advice =
+        "Keep the wrapper (ddp = DistributedDataParallel(model)) and run forward through it (ddp(...), not "
+        "ddp.module(...)); leave no_sync() for the last micro-batch of each step. DistributedDataParallel "
+        "reduces only what its own forward has prepared.";
+    if (discarded)
+      finding.evidence.push_back(evidence_of(
+          facts.job, *discarded, "a DistributedDataParallel is given up here before any pass has used it"));
+    finding.evidence.push_back(
+        evidence_of(facts.job, pass.event, describe_unreduced(pass, discarded.has_value())));
+    add_step(facts.job, step, finding);
+    outcome.findings.push_back(std::move(finding));
+  }
+  std::vector<std::int32_t> exchanging;
+  for (std::int32_t rank : facts.job.ranks()) {
+    std::int32_t process = facts.job.process_of_rank(rank);
+    if (process < 0) continue;
+    const FrameworkSteps& found = facts.framework_steps.get()[static_cast<std::size_t>(process)];
+    if (std::ranges::any_of(patterns::find_unreduced_steps(found), &patterns::UnreducedSteps::exchanged))
+      exchanging.push_back(rank);
+  }
+  if (exchanging.size() > 1)
+    outcome.coverage.push_back({"gradient reductions of " + list_ranks(exchanging),
+                                "DistributedDataParallel makes none, but the program exchanges numbers by "
+                                "itself, which may be gradients or parameters",
+                                {std::string(slug)}});
+}
+
+bool trains_by_framework(const Facts& facts) {
+  auto is_wrapped = [](const FrameworkStep& step) {
+    return std::ranges::any_of(step.passes, [](const BackwardPass& pass) { return !pass.given.empty(); });
+  };
   return std::ranges::all_of(facts.job.ranks(), [&](std::int32_t rank) {
     std::int32_t process = facts.job.process_of_rank(rank);
     if (process < 0) return false;
-    const auto& steps = facts.framework_steps.get()[static_cast<std::size_t>(process)].steps;
-    auto with_reduction = static_cast<std::size_t>(std::ranges::count_if(steps, has_reduction));
-    return with_reduction >= kLearning + kLeastSteps && 2 * with_reduction >= steps.size();
+    const FrameworkSteps& found = facts.framework_steps.get()[static_cast<std::size_t>(process)];
+    const auto& steps = found.steps;
+    if (found.discarded && steps.size() >= kLeastSteps) return true;
+    auto wrapped = static_cast<std::size_t>(std::ranges::count_if(steps, is_wrapped));
+    return wrapped >= kLearning + kLeastSteps && 2 * wrapped >= steps.size();
   });
 }
 

@@ -1,6 +1,7 @@
-// How DistributedDataParallel reduces gradients in most steps of a rank, by PyTorch's own calls: on any
-// backend.
+// How DistributedDataParallel and FSDP reduce gradients in most steps of a rank, by PyTorch's own calls: on
+// any backend.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "collector/detectors/detector.h"
@@ -11,10 +12,17 @@ namespace ddpscope::detectors {
 // that a finding of that slug already names are left out.
 void tell_repeated_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome);
 
-// The last pass through the wrapper before the optimizer's step is not reduced, though an earlier one is.
+// What to do about such, and about such reductions of NCCL. `sharded`: they are FSDP's.
+std::string advice_on_repeating(bool sharded);
+
+// The last pass of a step that adds to a reducer's gradients is not reduced, though an earlier one is.
 void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome);
 
-// Whether all ranks were seen to take steps with such reductions: then the absence of both means something.
-bool reduces_by_framework(const Facts& facts);
+// Optimizers run on gradients of a wrapped model that no pass reduces, and nothing else is exchanged.
+void tell_unreduced_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome);
+
+// Whether all ranks were seen to take steps with gradients of wrapped models: then the absence of all these
+// means something.
+bool trains_by_framework(const Facts& facts);
 
 }  // namespace ddpscope::detectors

@@ -368,6 +368,13 @@ bool Hang::misses_only_unseen(const CallFacts& facts) const {
          facts.collectives.communicators[communicator].without_trace() > 0;
 }
 
+bool Hang::misses_only(const CallFacts& facts, const std::set<std::uint32_t>& processes) const {
+  const auto& members = facts.collectives.communicators[communicator].members;
+  Members missed = missing();
+  return !missed.empty() &&
+         std::ranges::all_of(missed, [&](auto m) { return processes.contains(members[m].process); });
+}
+
 std::vector<Hang> find_hangs(const CallFacts& facts, const ordering::StuckWork& stuck) {
   std::vector<Hang> hangs;
   LostRanks lost = find_lost(facts);

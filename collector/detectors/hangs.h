@@ -41,6 +41,8 @@ struct Hang {
   bool is_message() const { return message != matching::kNone; }
   // All members that left a trace issued it, and others left none.
   bool misses_only_unseen(const CallFacts& facts) const;
+  // Somebody, and all of them are among these.
+  bool misses_only(const CallFacts& facts, const std::set<std::uint32_t>& processes) const;
   // What the member issued here, by number; kNone if nothing.
   std::uint32_t issued(const CallFacts& facts, std::uint32_t member) const;
   matching::CollectiveCall call(const CallFacts& facts) const;  // as the first that waits issued it

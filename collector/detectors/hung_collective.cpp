@@ -117,8 +117,7 @@ bool stuck(const CallFacts& facts, const Hang& hang) {
 // Its program came to its end, without an error, and never to this call.
 bool left_early(const CallFacts& facts, const Hang& hang, std::uint32_t absent) {
   const Member& member = facts.collectives.communicators[hang.communicator].members[absent];
-  const trace::FileHeader& header = facts.job.processes[member.process].header();
-  return !hang.is_message() && header.ended && header.exit_code == 0;
+  return !hang.is_message() && facts.job.processes[member.process].ended_well();
 }
 
 std::optional<CollectiveCall> last_issued(const CallFacts& facts, const Member& member) {
@@ -391,8 +390,10 @@ findings::Finding tell_hang(const CallFacts& facts, const std::vector<Hang>& han
                            : tell(facts, hangs, cause, found.victims[cause.chain.front()]);
 }
 
-void detect_hung_calls(const CallFacts& facts, const ordering::StuckWork& stuck, findings::Outcome& outcome) {
+void detect_hung_calls(const CallFacts& facts, const ordering::StuckWork& stuck, findings::Outcome& outcome,
+                       const std::set<std::uint32_t>& held) {
   std::vector<Hang> hangs = find_hangs(facts, stuck);
+  std::erase_if(hangs, [&](const Hang& hang) { return hang.misses_only(facts, held); });
   HangCauses found = find_causes(facts, stuck, hangs);
   for (const HangCause& cause : found.causes) {
     std::size_t root = cause.chain.front();

@@ -1,12 +1,16 @@
-// hung-collective, of a communicator that is never made: ranks wait in ncclCommInitRank for one that does not
-// come.
+// hung-collective, of a communicator or process group that is never made: ranks wait in ncclCommInitRank, or
+// in init_process_group() and new_group() of PyTorch, for one that does not come.
 #pragma once
+#include <cstdint>
+#include <set>
+
 #include "collector/detectors/detector.h"
 #include "collector/ordering/stuck_work.h"
 
 namespace ddpscope::detectors {
 
-void detect_hung_creation(const CallFacts& facts, const ordering::StuckWork& stuck,
-                          findings::Outcome& outcome);
+// The processes that wait in what was found.
+std::set<std::uint32_t> detect_hung_creation(const CallFacts& facts, const ordering::StuckWork& stuck,
+                                             findings::Outcome& outcome);
 
 }  // namespace ddpscope::detectors

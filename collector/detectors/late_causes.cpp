@@ -109,6 +109,10 @@ LateStory explain_lateness(const Facts& facts, const LateRanks& late) {
              usual_place(facts, own.process, own_uses, use)};
   }
   if (story.explained()) return story;
+  if (late.known_by == patterns::KnownBy::kRuns) {  // there is no device
+    story.cause = LateCause::kHost;
+    return story;
+  }
   auto own_ns = [&](Use waits) {
     return own_beyond_ns(own_windows, own_uses, other_windows, other_uses, waits);
   };

@@ -124,7 +124,8 @@ void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome
       never[place(group.ranks.front().what.broadcast)].add(group.ranks);
   }
   for (const auto& [where, groups] : never) tell_unsynced(facts, groups, outcome);
-  tell_unseen_steps(facts, kSlug, outcome);
+  tell_unreduced_passes(facts, kSlug, outcome);
+  if (!trains_by_framework(facts)) tell_unseen_steps(facts, kSlug, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -93,13 +93,7 @@ void tell(const Facts& facts, const Groups& groups, findings::Outcome& outcome) 
     bytes += matching::bytes_of(call_of(facts, habit, example.entries[i]).signature);
   finding.cost.bytes_per_step = bytes * (example.times - 1);
   finding.cost.ms_per_step = 1e-6 * saved_ns_per_step(facts, habit).value_or(0);
-  finding.advice = sharded ? "Reducing in every micro-batch keeps only a shard of the gradients in memory, "
-                             "which may be what is wanted; if memory "
-                             "allows, switch gradient synchronisation off but for the last micro-batch "
-                             "(set_requires_gradient_sync)."
-                           : "Let gradients add up locally and reduce them with the last micro-batch only: "
-                             "wrap forward and backward of the others "
-                             "in DistributedDataParallel.no_sync(), or set require_backward_grad_sync.";
+  finding.advice = advice_on_repeating(sharded);
   finding.count = std::max(finding.count, groups.first->most_steps);
   finding.first_ns = habit.redundant.front().step->begin_ns;
   finding.last_ns = habit.redundant.back().step->end_ns;
@@ -115,6 +109,7 @@ void detect_redundant_accumulation_sync(const Facts& facts, findings::Outcome& o
   const patterns::ReductionHabits& habits = facts.reduction_habits.get();
   for (const auto& [what, groups] : groups_of(facts, habits)) tell(facts, groups, outcome);
   tell_repeated_passes(facts, kSlug, outcome);
+  if (trains_by_framework(facts)) return;
   for (const auto& [doubt, ranks] : habits.doubts)
     outcome.coverage.push_back({"gradient accumulation of " + list_ranks(ranks), doubt, {kSlug}});
   tell_unseen_steps(facts, kSlug, outcome);

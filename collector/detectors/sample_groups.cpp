@@ -29,12 +29,10 @@ std::map<std::int32_t, std::vector<SampleGroup*>> groups_by_rank(std::vector<Sam
 // True: something of the rank's reading tells nothing of samples.
 bool add_rank(const model::Job& job, SampleGroup& group, patterns::RankReads reads) {
   std::int32_t rank = reads.rank;
-  patterns::Exchanges exchanges = find_exchanges(*group.members, rank, reads.all_taken_ns());
   TrainingReads training = find_training_reads(std::move(reads), group.members->of_rank.at(rank));
   if (training.count() > 0) {
     group.ranks.push_back(keep_orders(training));
     group.ranks.back().repeated = patterns::find_repeated_order(job, training);
-    group.exchanges.push_back(exchanges);
   }
   return training.scanned;
 }
@@ -116,12 +114,7 @@ Reason why_not_compared(const Facts& facts, const SampleGroups& found) {
         "or no copy of a batch to the device was seen that tells where a pass begins"};
   if (!grouped)
     return {"which ranks train together",
-            "none were seen to exchange gradients, by NCCL or by TCP, where those of a very small model look "
-            "like messages"};
-  if (!found.replicas)
-    return {"which ranks train together",
-            "what they exchange over TCP does not show that they hold copies of one model: one rank sends it "
-            "to all at first, and an all-reduce of its size follows each batch"};
+            "none were seen to exchange gradients, by NCCL or by calls of PyTorch"};
   if (found.scanned)
     return {"the samples that ranks train on",
             "data is read from front to back, and which part of it a rank keeps is not seen"};
@@ -176,11 +169,6 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
       found.groups.push_back({found.world.get()});
     }
   read_ranks(job, found);
-  std::erase_if(found.groups, [&](const SampleGroup& group) {
-    bool left_out = enough(group) && !hold_replicas(*group.members, group.exchanges);
-    found.replicas = found.replicas && !left_out;
-    return left_out;
-  });
   patterns::Pipelines pipelines(collectives);
   for (SampleGroup& group : found.groups) {
     found.compared = found.compared || (enough(group) && !found.world);

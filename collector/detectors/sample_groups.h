@@ -8,7 +8,6 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/sample_orders.h"
-#include "collector/patterns/replicas.h"
 
 namespace ddpscope::detectors {
 
@@ -16,7 +15,6 @@ namespace ddpscope::detectors {
 struct SampleGroup {
   const patterns::DataParallelGroup* members;
   std::vector<RankSamples> ranks = {};                // ascending
-  std::vector<patterns::Exchanges> exchanges = {};    // by rank
   std::vector<std::vector<std::size_t>> shared = {};  // sets of two or more that train on the same samples
   bool in_order = false;                              // they do so in the same order; else: each all of it
 
@@ -29,7 +27,6 @@ struct SampleGroups {
   // Whose ranks are members of the one group where no ranks are known to train together.
   std::unique_ptr<const patterns::DataParallelGroup> world;
   bool compared = false;        // two ranks that train together read enough to say something
-  bool replicas = true;         // none is left out because its ranks don't show that they hold one model
   bool scanned = false;         // something was left out that tells nothing of samples (patterns/samples.h)
   std::size_t most_places = 0;  // in files of data, that one rank was seen to begin to read at
 };

@@ -7,7 +7,6 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/detectors/story.h"
-#include "collector/patterns/message_saves.h"
 #include "collector/patterns/slow_saves.h"
 #include "collector/patterns/step_summary.h"
 
@@ -68,10 +67,8 @@ bool counts(const Facts& facts, const Habit& habit) {
 
 std::vector<std::int32_t> peers_of(const Facts& facts, const SlowSave& save) {
   std::vector<std::int32_t> ranks;
-  for (const patterns::Waiter& waiter : save.waiters) ranks.push_back(waiter.rank);
-  if (save.communicator != matching::kNone)
-    for (const auto& member : facts.collectives.communicators[save.communicator].members)
-      if (member.rank != save.rank) ranks.push_back(member.rank);
+  for (const auto& member : facts.collectives.communicators[save.communicator].members)
+    if (member.rank != save.rank) ranks.push_back(member.rank);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
@@ -104,18 +101,6 @@ void tell_collective(const Facts& facts, const SlowSave& save, findings::Finding
   finding.evidence.push_back(evidence_of(
       facts.job, facts.collectives, call,
       fmt::format("comes {} after its files are written", seconds(call.begin_ns - save.saving.end_ns))));
-}
-
-// Without NCCL no call of the saver says what the others wait for.
-void tell_waiters(const Facts& facts, const SlowSave& save, findings::Finding& finding) {
-  for (std::size_t i = 0; i < std::min(save.waiters.size(), kMaxPeers); ++i) {
-    const patterns::Waiter& waiter = save.waiters[i];
-    finding.evidence.push_back(evidence_of(
-        facts.job, waiter.event,
-        fmt::format("goes on after that: its main thread has waited since {}, for what rank {} tells "
-                    "only when its files are written",
-                    seconds(waiter.from_ns), save.rank)));
-  }
 }
 
 std::uint64_t bytes_of_files(const Facts& facts, const SlowSave& save) {
@@ -161,30 +146,17 @@ findings::Finding finding_of(const Facts& facts, const Habit& habit) {
   std::sort(finding.place.ranks.begin(), finding.place.ranks.end());
   finding.key = facts.places.whole(largest_of(facts, longest).open);
   tell_files(facts, longest, finding);
-  if (longest.communicator != matching::kNone)
-    tell_collective(facts, longest, finding);
-  else
-    tell_waiters(facts, longest, finding);
+  tell_collective(facts, longest, finding);
   return finding;
 }
 
 }  // namespace
 
 void detect_slow_checkpoint(const Facts& facts, findings::Outcome& outcome) {
-  bool named = !facts.collectives.communicators.empty();
-  std::vector<SlowSave> saves =
-      named ? patterns::find_slow_saves(facts.job, facts.collectives, facts.device_order, facts.rounds,
-                                        facts.written)
-            : patterns::find_message_saves(facts.job, facts.collectives, facts.written, facts.data_parallel,
-                                           facts.order);
+  std::vector<SlowSave> saves = patterns::find_slow_saves(facts.job, facts.collectives, facts.device_order,
+                                                          facts.rounds, facts.written);
   for (const Habit& habit : find_habits(facts, saves))
     if (counts(facts, habit)) outcome.findings.push_back(finding_of(facts, habit));
-  if (!named && facts.job.ranks().size() > 1 && !patterns::waits_are_known(facts.job))
-    outcome.coverage.push_back(
-        {"which ranks wait while another one saves",
-         "no collective of NCCL names what they wait for, and of some rank no wait for another "
-         "thread was recorded, or the ring has overwritten it",
-         {kSlug}});
 }
 
 }  // namespace ddpscope::detectors

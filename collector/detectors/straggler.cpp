@@ -18,6 +18,7 @@
 namespace ddpscope::detectors {
 namespace {
 
+using patterns::KnownBy;
 using patterns::LateRanks;
 using patterns::LateTurn;
 
@@ -43,8 +44,8 @@ std::vector<std::int32_t> ranks_of(const Facts& facts, const LateRanks& late, bo
 // To the collective in which the others wait.
 std::int64_t came_ns(const Facts& facts, const LateRanks& late, const LateTurn& turn, std::uint32_t member) {
   std::uint32_t call = member_of(facts, late, member).calls[turn.ordinal];
-  return late.by_devices ? facts.collective_times.get().of(call)->begin_ns
-                         : facts.collectives.calls.begin_ns(call);
+  return late.known_by == KnownBy::kDevices ? facts.collective_times.get().of(call)->begin_ns
+                                            : facts.collectives.calls.begin_ns(call);
 }
 
 double percent_of(std::int64_t part_ns, const LateRanks& late) {
@@ -120,11 +121,11 @@ void tell_peers(const Facts& facts, const LateRanks& late, const LateTurn& turn,
   for (std::uint32_t m = 0; m < members.size() && told < kMostPeers; ++m) {
     if (std::binary_search(late.members.begin(), late.members.end(), m)) continue;
     auto call = facts.collectives.call_at(members[m], turn.ordinal);
-    finding.evidence.push_back(
-        evidence_of(facts.job, facts.collectives, call,
-                    fmt::format("{}: {} for it at {}", to_text(call.signature),
-                                late.by_devices ? "its device is ready" : "its host is there",
-                                seconds(came_ns(facts, late, turn, m)))));
+    finding.evidence.push_back(evidence_of(
+        facts.job, facts.collectives, call,
+        fmt::format("{}: {} for it at {}", to_text(call.signature),
+                    late.known_by == KnownBy::kDevices ? "its device is ready" : "its host is there",
+                    seconds(came_ns(facts, late, turn, m)))));
     ++told;
   }
 }
@@ -153,9 +154,9 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
   findings::Finding finding;
   finding.slug = kSlug;
   finding.severity = findings::Severity::kWarning;
-  // By hosts it is not seen that devices have as much to do.
-  finding.confidence =
-      late.waits_known && late.by_devices ? findings::Confidence::kCertain : findings::Confidence::kLikely;
+  // By calls it is not seen that devices have as much to do.
+  finding.confidence = late.waits_known && late.known_by != KnownBy::kCalls ? findings::Confidence::kCertain
+                                                                            : findings::Confidence::kLikely;
   finding.title =
       fmt::format("{} {} for {} in {} of {} steps, {}: {}", list_ranks(others), verb(others, "waits", "wait"),
                   list_ranks(ranks), late.turns.size(), late.judged, what_is_lost(late), what_it_does(story));
@@ -234,7 +235,8 @@ bool is_late_for_job(const Facts& facts, LateRanks& late) {
     if (!counts_by(late.most_ns, late)) return false;
     if (group.communicator == matching::kNone || group.communicator == late.communicator) continue;
     auto waits = patterns::find_waits_for_members(facts.job, facts.collectives, facts.device_order,
-                                                  facts.collective_times.get(), group.communicator, late);
+                                                  facts.collective_times.get(), facts.framework_steps,
+                                                  group.communicator, late);
     if (!waits.empty()) is_late = patterns::bound_by(waits, late) && is_late;
   }
   return is_late;
@@ -302,7 +304,7 @@ void detect_straggler(const Facts& facts, findings::Outcome& outcome) {
   bool any_long = false;  // enough: a job has further communicators that it seldom uses
   for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
     auto judged = patterns::find_late_ranks(facts.job, facts.collectives, facts.device_order,
-                                            facts.collective_times.get(), c);
+                                            facts.collective_times.get(), facts.framework_steps, c);
     add_candidates(facts, judged, candidates);
     add_doubt(facts, c, judged.doubt, doubts);
     if (training.contains(c)) add_doubt(facts, c, judged.too_few_turns, too_short);

@@ -135,15 +135,13 @@ void Story::add_evidence(const RankSamples& rank, model::EventRef read, std::siz
   if (place_.empty()) place_ = program_place(facts_.job, files::opening_with_stack(facts_.job, opening));
 }
 
-// What goes over TCP is told by its amounts only; ranks that reduce nothing may each train a model of its
-// own.
+// Ranks that reduce nothing may each train a model of its own.
 findings::Confidence Story::confidence() const {
   using KnownBy = patterns::DataParallelGroup::KnownBy;
   if (facts_.data_parallel.empty()) return findings::Confidence::kPossible;
   bool reduce = std::ranges::all_of(facts_.data_parallel,
-                                    [](const auto& group) { return group.known_by == KnownBy::kTraffic; });
-  bool by_tcp = facts_.collectives.communicators.empty();
-  return by_tcp || !reduce ? findings::Confidence::kLikely : findings::Confidence::kCertain;
+                                    [](const auto& group) { return group.known_by == KnownBy::kReductions; });
+  return reduce ? findings::Confidence::kCertain : findings::Confidence::kLikely;
 }
 
 findings::Finding Story::tell() {

@@ -64,6 +64,18 @@ std::string until_killed(const Job& job, std::uint32_t process, std::int64_t wai
                      seconds(to_ns));
 }
 
+// Several calls of a kind one after the other may be one record. Of reads, or writes, of a file its begin
+// says nothing of the latest.
+bool is_run(const Record& record) {
+  const trace::CallInfo* info = trace::find_call(record.call);
+  return info && model::folded_calls(record, *info) > 1;
+}
+
+bool is_run_of_transfers(const Record& record) {
+  constexpr trace::OperationSet kTransfers{Operation::kRead, Operation::kWrite};
+  return kTransfers.has(trace::operation_of(record.call)) && is_run(record);
+}
+
 // A record of many calls began long before the last of them.
 std::string name_and_time(const Job& job, EventRef event) {
   const Record& record = job.record(event);
@@ -112,21 +124,6 @@ std::string last_place(const Job& job, std::uint32_t process, std::int64_t at_ns
 
 }  // namespace
 
-void add_evidence_of(const Job& job, const Whereabouts& found, std::int32_t rank,
-                     findings::Finding& finding) {
-  auto add = [&](EventRef event, std::string detail) {
-    finding.evidence.push_back(evidence_of(job, event, std::move(detail)));
-    finding.evidence.back().rank = rank;
-  };
-  if (!found.event) return;
-  if (job.record(*found.event).stack == 0 && found.traced)
-    add(*found.traced, "the last call of the missing rank whose place in the program is known");
-  add(*found.event, "never came: " + found.sentence);
-  std::uint32_t process = found.event->process;
-  if (!job.processes[process].header().ended)
-    add_evidence_of_workers(job, process, rank, job.processes[process].last_ns, finding);
-}
-
 void add_evidence_of_workers(const Job& job, std::uint32_t process, std::int32_t rank, std::int64_t at_ns,
                              findings::Finding& finding) {
   constexpr int kMostShown = 2;
@@ -148,6 +145,21 @@ void add_evidence_of_workers(const Job& job, std::uint32_t process, std::int32_t
   }
 }
 
+void add_evidence_of(const Job& job, const Whereabouts& found, std::int32_t rank,
+                     findings::Finding& finding) {
+  auto add = [&](EventRef event, std::string detail) {
+    finding.evidence.push_back(evidence_of(job, event, std::move(detail)));
+    finding.evidence.back().rank = rank;
+  };
+  if (!found.event) return;
+  if (job.record(*found.event).stack == 0 && found.traced)
+    add(*found.traced, "the last call of the missing rank whose place in the program is known");
+  add(*found.event, "never came: " + found.sentence);
+  std::uint32_t process = found.event->process;
+  if (!job.processes[process].header().ended)
+    add_evidence_of_workers(job, process, rank, job.processes[process].last_ns, finding);
+}
+
 std::uint16_t issuing_thread(const matching::Collectives& collectives, const Member& member) {
   std::optional<std::uint32_t> last;
   for (const matching::Numbers* calls : {&member.calls, &member.point_to_point})
@@ -160,16 +172,6 @@ std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives
   for (const matching::Numbers* calls : {&member.calls, &member.point_to_point})
     for (std::uint32_t call : *calls) threads.insert(collectives.calls.form(call).thread);
   return threads;
-}
-
-bool is_run(const Record& record) {
-  const trace::CallInfo* info = trace::find_call(record.call);
-  return info && model::folded_calls(record, *info) > 1;
-}
-
-bool is_run_of_transfers(const Record& record) {
-  constexpr trace::OperationSet kTransfers{Operation::kRead, Operation::kWrite};
-  return kTransfers.has(trace::operation_of(record.call)) && is_run(record);
 }
 
 bool brings_on(const Record& record) {

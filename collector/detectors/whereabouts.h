@@ -42,11 +42,6 @@ std::uint16_t issuing_thread(const matching::Collectives& collectives, const mat
 std::set<std::uint16_t> issuing_threads(const matching::Collectives& collectives,
                                         const matching::Member& member);
 
-// Several calls of a kind one after the other may be one record. Of reads, or writes, of a file its begin
-// says nothing of the latest.
-bool is_run(const trace::Record& record);
-bool is_run_of_transfers(const trace::Record& record);
-
 // Neither a question (a query, stat, the lock of a loader's queue), nor one for a child that had not ended.
 bool brings_on(const trace::Record& record);
 

@@ -29,6 +29,7 @@ struct Evidence {
 
 // Whether a frame of a stack belongs to the language's library or an installed package, not to the program.
 bool is_library_frame(std::string_view frame);
+bool is_in_package(std::string_view frame);  // an installed one of Python
 
 // "FILE:LINE FUNCTION" taken apart; of a frame without a line ("MODULE FUNCTION+0x1f") all is the file.
 struct FrameParts {

@@ -41,10 +41,6 @@ bool names(std::string_view title, std::string_view place) {
   return false;
 }
 
-bool is_in_package(std::string_view frame) {
-  return frame.find("/site-packages/") != frame.npos || frame.find("/dist-packages/") != frame.npos;
-}
-
 bool is_of_python(const FrameParts& frame) {
   return frame.file.ends_with(".py") || frame.file.starts_with('<');
 }
@@ -127,11 +123,14 @@ std::string frame_in_title(const Finding& finding) {
   return "";
 }
 
+bool is_in_package(std::string_view frame) {
+  return frame.find("/site-packages/") != frame.npos || frame.find("/dist-packages/") != frame.npos;
+}
+
 bool is_library_frame(std::string_view frame) {
-  if (is_made_up(frame) || is_of_cuda(frame)) return true;
-  constexpr std::string_view kLibraries[] = {
-      "/site-packages/", "/dist-packages/", "/lib/python3", " std::", ".so",
-      " __libc_start_",  " start_thread",   " clone3"};
+  if (is_made_up(frame) || is_of_cuda(frame) || is_in_package(frame)) return true;
+  constexpr std::string_view kLibraries[] = {"/lib/python3",   " std::",        ".so",
+                                             " __libc_start_", " start_thread", " clone3"};
   return std::any_of(std::begin(kLibraries), std::end(kLibraries),
                      [&](std::string_view part) { return frame.find(part) != std::string_view::npos; });
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "collector/detectors/hangs.h"
@@ -20,16 +19,9 @@ using ordering::Transfer;
 struct Message {
   std::int32_t from, to;  // ranks
   std::uint32_t process;  // that sent it
-  std::uint16_t thread;
   std::int64_t begin_ns, end_ns;
   bool by_threads;  // both ends
 };
-
-std::optional<std::uint32_t> rank_process(const Job& job, const StreamEnd& end) {
-  for (const auto& [process, threads] : end.holders)
-    if (job.processes[process].role == model::Role::kRank) return process;
-  return {};
-}
 
 bool main_thread_receives(const StreamEnd& end) {
   return std::any_of(end.received.begin(), end.received.end(), [](const Transfer& received) {
@@ -43,14 +35,14 @@ std::vector<Message> find_messages(const Job& job) {
   for (const auto& [id, end] : streams.ends) {
     if (!end.peer || *end.peer == id || end.of_store) continue;
     auto other = streams.ends.find(*end.peer);
-    auto from = rank_process(job, end);
-    auto to = other == streams.ends.end() ? std::nullopt : rank_process(job, other->second);
+    auto from = ordering::rank_process(job, end);
+    auto to = other == streams.ends.end() ? std::nullopt : ordering::rank_process(job, other->second);
     if (!from || !to || job.processes[*from].rank == job.processes[*to].rank) continue;
     bool by_threads = !main_thread_receives(end) && !main_thread_receives(other->second);
     for (const Transfer& sent : end.sent) {
       bool under_way = sent.call.end_ns >= job.processes[*from].last_ns;
-      messages.push_back({job.processes[*from].rank, job.processes[*to].rank, *from, sent.call.thread.thread,
-                          sent.call.begin_ns, under_way ? sent.call.begin_ns : sent.call.end_ns, by_threads});
+      messages.push_back({job.processes[*from].rank, job.processes[*to].rank, *from, sent.call.begin_ns,
+                          under_way ? sent.call.begin_ns : sent.call.end_ns, by_threads});
     }
   }
   std::sort(messages.begin(), messages.end(),
@@ -81,9 +73,7 @@ void add(const Message& message, Conversation& conversation, std::vector<std::in
   Speaker& from = conversation.speakers[message.from];
   from.process = message.process;
   from.sent_ns = std::max(from.sent_ns, message.end_ns);
-  from.threads.insert(message.thread);
-  Speaker& to = conversation.speakers[message.to];
-  to.asked_ns = std::max(to.asked_ns, message.end_ns);
+  conversation.speakers.try_emplace(message.to);
 }
 
 // By the rule for collectives, of pauses instead of operations.
@@ -98,12 +88,8 @@ void judge_pauses(std::vector<std::int64_t> pauses, Conversation& conversation) 
 
 }  // namespace
 
-std::vector<Conversation> find_conversations(const Job& job, std::int64_t until_ns) {
-  std::vector<Message> messages = find_messages(job);
-  std::set<std::int32_t> went_on;
-  for (const Message& message : messages)
-    if (message.begin_ns >= until_ns) went_on.insert(message.from);
-  std::erase_if(messages, [&](const Message& message) { return message.begin_ns >= until_ns; });
+std::vector<Conversation> find_conversations(const Job& job) {
+  const std::vector<Message> messages = find_messages(job);
   const std::map<std::int32_t, std::int32_t> groups = find_groups(messages);
   std::map<std::int32_t, std::pair<Conversation, std::vector<std::int64_t>>> by_group;
   for (const Message& message : messages) {
@@ -113,10 +99,8 @@ std::vector<Conversation> find_conversations(const Job& job, std::int64_t until_
   std::vector<Conversation> found;
   for (auto& [group, of] : by_group) {
     auto& [conversation, pauses] = of;
-    for (auto& [rank, speaker] : conversation.speakers) {
+    for (auto& [rank, speaker] : conversation.speakers)
       if (!speaker.sent_ns) speaker.process = static_cast<std::uint32_t>(job.process_of_rank(rank));
-      speaker.went_on = went_on.contains(rank);
-    }
     for (const Message& message : messages) {
       auto asked = conversation.speakers.find(message.to);
       if (asked == conversation.speakers.end()) continue;

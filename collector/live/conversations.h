@@ -2,9 +2,7 @@
 // not answered.
 #pragma once
 #include <cstdint>
-#include <limits>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "collector/model/job.h"
@@ -13,11 +11,8 @@ namespace ddpscope::live {
 
 struct Speaker {
   std::uint32_t process = 0;
-  std::int64_t sent_ns = 0;           // when it last sent anything to another rank; 0: not seen
-  std::int64_t asked_ns = 0;          // when another rank last sent anything to it
-  bool was_asked = false;             // after it last sent anything, for certain (clocks of several hosts)
-  bool went_on = false;               // it sent something after `until_ns`
-  std::set<std::uint16_t> threads{};  // that sent something to other ranks
+  std::int64_t sent_ns = 0;  // when it last sent anything to another rank; 0: not seen
+  bool was_asked = false;    // after it last sent anything, for certain (clocks of several hosts)
 };
 
 // Ranks that are connected with each other, if by others. Whoever begins a collective of Gloo speaks first to
@@ -30,8 +25,7 @@ struct Conversation {
   std::int64_t needed_ns = 0;  // from when on a pause counts
 };
 
-// As they were at `until_ns`. Without the connections of stores, and those of NCCL, which are not recorded.
-std::vector<Conversation> find_conversations(
-    const model::Job& job, std::int64_t until_ns = std::numeric_limits<std::int64_t>::max());
+// Without the connections of stores, and those of NCCL, which are not recorded.
+std::vector<Conversation> find_conversations(const model::Job& job);
 
 }  // namespace ddpscope::live

@@ -17,11 +17,14 @@
 #include "collector/live/machine.h"
 #include "collector/live/ranks_now.h"
 #include "collector/live/unanswered.h"
+#include "collector/matching/group_collectives.h"
+#include "collector/ordering/group_waits.h"
 #include "collector/reading/read_trace.h"
 
 namespace ddpscope::live {
 namespace {
 
+using detectors::CallFacts;
 using detectors::Hang;
 using detectors::HangCause;
 using matching::Member;
@@ -37,6 +40,27 @@ constexpr std::int64_t kGrace = 30'000'000'000;
 
 // The same moment, read again, may differ by this: the clock's rate is known better from look to look.
 constexpr std::int64_t kReadAgain = 1'000'000;
+
+// What is known of the calls of one table, and of who waits for them.
+class KnownCalls {
+ public:
+  KnownCalls(const model::Job& job, const matching::Collectives& calls, ordering::DeviceOrder waits,
+             const detectors::CodePlaces& places)
+      : waits_(std::move(waits)),
+        divergences_(matching::find_divergences(calls)),
+        rounds_(job, calls, waits_),
+        facts_{job, calls, divergences_, waits_, rounds_, places} {}
+  KnownCalls(const KnownCalls&) = delete;
+  KnownCalls& operator=(const KnownCalls&) = delete;
+
+  const CallFacts& facts() const { return facts_; }
+
+ private:
+  ordering::DeviceOrder waits_;
+  matching::Divergences divergences_;
+  patterns::Rounds rounds_;
+  CallFacts facts_;
+};
 
 class Looker {
  public:
@@ -54,24 +78,25 @@ class Looker {
  private:
   bool ask_machine();
   void extend_lives();
-  void find_signs(const matching::Collectives& collectives);
+  void find_threads(const matching::Collectives& collectives);
+  void find_signs();
   void look_inside_threads();
   void add_unanswered(Unanswered& found);
-  void listen(const matching::Collectives& collectives);
+  void judge(const CallFacts& nccl, const CallFacts& groups);
+  void add_stalls(const CallFacts& facts, const ordering::StuckWork& stuck);
   void note_askers();
-  void add_stall(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
-                 const detectors::HangCauses& found, const HangCause& cause);
-  std::vector<const Member*> culprits(const detectors::CallFacts& facts, const Hang& hang,
+  void add_stall(const CallFacts& facts, const std::vector<Hang>& hangs, const detectors::HangCauses& found,
+                 const HangCause& cause);
+  std::vector<const Member*> culprits(const CallFacts& facts, const Hang& hang,
                                       const std::vector<std::uint32_t>& victims) const;
   bool lingers(std::uint32_t process, std::int64_t waited_ns, std::int64_t needed_ns) const;
   bool is_at_work(std::uint32_t process, const Sign& before) const;
   bool comes_by_itself(std::uint32_t process) const;
   bool is_told_to_end() const;
-  bool stands_still(const detectors::CallFacts& facts, const Hang& hang,
-                    const std::vector<std::int32_t>& ranks) const;
-  bool is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
-                const detectors::HangCauses& found, const HangCause& cause) const;
-  void name_stopped(const detectors::CallFacts& facts, const Hang& hang, findings::Finding& finding) const;
+  bool stands_still(const CallFacts& facts, const Hang& hang, const std::vector<std::int32_t>& ranks) const;
+  bool is_stuck(const CallFacts& facts, const std::vector<Hang>& hangs, const detectors::HangCauses& found,
+                const HangCause& cause) const;
+  void name_stopped(const CallFacts& facts, const Hang& hang, findings::Finding& finding) const;
   Condition condition() const;
 
   model::Job& job_;
@@ -82,7 +107,8 @@ class Looker {
   std::vector<std::int32_t> tids_;                // by process: the thread to look at; 0 if none can be
   std::vector<Sign> signs_;                       // by process
   std::vector<Activity> activities_;              // by process
-  std::vector<Inside> inside_;  // by process: of its main thread, or that issues collectives
+  std::vector<Inside> inside_;         // by process: of its main thread, or that issues collectives
+  std::set<std::uint32_t> in_groups_;  // processes that wait for a call on a process group
   Waits waits_;
   Look look_;
 };
@@ -107,12 +133,15 @@ void Looker::extend_lives() {
     }
 }
 
-void Looker::find_signs(const matching::Collectives& collectives) {
+void Looker::find_threads(const matching::Collectives& collectives) {
   threads_.resize(job_.processes.size());
   for (const matching::Communicator& communicator : collectives.communicators)
     for (const Member& member : communicator.members)
       if (!member.calls.empty() || !member.point_to_point.empty())
         threads_[member.process].insert(detectors::issuing_thread(collectives, member));
+}
+
+void Looker::find_signs() {
   for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
     if (threads_[i].empty()) threads_[i].insert(1);
     const Process& process = job_.processes[i];
@@ -134,7 +163,7 @@ void Looker::look_inside_threads() {
 }
 
 // Who stands in the way, and not only because it waits elsewhere.
-std::vector<const Member*> Looker::culprits(const detectors::CallFacts& facts, const Hang& hang,
+std::vector<const Member*> Looker::culprits(const CallFacts& facts, const Hang& hang,
                                             const std::vector<std::uint32_t>& victims) const {
   const auto& members = facts.collectives.communicators[hang.communicator].members;
   std::vector<const Member*> found;
@@ -183,6 +212,7 @@ bool Looker::comes_by_itself(std::uint32_t index) const {
   return process.life == Life::kNotAsked ||
          detectors::saving(job_, index, process.last_ns) == detectors::Saving::kInside ||
          detectors::device_wait(job_, index, threads) ||
+         (inside.doing == Doing::kAwaitsThread && !in_groups_.contains(index)) ||
          detectors::awaits_own(job_, index, threads, on_descriptor) ||
          (on_descriptor && detectors::spoke_with_an_outsider(job_, index, threads)) ||
          detectors::sleeps(job_, index, threads, inside.what, signs_[index].acted_ns);
@@ -198,7 +228,7 @@ bool Looker::is_told_to_end() const {
 }
 
 // Of the ranks whose thread only seems to wait for another one.
-bool Looker::stands_still(const detectors::CallFacts& facts, const Hang& hang,
+bool Looker::stands_still(const CallFacts& facts, const Hang& hang,
                           const std::vector<std::int32_t>& ranks) const {
   const auto& members = facts.collectives.communicators[hang.communicator].members;
   std::vector<std::uint32_t> missing = hang.missing();
@@ -208,7 +238,7 @@ bool Looker::stands_still(const detectors::CallFacts& facts, const Hang& hang,
   });
 }
 
-bool Looker::is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
+bool Looker::is_stuck(const CallFacts& facts, const std::vector<Hang>& hangs,
                       const detectors::HangCauses& found, const HangCause& cause) const {
   if (!earlier_ || is_told_to_end()) return false;
   auto counts = [&](std::size_t hang) { return hangs[hang].counts; };
@@ -228,8 +258,7 @@ bool Looker::is_stuck(const detectors::CallFacts& facts, const std::vector<Hang>
 }
 
 // It issued the call and was stopped afterwards.
-void Looker::name_stopped(const detectors::CallFacts& facts, const Hang& hang,
-                          findings::Finding& finding) const {
+void Looker::name_stopped(const CallFacts& facts, const Hang& hang, findings::Finding& finding) const {
   if (!hang.missing().empty()) return;
   std::vector<std::int32_t> stopped;
   for (const Member* member : culprits(facts, hang, {})) stopped.push_back(member->rank);
@@ -240,7 +269,7 @@ void Looker::name_stopped(const detectors::CallFacts& facts, const Hang& hang,
   finding.ranks = stopped;
 }
 
-void Looker::add_stall(const detectors::CallFacts& facts, const std::vector<Hang>& hangs,
+void Looker::add_stall(const CallFacts& facts, const std::vector<Hang>& hangs,
                        const detectors::HangCauses& found, const HangCause& cause) {
   const Hang& root = hangs[cause.chain.front()];
   Stall stall;
@@ -261,7 +290,8 @@ void Looker::add_stall(const detectors::CallFacts& facts, const std::vector<Hang
     const auto& members = facts.collectives.communicators[hangs[h].communicator].members;
     for (std::uint32_t m : hangs[h].waiting) {
       std::uint32_t call = hangs[h].issued(facts, m), wait = facts.device_order.completions[call].blocked;
-      waits_[members[m].rank] = {condition, facts.device_order.waits[wait].event, call};
+      waits_[members[m].rank] = {condition, facts.device_order.waits[wait].event,
+                                 facts.collectives.calls[call]};
       waiting.insert(members[m].rank);
     }
   }
@@ -290,16 +320,32 @@ void Looker::add_unanswered(Unanswered& found) {
   look_.stalls.push_back(std::move(stall));
 }
 
-// Without collectives of NCCL: what goes over TCP tells.
-void Looker::listen(const matching::Collectives& collectives) {
-  if (collectives.calls.size() > 0) {
-    look_.judged = Judged::kCollectives;
-    return;
-  }
-  Heard heard = find_unanswered(job_, collectives, inside_);
+// By what is recorded of collectives; where that explains no wait, and none of NCCL is recorded, by what goes
+// over TCP, too.
+void Looker::judge(const CallFacts& nccl, const CallFacts& groups) {
+  for (const ordering::HostWait& wait : groups.device_order.waits)
+    if (wait.end_ns == ordering::kNever) in_groups_.insert(wait.event.process);
+  add_stalls(nccl, ordering::StuckWork(job_, nccl.collectives, nccl.device_order));
+  add_stalls(groups, {});
+  bool any_nccl = !nccl.collectives.calls.empty();
+  bool all_groups = matching::knows_all_groups(job_, groups.collectives);
+  if (any_nccl || all_groups) look_.judged = Judged::kCollectives;
+  if (any_nccl || !look_.stalls.empty()) return;
+  Heard heard = find_unanswered(job_, nccl.collectives, inside_);
   for (Unanswered& found : heard.stalls) add_unanswered(found);
+  if (all_groups) return;
   if (heard.anything && heard.unjudged.empty()) look_.judged = Judged::kTcp;
   for (std::string& what : heard.unjudged) look_.unjudged.push_back(std::move(what));
+}
+
+void Looker::add_stalls(const CallFacts& facts, const ordering::StuckWork& stuck) {
+  std::vector<Hang> hangs = detectors::find_hangs(facts, stuck);
+  detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
+  for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
+  for (const Hang& hang : hangs)
+    if (hang.unknown && hang.missing().empty())
+      look_.unjudged.push_back(
+          fmt::format("{}: calls of some rank are not known", matching::to_text(hang.call(facts).signature)));
 }
 
 // Who waits by questions alone leaves no wait that never ends.
@@ -329,26 +375,19 @@ Condition Looker::condition() const {
 std::optional<Look> Looker::take() {
   if (!ask_machine()) return std::nullopt;
   extend_lives();
-  matching::Collectives collectives = matching::find_collectives(job_);
-  matching::Divergences divergences = matching::find_divergences(collectives);
-  ordering::DeviceOrder device_order = ordering::find_device_order(job_, collectives);
-  patterns::Rounds rounds(job_, collectives, device_order);
   detectors::CodePlaces places(job_);
-  detectors::CallFacts facts{job_, collectives, divergences, device_order, rounds, places};
-  find_signs(collectives);
+  matching::Collectives collectives = matching::find_collectives(job_);
+  const KnownCalls nccl(job_, collectives, ordering::find_device_order(job_, collectives), places);
+  matching::Collectives group_calls = matching::find_group_collectives(job_);
+  const KnownCalls groups(job_, group_calls, ordering::find_group_waits(job_, group_calls), places);
+  find_threads(collectives);
+  find_threads(group_calls);
+  find_signs();
   look_inside_threads();
   look_.condition = condition();
   if (look_.condition != Condition::kEnded) {
-    ordering::StuckWork stuck(job_, collectives, device_order);
-    std::vector<Hang> hangs = detectors::find_hangs(facts, stuck);
-    detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
-    for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
-    listen(collectives);
+    judge(nccl.facts(), groups.facts());
     note_askers();
-    for (const Hang& hang : hangs)
-      if (hang.unknown && hang.missing().empty())
-        look_.unjudged.push_back(fmt::format("{}: calls of some rank are not known",
-                                             matching::to_text(hang.call(facts).signature)));
     std::stable_sort(look_.stalls.begin(), look_.stalls.end(), [](const Stall& a, const Stall& b) {
       return std::pair(!a.stuck, -a.waited_ns) < std::pair(!b.stuck, -b.waited_ns);
     });
@@ -358,7 +397,7 @@ std::optional<Look> Looker::take() {
     if (process.role == model::Role::kRank && process.life == Life::kNotAsked && !process.has_ended())
       look_.unseen.push_back(process.rank);
   std::sort(look_.unseen.begin(), look_.unseen.end());
-  look_.ranks = find_ranks_now(job_, threads_, waits_, collectives, places);
+  look_.ranks = find_ranks_now(job_, threads_, waits_, places);
   return std::move(look_);
 }
 

@@ -176,12 +176,6 @@ std::string to_place(const Inside& inside) {
   return inside.doing == Doing::kAwaitsThread ? kFutex : inside.what;
 }
 
-Inside from_place(const std::string& place) {
-  if (place.empty()) return {Doing::kRuns, ""};
-  if (place == kFutex) return {Doing::kAwaitsThread, ""};
-  return {Doing::kInside, place};
-}
-
 std::string to_text(const Inside& inside) {
   switch (inside.doing) {
     case Doing::kRuns:

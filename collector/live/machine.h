@@ -50,9 +50,8 @@ struct Inside {
   std::string what;  // "clock_nanosleep", "read of /data/samples.pipe"; only of kInside
 };
 Inside look_inside(std::int32_t pid, std::int32_t tid);
-// As `ddpscope run` keeps it in a trace ("futex", "read of /data/a.bin", nothing while it runs), and back.
+// As `ddpscope run` keeps it in a trace: "futex", "read of /data/a.bin", nothing while it runs.
 std::string to_place(const Inside& inside);
-Inside from_place(const std::string& place);
 constexpr const char* kStoppedPlace = "a stop by a signal";
 std::string to_text(const Inside& inside);  // "is inside clock_nanosleep"; empty if kUnknown
 

@@ -84,15 +84,13 @@ void tell_calls(const Job& job, std::uint32_t process, const LastCalls& calls, R
   if (!of_this_call && !now.place.empty()) now.place = "or after " + now.place;
 }
 
-void tell_wait(const Job& job, const Wait& wait, const matching::Collectives& collectives,
-               const detectors::CodePlaces& places, RankNow& now) {
+void tell_wait(const Job& job, const Wait& wait, const detectors::CodePlaces& places, RankNow& now) {
   Record record = job.record(*wait.event);
   std::uint32_t process = wait.event->process;
-  matching::CollectiveCall call = collectives.calls[*wait.call];
   now.doing = fmt::format("waits in {} for {} for the {}", name_of(record),
                           ago(job.processes[process].last_ns - job.begin_ns(process, record)),
-                          matching::to_text(call.signature));
-  now.place = places.of(record.stack ? *wait.event : call.event);
+                          matching::to_text(wait.call->signature));
+  now.place = places.of(record.stack ? *wait.event : wait.call->event);
 }
 
 void add_workers(const Job& job, std::uint32_t parent, RankNow& now) {
@@ -138,8 +136,7 @@ std::int32_t find_tid(const Process& process, const std::set<std::uint16_t>& thr
 }
 
 std::vector<RankNow> find_ranks_now(const Job& job, const std::vector<std::set<std::uint16_t>>& threads,
-                                    const Waits& waits, const matching::Collectives& collectives,
-                                    const detectors::CodePlaces& places) {
+                                    const Waits& waits, const detectors::CodePlaces& places) {
   std::vector<RankNow> ranks;
   for (std::int32_t rank : job.ranks()) {
     std::int32_t index = job.process_of_rank(rank);
@@ -155,7 +152,7 @@ std::vector<RankNow> find_ranks_now(const Job& job, const std::vector<std::set<s
       now.condition = Condition::kEnded;
       now.doing = how_it_ended(job, process);
     } else if (wait != waits.end() && wait->second.event && process.life != Life::kStopped) {
-      tell_wait(job, wait->second, collectives, places, now);
+      tell_wait(job, wait->second, places, now);
     } else {
       tell_calls(job, i, find_last_calls(job, i, threads[i]), now);
       if (wait != waits.end()) add_workers(job, i, now);

@@ -13,8 +13,8 @@ namespace ddpscope::live {
 // A rank's part in a stall. Without an event it is at fault.
 struct Wait {
   Condition condition;
-  std::optional<model::EventRef> event;  // the host's wait
-  std::optional<std::uint32_t> call;     // that it waits for, in Collectives::calls
+  std::optional<model::EventRef> event;            // the host's wait
+  std::optional<matching::CollectiveCall> call{};  // that it waits for
 };
 using Waits = std::map<std::int32_t, Wait>;  // by rank
 
@@ -34,7 +34,6 @@ std::int32_t find_tid(const model::Process& process, const std::set<std::uint16_
 // `threads`: by process, those that issue collectives.
 std::vector<RankNow> find_ranks_now(const model::Job& job,
                                     const std::vector<std::set<std::uint16_t>>& threads, const Waits& waits,
-                                    const matching::Collectives& collectives,
                                     const detectors::CodePlaces& places);
 
 }  // namespace ddpscope::live

@@ -9,6 +9,7 @@
 
 #include "collector/matching/call_sites.h"
 #include "collector/matching/captured_calls.h"
+#include "collector/matching/latest_calls.h"
 #include "collector/model/nccl_types.h"
 
 namespace ddpscope::matching {
@@ -82,7 +83,7 @@ class Builder {
       add_process();
     }
     result_.first_of_process.push_back(result_.calls.size());
-    begin_together();
+    begin_all_together();
     result_.sites = sites_.take_frames();
     return std::move(result_);
   }
@@ -104,8 +105,7 @@ class Builder {
   void add_launch(const Found& found);
   void add_to_member(const CollectiveCall& call);
   void cut_from(std::uint32_t gap, Numbers& calls) const;
-  void begin_together();
-  void begin_at(std::uint32_t first, Member& member) const;
+  void begin_all_together();
   void note_one_sided(const Found& found);
   void note_state(const Found& found);
   void end_group(const Found& found);
@@ -119,8 +119,7 @@ class Builder {
   std::optional<CapturedCalls> captured_;  // of this process
   std::map<std::uint32_t, std::vector<std::uint32_t>>
       sequences_;  // met in this process, by communicator's number
-  // By communicator and member whose earlier calls were not read: the number of the first one that was.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_known_;
+  FirstKnown first_known_;
 };
 
 // Of calls in their order; what a graph ran stands behind the call before it.
@@ -146,14 +145,6 @@ std::uint32_t first_missing(std::vector<std::uint32_t>& sequences) {
     next = sequence + 1;
   }
   return next;
-}
-
-// Of the latest ones without a gap.
-std::uint32_t first_of_latest(std::vector<std::uint32_t>& sequences) {
-  std::sort(sequences.begin(), sequences.end());
-  std::size_t at = sequences.size() - 1;
-  while (at > 0 && sequences[at] - sequences[at - 1] <= 1) --at;
-  return sequences[at];
 }
 
 void Builder::add_members() {
@@ -228,30 +219,16 @@ void Builder::add_process() {
   }
 }
 
-void Builder::begin_at(std::uint32_t first, Member& member) const {
-  Numbers kept;
-  Sequence sequence(job_);
-  for (std::uint32_t call : member.calls)
-    if (sequence.of(result_.calls[call]) >= first) kept.push_back(call);
-  member.calls = std::move(kept);
-}
-
-// Where calls were left out when the files were read: ordinals count from the first call that is known of all
-// members. Who has none left, or counts sends, receives or one-sided calls among them, cannot be paired.
-void Builder::begin_together() {
-  std::map<std::uint32_t, std::uint32_t> first;  // by communicator
-  for (const auto& [place, sequence] : first_known_)
-    first[place.first] = std::max(first[place.first], sequence);
-  for (const auto& [communicator, sequence] : first) {
-    auto& members = result_.communicators[communicator].members;
-    bool paired = std::all_of(members.begin(), members.end(), [](const Member& member) {
-      return member.point_to_point.empty() && !member.one_sided && !member.calls.empty();
-    });
-    for (Member& member : members) {
-      member.incomplete = member.incomplete || !paired;
-      if (paired && sequence > 0) begin_at(sequence, member);
-    }
-  }
+void Builder::begin_all_together() {
+  auto counts_others = [](const Member& member) {
+    return !member.point_to_point.empty() || member.one_sided;
+  };
+  begin_together(first_known_, result_, counts_others, [&](const Member& member) {
+    std::vector<std::uint32_t> sequences;
+    Sequence sequence(job_);
+    for (std::uint32_t call : member.calls) sequences.push_back(sequence.of(result_.calls[call]));
+    return sequences;
+  });
 }
 
 // Calls are numbered as they are made, recorded or not. Behind a number that is missing (a full disk, a

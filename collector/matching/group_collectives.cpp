@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "collector/matching/call_sites.h"
+#include "collector/matching/latest_calls.h"
 #include "trace/process_groups.h"
 
 namespace ddpscope::matching {
@@ -18,29 +20,6 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-Operation operation_of(const Record& record) {
-  switch (static_cast<Call>(record.call)) {
-    case Call::c10d_allreduce:
-      return Operation::kAllReduce;
-    case Call::c10d_allgather:
-      return Operation::kAllGather;
-    case Call::c10d_reduce_scatter:
-      return Operation::kReduceScatter;
-    case Call::c10d_broadcast:
-      return Operation::kBroadcast;
-    case Call::c10d_reduce:
-      return Operation::kReduce;
-    case Call::c10d_alltoall:
-      return Operation::kAllToAll;
-    case Call::c10d_gather:
-      return Operation::kGather;
-    case Call::c10d_scatter:
-      return Operation::kScatter;
-    default:
-      return trace::operation_of(record.call);  // a barrier
-  }
-}
-
 Signature signature_of(Operation operation, const payload::GroupCollective& call) {
   if (operation == Operation::kGroupBarrier) return {operation, 0, 0, -1, 0};
   return {operation, call.datatype, call.reduction == trace::kNoReduction ? std::uint8_t{0} : call.reduction,
@@ -49,8 +28,7 @@ Signature signature_of(Operation operation, const payload::GroupCollective& call
 
 bool lost_records(const model::Process& process) {
   return process.file.health(trace::Health::kept_records_lost) ||
-         process.file.health(trace::Health::chunk_open_failed) || process.file.left_out_calls() ||
-         !process.file.damage().empty();
+         process.file.health(trace::Health::chunk_open_failed) || !process.file.damage().empty();
 }
 
 class Builder {
@@ -66,6 +44,7 @@ class Builder {
       add_calls();
     }
     result_.first_of_process.push_back(result_.calls.size());
+    begin_all_together();
     result_.sites = sites_.take_frames();
     return std::move(result_);
   }
@@ -74,6 +53,7 @@ class Builder {
   void add_groups();
   void sort_members();
   void add_calls();
+  void begin_all_together();
   void add_call(EventPlace place, const Record& record);
   Member* member_of(std::uint32_t number);
 
@@ -81,8 +61,11 @@ class Builder {
   CallSites sites_;
   Collectives result_;
   std::uint32_t process_ = 0;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> by_id_and_use_;
+  std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::uint32_t>
+      groups_;  // by id, use, owner
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> member_of_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> sequences_;  // of this process, by group's number
+  FirstKnown first_known_;
 };
 
 // A process's k-th group of a name is the k-th of its peers: it may have destroyed the one before.
@@ -94,10 +77,14 @@ void Builder::add_groups() {
       process.file, {Operation::kProcessGroup}, [&](EventPlace place, const Record& record) {
         auto made = trace::payload_of<payload::ProcessGroup>(record);
         bool failed = record.end && made.result;
+        // Groups on NCCL are judged by NCCL's own calls.
+        if (process.file.string(made.backend) == "nccl") return;
         if (failed || made.rank < 0 || made.size <= made.rank || !known.insert(made.communicator).second)
           return;
-        auto [found, fresh] = by_id_and_use_.emplace(
-            std::pair(made.id, uses[made.id]++), static_cast<std::uint32_t>(result_.communicators.size()));
+        // Ranks may each make one of itself, and give them one name.
+        std::uint32_t owner = made.size == 1 ? process_ : kNone;
+        auto [found, fresh] = groups_.emplace(std::tuple(made.id, uses[made.id]++, owner),
+                                              static_cast<std::uint32_t>(result_.communicators.size()));
         if (fresh) result_.communicators.push_back({made.id, made.size, {}});
         Member member{};
         member.rank_in_communicator = made.rank;
@@ -127,24 +114,45 @@ void Builder::sort_members() {
 }
 
 void Builder::add_calls() {
-  constexpr trace::OperationSet kCalls{Operation::kGroupCollective, Operation::kGroupBarrier};
+  constexpr trace::OperationSet kCalls{Operation::kGroupCollective, Operation::kGroupBarrier,
+                                       Operation::kGroupPointToPoint};
+  sequences_.clear();
   model::for_each_in_time(job_.processes[process_].file, kCalls,
                           [&](EventPlace place, const Record& record) { add_call(place, record); });
+  if (!job_.processes[process_].file.left_out_calls()) return;
+  for (auto& [number, sequences] : sequences_)
+    first_known_[member_of_.at({process_, number})] = first_of_latest(sequences);
+}
+
+void Builder::begin_all_together() {
+  begin_together(first_known_, result_, &Member::one_sided, [&](const Member& member) {
+    std::vector<std::uint32_t> sequences;
+    for (std::uint32_t call : member.calls) {
+      Record record = job_.record(result_.calls[call].event);
+      sequences.push_back(trace::payload_of<payload::GroupCollective>(record).sequence);
+    }
+    return sequences;
+  });
 }
 
 void Builder::add_call(EventPlace place, const Record& record) {
   auto data = trace::payload_of<payload::GroupCollective>(record);
   auto found = member_of_.find({process_, data.communicator});
   if (found == member_of_.end()) return;
-  if (record.end && data.result) return;  // refused: no other rank waits for it
+  sequences_[data.communicator].push_back(data.sequence);
   auto [communicator, index] = found->second;
   Member& member = result_.communicators[communicator].members[index];
+  if (trace::operation_of(record.call) == Operation::kGroupPointToPoint) {
+    member.one_sided = true;  // counts beside the collectives, on as many members as it likes
+    return;
+  }
+  if (record.end && data.result) return;  // refused: no other rank waits for it
   if (data.flags & trace::kUnread) member.incomplete = true;
   CollectiveCall call{};
   call.event = call.called = {process_, place};
   call.begin_ns = job_.begin_ns(process_, record);
   call.enqueue_ns = job_.end_ns(process_, record);
-  call.signature = signature_of(operation_of(record), data);
+  call.signature = signature_of(group_operation_of(record), data);
   call.communicator = communicator;
   call.member = index;
   call.site = sites_.number(process_, record.stack);
@@ -155,6 +163,29 @@ void Builder::add_call(EventPlace place, const Record& record) {
 }
 
 }  // namespace
+
+Operation group_operation_of(const Record& record) {
+  switch (static_cast<Call>(record.call)) {
+    case Call::c10d_allreduce:
+      return Operation::kAllReduce;
+    case Call::c10d_allgather:
+      return Operation::kAllGather;
+    case Call::c10d_reduce_scatter:
+      return Operation::kReduceScatter;
+    case Call::c10d_broadcast:
+      return Operation::kBroadcast;
+    case Call::c10d_reduce:
+      return Operation::kReduce;
+    case Call::c10d_alltoall:
+      return Operation::kAllToAll;
+    case Call::c10d_gather:
+      return Operation::kGather;
+    case Call::c10d_scatter:
+      return Operation::kScatter;
+    default:
+      return trace::operation_of(record.call);
+  }
+}
 
 Collectives find_group_collectives(const Job& job) { return Builder(job).build(); }
 

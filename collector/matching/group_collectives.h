@@ -5,6 +5,9 @@
 
 namespace ddpscope::matching {
 
+// What a call on a process group does, as NCCL's operations are named; of all other records theirs.
+trace::Operation group_operation_of(const trace::Record& record);
+
 // Sends and receives are left out. Of an all-to-all, in which each rank may send as much as it likes, no
 // count is kept. Groups of one rank are there too.
 Collectives find_group_collectives(const model::Job& job);

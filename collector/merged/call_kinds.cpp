@@ -3,9 +3,10 @@
 
 namespace ddpscope::merged {
 
-CallKind kind_of(trace::Operation operation) {
+CallKind kind_of(const trace::CallInfo& call) {
   using enum trace::Operation;
-  switch (operation) {
+  if (call.call == trace::Call::reducer_finish) return {Line::kCalls, Kind::kWait};
+  switch (call.operation) {
     case kAllReduce:
     case kAllGather:
     case kReduceScatter:
@@ -19,11 +20,18 @@ CallKind kind_of(trace::Operation operation) {
     case kOneSided:
     case kCommunicatorInit:
     case kCommunicatorSplit:
+    case kProcessGroup:
+    case kGroupCollective:
+    case kGroupPointToPoint:
+    case kGroupRun:
       return {Line::kCalls, Kind::kCollective};
+    case kGroupBarrier:
+      return {Line::kCalls, Kind::kBarrier};
     case kGroupStart:
     case kGroupEnd:
     case kGroupSimulate:
     case kCommunicatorEnd:
+    case kProcessGroupEnd:
     case kCommunicatorAbort:
     case kCommunicatorOther:
     case kCommunicatorQuery:
@@ -57,6 +65,7 @@ CallKind kind_of(trace::Operation operation) {
     case kThreadJoin:
     case kHandOver:
     case kSharedWait:
+    case kGroupWait:
       return {Line::kCalls, Kind::kWait};
     case kRead:
     case kTransfer:
@@ -119,6 +128,11 @@ CallKind kind_of(trace::Operation operation) {
     case kRangeStart:
     case kRangeEnd:
       return {Line::kRange, Kind::kRange};
+    case kBackward:
+    case kForward:
+    case kOptimizerStep:
+    case kZeroGradients:
+      return {Line::kPass, Kind::kRange};
     case kNone:
       return {Line::kCalls, Kind::kOther};
     default:

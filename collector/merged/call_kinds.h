@@ -12,7 +12,8 @@ enum class Line : std::uint8_t {
   kCalls,
   kFiles,
   kInput,
-  kRange,
+  kRange,  // one end of a range that the program names
+  kPass,   // likewise, whole: of a framework
 };
 
 struct CallKind {
@@ -21,6 +22,6 @@ struct CallKind {
 };
 
 // A call that this version does not know is kOther among kCalls.
-CallKind kind_of(trace::Operation operation);
+CallKind kind_of(const trace::CallInfo& call);
 
 }  // namespace ddpscope::merged

@@ -65,6 +65,7 @@ class CallTracks {
   void take(model::EventPlace place, const Record& record);
   void take_call(model::EventPlace place, const Record& record, const trace::CallInfo& info, CallKind kind);
   void write_range(const ProgramRange& range);
+  std::uint32_t name_of(const Record& record, const trace::CallInfo& info, Kind kind);
   CallRange collectives_of(model::EventPlace place, const Record& record, const trace::CallInfo& info);
   void note_file(const Record& record, const trace::CallInfo& info, std::int64_t begin_ns, EventPlace place);
   CallSlot slot_for(const Record& record, const trace::CallInfo& info);
@@ -112,7 +113,7 @@ TrackKind CallTracks::track_kind(Line line) const {
   bool worker = job_.processes[process_].role == model::Role::kWorker;
   if (line == Line::kFiles) return worker ? TrackKind::kWorkerFiles : TrackKind::kFiles;
   if (line == Line::kInput) return TrackKind::kInput;
-  if (line == Line::kRange) return TrackKind::kRanges;
+  if (line == Line::kPass) return TrackKind::kRanges;
   return worker ? TrackKind::kWorker : TrackKind::kHost;
 }
 
@@ -148,7 +149,7 @@ void CallTracks::take(model::EventPlace place, const Record& record) {
   const trace::CallInfo* info = trace::find_call(record.call);
   if (!info) return;
   if (record.thread == model::kMainThread) standing_.take(record, model::folded_calls(record, *info) > 1);
-  CallKind kind = kind_of(info->operation);
+  CallKind kind = kind_of(*info);
   if (kind.line == Line::kRange) return ranges_.take(record);
   if (kind.line != Line::kNone) take_call(place, record, *info, kind);
 }
@@ -167,6 +168,16 @@ CallRange CallTracks::collectives_of(model::EventPlace place, const Record& reco
   return range;
 }
 
+// Of a pass what PyTorch calls it for its profiler, if it does.
+std::uint32_t CallTracks::name_of(const Record& record, const trace::CallInfo& info, Kind kind) {
+  if (info.payload == trace::PayloadKind::kTrainingCall)
+    if (auto name = trace::payload_of<payload::TrainingCall>(record).name)
+      return making_.writer.name(file_.string(name), kind);
+  auto [name, fresh] = names_.try_emplace({info.call, kind}, 0);
+  if (fresh) name->second = making_.writer.name(info.symbol, kind);
+  return name->second;
+}
+
 void CallTracks::take_call(model::EventPlace place, const Record& record, const trace::CallInfo& info,
                            CallKind kind) {
   CallRange calls;
@@ -177,9 +188,7 @@ void CallTracks::take_call(model::EventPlace place, const Record& record, const 
   Event event = event_of(record);
   if (kind.kind == Kind::kCopy && kind.line == Line::kCalls && is_held_up(record, event))
     kind.kind = Kind::kWait;
-  auto [name, fresh] = names_.try_emplace({info.call, kind.kind}, 0);
-  if (fresh) name->second = making_.writer.name(info.symbol, kind.kind);
-  event.name = name->second;
+  event.name = name_of(record, info, kind.kind);
   CallSlot slot = slot_for(record, info);
   if (tracks_.shares().row_of(record, info) != tracks_.row()) return;
   // The thread does something else between them.

@@ -4,11 +4,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "collector/matching/group_collectives.h"
 #include "collector/model/device_work.h"
 #include "collector/model/nccl_types.h"
+#include "collector/model/order_statistics.h"
 #include "collector/model/process_name.h"
 #include "collector/model/unhooked.h"
 #include "collector/patterns/collective_summary.h"
+#include "collector/patterns/framework_steps.h"
 #include "collector/patterns/step_summary.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/phrases.h"
@@ -102,8 +105,36 @@ std::string how_steps_end(const Job& job, std::uint32_t process, const patterns:
   return fmt::format("by the name of the kernel {} (certain)", escape(symbols::shortened(kernel, kShown)));
 }
 
+// Who cares for the gradients, whether they are reduced or not.
+const char* wrapper_of(const patterns::FrameworkSteps& found) {
+  bool reducer = false, sharded = false;
+  for (const patterns::FrameworkStep& step : found.steps)
+    for (const patterns::BackwardPass& pass : step.passes)
+      for (patterns::Reducer given : pass.given) (given == patterns::kSharded ? sharded : reducer) = true;
+  return reducer && sharded ? "DistributedDataParallel and FSDP"
+         : reducer          ? "DistributedDataParallel"
+         : sharded          ? "FSDP"
+                            : "neither DistributedDataParallel nor FSDP";
+}
+
+// False: none are known by PyTorch's calls.
+bool add_framework_steps(std::string& text, const Job& job, std::uint32_t process) {
+  patterns::FrameworkSteps found = patterns::find_framework_steps(job, process);
+  if (found.steps.empty()) return false;
+  auto optimizer = trace::payload_of<trace::payload::TrainingCall>(job.record(found.steps.back().optimizer));
+  std::vector<std::size_t> passes;
+  for (const patterns::FrameworkStep& step : found.steps) passes.push_back(step.passes.size());
+  add(text, "  steps     {}, by PyTorch's call {} (certain)\n", found.steps.size(),
+      escape(job.processes[process].file.string(optimizer.name)));
+  add(text, "  micro-batches {} a step, by backward passes (certain)\n",
+      model::value_at(passes, (passes.size() - 1) / 2));
+  add(text, "  gradients of {}\n", wrapper_of(found));
+  return true;
+}
+
 void add_steps(std::string& text, const Job& job, const matching::Collectives& collectives,
                std::uint32_t process) {
+  if (add_framework_steps(text, job, process)) return;
   patterns::StepSummary summary = patterns::summarise_steps(job, collectives, process);
   if (summary.example) {
     add(text, "  steps     {}, {}\n", summary.steps, how_steps_end(job, process, *summary.example));
@@ -192,8 +223,8 @@ void add_collective_times(std::string& text, const Job& job, const matching::Col
                           const patterns::CollectiveTimes& times) {
   std::vector<patterns::CollectiveClass> rows = patterns::summarise_collective_times(job, collectives, times);
   if (rows.empty()) return;
-  add(text, "\n{:<16}{:>6}{:>10}{:>9}{:>14}{:>14}{:>14}\n", "collectives", "ranks", "size from", "timed",
-      "transfer", "longest wait", "bus bandwidth");
+  add(text, "\n{:<16}{:>6}{:>10}{:>9}{:>14}{:>14}{:>14}\n", times.on_hosts() ? "on Gloo" : "collectives",
+      "ranks", "size from", "timed", "transfer", "longest wait", "bus bandwidth");
   for (const patterns::CollectiveClass& row : rows)
     add(text, "{:<16}{:>6}{:>10}{:>9}{:>11.3f} ms{:>11.3f} ms{:>9.2f} GB/s\n",
         matching::name_of(row.operation), row.ranks, size_of(row.size), row.count,
@@ -213,6 +244,8 @@ std::string info_of(const Job& job, const matching::Collectives& collectives,
     if (job.processes[i].role == model::Role::kRank) add_steps(text, job, collectives, i);
   }
   add_collective_times(text, job, collectives, times);
+  matching::Collectives groups = matching::find_group_collectives(job);
+  add_collective_times(text, job, groups, patterns::CollectiveTimes::of_runs(job, groups));
   return text;
 }
 

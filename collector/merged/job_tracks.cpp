@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "collector/patterns/framework_steps.h"
 #include "collector/patterns/training_steps.h"
 
 namespace ddpscope::merged {
@@ -35,15 +36,37 @@ std::uint32_t LaneTracks::open(TrackKind kind, std::uint64_t lane, std::size_t d
   return making_.writer.open_track(std::move(track));
 }
 
-void write_steps(Making& making, std::uint32_t process, LaneTracks& tracks) {
+namespace {
+
+struct Span {
+  std::int64_t begin_ns, end_ns;
+};
+
+std::vector<Span> steps_on_device(const Making& making, std::uint32_t process) {
   patterns::RankSteps found = patterns::find_steps(making.facts.job, making.facts.collectives, process);
-  std::vector<patterns::Step> steps = std::move(found.steps);
-  steps.insert(steps.end(), found.unreduced.begin(), found.unreduced.end());
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const patterns::Step& a, const patterns::Step& b) { return a.begin_ns < b.begin_ns; });
+  std::vector<Span> steps;
+  for (const auto* of : {&found.steps, &found.unreduced})
+    for (const patterns::Step& step : *of) steps.push_back({step.begin_ns, step.end_ns});
+  std::ranges::stable_sort(steps, {}, &Span::begin_ns);
+  return steps;
+}
+
+// From one optimizer's end to the next one's.
+std::vector<Span> steps_of_framework(const Making& making, std::uint32_t process) {
+  std::vector<Span> steps;
+  for (const patterns::FrameworkStep& step : patterns::find_framework_steps(making.facts.job, process).steps)
+    steps.push_back({steps.empty() ? step.begin_ns : steps.back().end_ns, step.end_ns});
+  return steps;
+}
+
+}  // namespace
+
+void write_steps(Making& making, std::uint32_t process, LaneTracks& tracks) {
+  std::vector<Span> steps = steps_on_device(making, process);
+  if (steps.empty()) steps = steps_of_framework(making, process);
   std::uint32_t name = making.writer.name("step", Kind::kStep);
   StepSlot slot{};
-  for (const patterns::Step& step : steps) {
+  for (const Span& step : steps) {
     Event event;
     event.begin_ns = step.begin_ns;
     event.end_ns = std::max(step.end_ns, step.begin_ns);

@@ -11,7 +11,7 @@ enum class Kind : std::uint8_t {
   kOther = 0,
   kCompute = 1,     // a kernel that the device ran
   kOptimizer = 2,   // one that updates parameters, by its name
-  kCollective = 3,  // on the device; on the host the call that enqueued it
+  kCollective = 3,  // on the device or in a thread that runs it; on the host the call that enqueued it
   kBarrier = 4,     // a collective that only orders: nobody reads what it yields
   kFileRead = 5,
   kFileWrite = 6,
@@ -19,7 +19,7 @@ enum class Kind : std::uint8_t {
   kCopy = 8,      // between host and device, or within one
   kWait = 9,      // the host waits: for a stream, an event, a device, another thread, a child
   kStep = 10,     // an optimizer step, or a micro-batch
-  kRange = 11,    // of the program's own (NVTX)
+  kRange = 11,    // of the program's own (NVTX), or a pass of PyTorch
   kEnqueue = 12,  // a launch, and every other short call of CUDA or NCCL
   kMessage = 13,  // sockets, pipes, what processes of a host exchange
   kProcess = 14,  // fork, exec, exit, threads
@@ -34,7 +34,7 @@ constexpr const char* kOwnCode = "code of its own";
 
 enum class TrackKind : std::uint8_t {
   kSteps = 0,        // lane 0: optimizer steps, lane 1: micro-batches
-  kRanges = 1,       // NVTX; lane: thread
+  kRanges = 1,       // NVTX, and passes of PyTorch; lane: thread
   kHost = 2,         // calls of a thread of the rank's own process that are not of kFiles; lane: thread
   kFiles = 3,        // file access of a thread; lane: thread
   kStream = 4,       // what the device did; lane: device << 32 | stream

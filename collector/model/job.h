@@ -132,6 +132,7 @@ struct Process {
 
   const trace::FileHeader& header() const { return file.header(); }
   // As far as it says so itself, `ddpscope run` saw it, or the machine tells.
+  bool ended_well() const { return header().ended && header().exit_code == 0; }
   bool has_ended() const { return header().ended || ended_ticks || life == Life::kGone; }
   trace::Record record(EventPlace place) const { return file.records()[place.span].records[place.index]; }
 };

@@ -1,25 +1,13 @@
-// The variables by which launchers number the ranks of a job.
+// What the environment of a process says of its rank.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "collector/model/job.h"
+#include "trace/rank_variables.h"
 
 namespace ddpscope::model {
-
-struct RankVariable {
-  const char* name;
-  const char* size;  // the variable that says how many there are
-};
-
-// In the order in which they are believed. Each names a rank of the job, the last one only among those of its
-// host.
-constexpr RankVariable kRankVariables[] = {{"RANK", "WORLD_SIZE"},
-                                           {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                           {"PMI_RANK", "PMI_SIZE"},
-                                           {"SLURM_PROCID", "SLURM_NTASKS"},
-                                           {"LOCAL_RANK", "LOCAL_WORLD_SIZE"}};
 
 // An integer from the environment of the process; nothing if it is absent or no number.
 std::optional<std::int32_t> environment_number(const Process& process, std::string_view name);

@@ -30,8 +30,8 @@ Departures find_departures(const model::Job& job, const matching::Collectives& g
   for (const matching::Communicator& group : groups.communicators)
     for (const matching::Member& member : group.members) {
       const model::Process& process = job.processes[member.process];
-      bool ended_well = process.header().ended && process.header().exit_code == 0;
-      if (process.has_ended() && !ended_well) departures[{member.process, member.number}] = process.last_ns;
+      if (process.has_ended() && !process.ended_well())
+        departures[{member.process, member.number}] = process.last_ns;
     }
   for (auto& [of, left_ns] : departures)
     model::for_each(job.processes[of.first].file, {Operation::kProcessGroupEnd},

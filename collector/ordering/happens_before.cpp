@@ -26,7 +26,7 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     add_device_edges(job, collectives, device_order, graph_);
     std::vector<Span> runs = add_stream_edges(job, judged, graph_);
     add_exchange_edges(job, judged, graph_);
-    add_thread_edges(job, graph_);
+    add_signal_edges(job, add_thread_edges(job, graph_), graph_);
     synchronises_ = add_file_edges(job, names, graph_);
     add_lock_edges(job, graph_);
     untold_ = add_unseen_hand_overs(job, judged, graph_);

@@ -2,10 +2,10 @@
 #include "collector/ordering/process_edges.h"
 
 #include <algorithm>
-#include <csignal>
 #include <optional>
 #include <set>
 
+#include "collector/ordering/threads_of.h"
 #include "collector/ordering/unseen_children.h"
 
 namespace ddpscope::ordering {
@@ -30,10 +30,9 @@ class ProcessEdges {
 
   void run() {
     for (process_ = 0; process_ < job_.processes.size(); ++process_)
-      model::for_each(
-          job_.processes[process_].file,
-          {Operation::kFork, Operation::kSpawn, Operation::kExecute, Operation::kWaitChild, Operation::kKill},
-          [&](model::EventPlace place, const Record& record) { see(place, record); });
+      model::for_each(job_.processes[process_].file,
+                      {Operation::kFork, Operation::kSpawn, Operation::kExecute, Operation::kWaitChild},
+                      [&](model::EventPlace place, const Record& record) { see(place, record); });
     for (std::uint32_t child = 0; child < job_.processes.size(); ++child)
       if (!linked_.count(child)) {
         link_unseen(child);
@@ -70,8 +69,6 @@ class ProcessEdges {
         return replaced(place, record);
       case Operation::kWaitChild:
         return awaited(place, record);
-      case Operation::kKill:
-        return signalled(place, record);
       default:
         return;
     }
@@ -220,34 +217,10 @@ class ProcessEdges {
 
   std::string_view text(std::uint32_t id) const { return job_.processes[process_].file.string(id); }
 
-  // A handler, or a thread that waits for the signal, tells nobody that it came.
-  void signalled(model::EventPlace place, const Record& record) {
-    auto call = trace::payload_of<trace::payload::Process>(record);
-    bool nobody_notices = call.status == 0 || call.status == SIGKILL || call.status == SIGSTOP;
-    if (nobody_notices || call.error) return;
-    Span own = span(place, record);
-    bool one = call.pid > 0;  // not a group
-    for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
-      const Process& process = job_.processes[i];
-      bool meant = !one || process.header().pid == call.pid;
-      if (process.host != job_.processes[process_].host || !meant) continue;
-      for (std::uint16_t thread : threads_of(i))
-        if (ThreadId{i, thread} != own.thread)
-          graph_.edge(graph_.before(own), graph_.moment({i, thread}, own.begin_ns), EdgeKind::kProcess,
-                      Trust::kUnseen);
-    }
-  }
-
-  std::set<std::uint16_t> threads_of(std::uint32_t process) const {
-    std::set<std::uint16_t> threads;
-    for (const trace::RecordSpan& span : job_.processes[process].file.records()) threads.insert(span.thread);
-    return threads;
-  }
-
   void link_unseen(std::uint32_t child) {
     std::int32_t parent = job_.processes[child].parent;
     if (parent < 0 || static_cast<std::uint32_t>(parent) == child) return;
-    for (std::uint16_t thread : threads_of(static_cast<std::uint32_t>(parent)))
+    for (std::uint16_t thread : threads_of(job_.processes[static_cast<std::uint32_t>(parent)]))
       graph_.edge(graph_.moment({static_cast<std::uint32_t>(parent), thread}, job_.processes[child].first_ns),
                   graph_.start_of_process(child), EdgeKind::kProcess, Trust::kUnseen);
   }
@@ -270,7 +243,7 @@ class ProcessEdges {
         unseen.push_back({std::nullopt, own.first_ns, graph_.start_of_process(rank), {}, own.rank});
       } else if (was_shell(*first)) {
         std::int64_t opened_ns = job_.time_ns(*first, job_.processes[*first].header().opened.ticks);
-        for (std::uint16_t thread : threads_of(*first))
+        for (std::uint16_t thread : threads_of(job_.processes[*first]))
           unseen.push_back(
               {std::nullopt, opened_ns, graph_.moment({*first, thread}, opened_ns), {}, own.rank});
       }
@@ -301,7 +274,7 @@ class ProcessEdges {
       return;  // what it was before it exec'd
     std::int64_t opened_ns = job_.time_ns(parent, maker.header().opened.ticks);
     if (job_.processes[child].last_ns > opened_ns) return;
-    for (std::uint16_t thread : threads_of(parent))
+    for (std::uint16_t thread : threads_of(maker))
       graph_.edge(graph_.end_of_process(child), graph_.moment({parent, thread}, opened_ns),
                   EdgeKind::kProcess, Trust::kUnseen);
   }

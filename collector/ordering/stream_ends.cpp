@@ -291,4 +291,10 @@ StreamEnds find_stream_ends(const Job& job) {
   return found;
 }
 
+std::optional<std::uint32_t> rank_process(const model::Job& job, const StreamEnd& end) {
+  for (const auto& [process, threads] : end.holders)
+    if (job.processes[process].role == model::Role::kRank) return process;
+  return {};
+}
+
 }  // namespace ddpscope::ordering

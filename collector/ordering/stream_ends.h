@@ -82,4 +82,7 @@ struct StreamEnds {
 // no name: its end is paired in the order of accept, which is right unless two connect at once.
 StreamEnds find_stream_ends(const model::Job& job);
 
+// The first process of a rank that holds it.
+std::optional<std::uint32_t> rank_process(const model::Job& job, const StreamEnd& end);
+
 }  // namespace ddpscope::ordering

@@ -36,8 +36,9 @@ std::set<Site> find_waiting_sites(const Job& job) {
 
 class ProcessThreads {
  public:
-  ProcessThreads(const Job& job, std::uint32_t process, const std::set<Site>& waiting_sites, Graph& graph)
-      : job_(job), process_(process), waiting_sites_(waiting_sites), graph_(graph) {}
+  ProcessThreads(const Job& job, std::uint32_t process, const std::set<Site>& waiting_sites, ThreadEnds& ends,
+                 Graph& graph)
+      : job_(job), process_(process), waiting_sites_(waiting_sites), ends_(ends), graph_(graph) {}
 
   void see(model::EventPlace place, const Record& record) {
     switch (trace::operation_of(record.call)) {
@@ -73,8 +74,10 @@ class ProcessThreads {
     auto life = trace::payload_of<payload::ThreadLife>(record);
     std::uint32_t other = life.other;
     if (auto known = by_handle_.find(life.handle); !other && known != by_handle_.end()) other = known->second;
-    if (record.end && !life.error && other)
-      graph_.edge(graph_.end_of(thread(other)), graph_.after(span(place, record)), EdgeKind::kHandOver);
+    if (!record.end || life.error || !other) return;
+    Span call = span(place, record);
+    ends_.emplace(thread(other), call.end_ns);
+    graph_.edge(graph_.end_of(thread(other)), graph_.after(call), EdgeKind::kHandOver);
   }
 
   void released(model::EventPlace place, const Record& record) {
@@ -131,6 +134,7 @@ class ProcessThreads {
   const Job& job_;
   std::uint32_t process_;
   const std::set<Site>& waiting_sites_;
+  ThreadEnds& ends_;
   Graph& graph_;
   struct Signal {
     std::int64_t ns, until_ns;  // when it was made, and up to when what its thread had done counts
@@ -185,11 +189,12 @@ class SharedSemaphores {
 
 }  // namespace
 
-void add_thread_edges(const Job& job, Graph& graph) {
+ThreadEnds add_thread_edges(const Job& job, Graph& graph) {
+  ThreadEnds ends;
   std::set<Site> waiting_sites = find_waiting_sites(job);
   SharedSemaphores semaphores(job);
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
-    ProcessThreads threads(job, process, waiting_sites, graph);
+    ProcessThreads threads(job, process, waiting_sites, ends, graph);
     constexpr trace::OperationSet kHandingOver =
         trace::OperationSet::range(Operation::kThreadCreate, Operation::kSharedWait);
     const trace::TraceFile& file = job.processes[process].file;
@@ -199,6 +204,7 @@ void add_thread_edges(const Job& job, Graph& graph) {
     });
   }
   semaphores.add(graph);
+  return ends;
 }
 
 }  // namespace ddpscope::ordering

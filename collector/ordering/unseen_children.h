@@ -21,8 +21,9 @@ inline UnseenWork work_told_by(std::optional<std::int64_t> from_ns, const Span& 
   return {from_ns, call.end_ns, graph.after(call), call.thread};
 }
 
-// What a judged thread had done by `until_ns` may come before `told`, unless it did nothing at all from
-// `from_ns` on: then that process did not wait for it.
+// What a judged thread had done by `until_ns`, up to the last call of its process that others can notice, may
+// come before `told`, unless the thread did nothing at all from `from_ns` on: then that process did not wait
+// for it.
 void add_unseen_work(const model::Job& job, const std::vector<ThreadId>& judged,
                      const std::vector<UnseenWork>& unseen, Graph& graph);
 

@@ -153,4 +153,26 @@ std::vector<AmongKernels> find_among_kernels(const model::Job& job, const matchi
   return replay.take();
 }
 
+std::vector<AmongKernels> find_among_host_work(const matching::Collectives& groups,
+                                               const ordering::DeviceOrder& waits,
+                                               const matching::Member& member) {
+  std::vector<std::pair<std::int64_t, std::size_t>> known;  // when the host knew it complete; ordinal + 1
+  std::vector<AmongKernels> found(member.calls.size());
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    std::int64_t complete_ns = waits.complete_ns(member.calls[k]);
+    found[k].behind_all = true;
+    found[k].holds_up = complete_ns != ordering::kNever;
+    if (found[k].holds_up) known.emplace_back(complete_ns, k + 1);
+  }
+  std::ranges::sort(known);
+  std::size_t next = 0, last = 0;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    std::int64_t begin_ns = groups.begin_ns_at(member, k);
+    for (; next < known.size() && known[next].first <= begin_ns; ++next)
+      last = std::max(last, known[next].second);
+    found[k].level = found[k].awaited = last;
+  }
+  return found;
+}
+
 }  // namespace ddpscope::patterns

@@ -5,6 +5,7 @@
 
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
+#include "collector/ordering/device_order.h"
 
 namespace ddpscope::patterns {
 
@@ -26,5 +27,11 @@ struct AmongKernels {
 // awaited.
 std::vector<AmongKernels> find_among_kernels(const model::Job& job, const matching::Collectives& collectives,
                                              const matching::Member& member);
+
+// Likewise of a process group whose collectives run on the hosts: work there is the host's own, which goes on
+// behind those that it waits for, and ends where it makes the next call.
+std::vector<AmongKernels> find_among_host_work(const matching::Collectives& groups,
+                                               const ordering::DeviceOrder& waits,
+                                               const matching::Member& member);
 
 }  // namespace ddpscope::patterns

@@ -30,7 +30,7 @@ class Summary {
   Summary(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times)
       : job_(job), collectives_(collectives), times_(times) {
     for (std::uint32_t process = 0; process < job.processes.size(); ++process)
-      device_error_ns_.push_back(model::device_clock_error_ns(job, process));
+      device_error_ns_.push_back(times.on_hosts() ? 0 : model::device_clock_error_ns(job, process));
   }
 
   std::vector<CollectiveClass> run() {

@@ -1,4 +1,4 @@
-// What collectives and messages took on the devices, by kind, number of ranks and size.
+// What collectives and messages took where they ran, by kind, number of ranks and size.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -58,6 +58,23 @@ Timed read_times(const model::Job& job, std::uint32_t process) {
   return timed;
 }
 
+// Of a call of a process group, or what became of it.
+template <class Payload>
+std::uint64_t key_of(const Payload& data) {
+  return std::uint64_t{data.communicator} << 32 | data.sequence;
+}
+
+// Those that ended, by their call's key.
+std::unordered_map<std::uint64_t, DeviceTime> read_runs(const model::Job& job, std::uint32_t process) {
+  std::unordered_map<std::uint64_t, DeviceTime> runs;
+  model::for_each(job.processes[process].file, {Operation::kGroupRun}, [&](EventPlace, const Record& record) {
+    if (!record.end) return;
+    std::uint64_t call = key_of(trace::payload_of<payload::GroupWork>(record));
+    add_part(runs, call, {job.begin_ns(process, record), job.end_ns(process, record)});
+  });
+  return runs;
+}
+
 // Walks the calls of a process as find_collectives() numbered them.
 class Assignment {
  public:
@@ -136,7 +153,7 @@ bool needs_all_members(Operation operation) {
 }
 
 CollectiveTimes::CollectiveTimes(const model::Job& job, const matching::Collectives& collectives)
-    : collectives_(collectives) {
+    : CollectiveTimes(collectives, false) {
   constexpr auto kCalls = trace::OperationSet::range(Operation::kAllReduce, Operation::kGroupEnd);
   for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
     std::uint32_t first = collectives.first_of_process[process];
@@ -149,14 +166,38 @@ CollectiveTimes::CollectiveTimes(const model::Job& job, const matching::Collecti
     model::for_each_in_time(job.processes[process].file, kCalls,
                             [&](EventPlace place, const Record& record) { assignment.take(place, record); });
   }
+  split_all(job);
+}
+
+CollectiveTimes CollectiveTimes::of_runs(const model::Job& job, const matching::Collectives& groups) {
+  CollectiveTimes times(groups, true);
+  for (std::uint32_t process = 0; process < job.processes.size(); ++process) {
+    std::uint32_t next = groups.first_of_process[process], end = groups.first_of_process[process + 1];
+    if (next == end) continue;
+    auto runs = read_runs(job, process);
+    if (runs.empty()) continue;
+    if (times.times_.empty()) times.times_.assign(groups.calls.size(), kUntimed);
+    constexpr trace::OperationSet kCalls{Operation::kGroupCollective, Operation::kGroupBarrier};
+    model::for_each_in_time(job.processes[process].file, kCalls, [&](EventPlace place, const Record& record) {
+      if (next == end || !groups.calls.is_at(next, place)) return;
+      auto run = runs.find(key_of(trace::payload_of<payload::GroupCollective>(record)));
+      if (run != runs.end()) times.times_[next] = run->second;
+      ++next;
+    });
+  }
+  times.split_all(job);
+  return times;
+}
+
+void CollectiveTimes::split_all(const model::Job& job) {
   if (!any()) return;
-  for (const matching::Communicator& communicator : collectives.communicators)
-    splits_.push_back(split_all(job, communicator));
+  for (const matching::Communicator& communicator : collectives_.communicators)
+    splits_.push_back(split(job, communicator));
 }
 
 // Member by member, as each one's calls lie in a row.
-std::vector<CollectiveSplit> CollectiveTimes::split_all(const model::Job& job,
-                                                        const matching::Communicator& communicator) const {
+std::vector<CollectiveSplit> CollectiveTimes::split(const model::Job& job,
+                                                    const matching::Communicator& communicator) const {
   const std::vector<matching::Member>& members = communicator.members;
   bool incomplete = std::any_of(members.begin(), members.end(),
                                 [](const matching::Member& member) { return member.incomplete; });

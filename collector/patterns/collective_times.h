@@ -1,4 +1,4 @@
-// How long collectives took on the devices, and how much of that each member waited for the last one to come.
+// How long collectives took where they ran, and how much of that each member waited for the last one to come.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace ddpscope::patterns {
 
-// From when a rank's stream was free for a collective until it was done, on the job's time line.
+// From when a rank's stream was free for a collective until it was done, on the job's time line. Of one that
+// a thread of the host runs: from when that thread took it up.
 struct DeviceTime {
   std::int64_t begin_ns, end_ns;
   std::int64_t length_ns() const { return end_ns - begin_ns; }
@@ -30,7 +31,10 @@ class CollectiveTimes {
   // A time belongs to a collective by its communicator and sequence or, without them, by the call that
   // enqueued it; to all of a group if the group's end did.
   CollectiveTimes(const model::Job& job, const matching::Collectives& collectives);
+  // Of calls of process groups (matching/group_collectives.h) that threads of the library run on the hosts.
+  static CollectiveTimes of_runs(const model::Job& job, const matching::Collectives& groups);
 
+  bool on_hosts() const { return on_hosts_; }
   bool any() const { return !times_.empty(); }
   const DeviceTime* of(std::uint32_t call) const;  // nullptr: not timed
   // Whether its time is that of a whole group, enqueued with it.
@@ -42,13 +46,17 @@ class CollectiveTimes {
   std::optional<CollectiveSplit> split(std::uint32_t communicator, std::size_t ordinal) const;
 
  private:
+  CollectiveTimes(const matching::Collectives& collectives, bool on_hosts)
+      : collectives_(collectives), on_hosts_(on_hosts) {}
+
   const matching::Collectives& collectives_;
+  bool on_hosts_;
   std::vector<DeviceTime> times_;                     // by call; empty if none was timed
   std::vector<std::vector<CollectiveSplit>> splits_;  // by communicator and ordinal; kNotSplit in transfer_ns
   static constexpr std::int64_t kNotSplit = -1;
 
-  std::vector<CollectiveSplit> split_all(const model::Job& job,
-                                         const matching::Communicator& communicator) const;
+  void split_all(const model::Job& job);
+  std::vector<CollectiveSplit> split(const model::Job& job, const matching::Communicator& communicator) const;
 };
 
 bool needs_all_members(trace::Operation operation);

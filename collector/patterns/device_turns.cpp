@@ -114,16 +114,19 @@ std::int64_t DeviceTurn::waited_ns(std::uint32_t ordinal, const std::vector<bool
 }
 
 DeviceTurns::DeviceTurns(const model::Job& job, const matching::Collectives& collectives,
-                         const CollectiveTimes& times, std::uint32_t communicator,
-                         const RootedCollectives& rooted, const std::vector<ForeignWaits>& foreign)
+                         const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
+                         std::uint32_t communicator, const RootedCollectives& rooted,
+                         const std::vector<ForeignWaits>& foreign)
     : times_(times),
       communicator_(communicator),
       members_(collectives.communicators[communicator].members),
       rooted_(rooted),
       foreign_(foreign),
-      among_(find_among_kernels(job, collectives, members_.front())) {
-  for (const matching::Member& member : members_)
-    kernels_done_.push_back(find_kernels_done(job, collectives, member));
+      among_(times.on_hosts() ? find_among_host_work(collectives, device_order, members_.front())
+                              : find_among_kernels(job, collectives, members_.front())),
+      kernels_done_(members_.size()) {
+  for (std::size_t m = 0; m < members_.size() && !times.on_hosts(); ++m)
+    kernels_done_[m] = find_kernels_done(job, collectives, members_[m]);
 }
 
 bool DeviceTurns::is_row(std::uint32_t ordinal) const {

@@ -1,4 +1,5 @@
-// The collectives of a turn by their times on the devices: who came when to each, and what that costs.
+// The collectives of a turn by their times on the devices, or in threads of the hosts that run them: who came
+// when to each, and what that costs.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -62,7 +63,8 @@ class DeviceTurn {
 class DeviceTurns {
  public:
   // foreign: by member.
-  DeviceTurns(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times,
+  DeviceTurns(const model::Job& job, const matching::Collectives& collectives,
+              const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
               std::uint32_t communicator, const RootedCollectives& rooted,
               const std::vector<ForeignWaits>& foreign);
   // A turn is over with its last collective that holds up the devices (behind_kernels.h): all begin anew

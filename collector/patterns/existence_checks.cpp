@@ -75,8 +75,10 @@ std::vector<DivergentCheck> ExistenceChecks::find_of_name(Name name, const Stret
   for (auto [rank, to_ns] : stretches.to_ns) {
     auto asked = asked_.at(name).find(rank);
     if (asked == asked_.at(name).end()) return {};
-    auto first = std::find_if(asked->second.begin(), asked->second.end(),
-                              [&](Look look) { return event(look).begin_ns >= stretches.from_ns; });
+    auto from = stretches.from_ns.find(rank);
+    auto first = std::find_if(asked->second.begin(), asked->second.end(), [&](Look look) {
+      return from == stretches.from_ns.end() || event(look).begin_ns >= from->second;
+    });
     if (first == asked->second.end() || event(*first).begin_ns >= to_ns) return {};
     (files::is_miss(event(*first)) ? check.missed : check.found)[rank] = *first;
   }

@@ -23,8 +23,8 @@ struct DivergentCheck {
 
 // A stretch of each rank's time, within which it looks.
 struct Stretches {
-  std::int64_t from_ns;
-  std::map<std::int32_t, std::int64_t> to_ns;  // by rank
+  std::map<std::int32_t, std::int64_t> from_ns;  // by rank; without one from the job's start
+  std::map<std::int32_t, std::int64_t> to_ns;    // by rank
 };
 
 // Looks (stat, access, opening without creation) by the ranks themselves, not by their workers. Those that

@@ -14,9 +14,9 @@ namespace ddpscope::patterns {
 namespace {
 
 std::optional<RankClaim> claim_of(const model::Process& process, std::int32_t size) {
-  for (const model::RankVariable& variable : model::kRankVariables) {
+  for (const trace::RankVariable& variable : trace::kRankVariables) {
     auto rank = model::environment_number(process, variable.name);
-    if (&variable == std::end(model::kRankVariables) - 1) break;  // of the host only
+    if (&variable == std::end(trace::kRankVariables) - 1) break;  // of the host only
     if (!rank) continue;
     auto own_size = model::environment_number(process, variable.size);
     if (own_size && *own_size != size) return std::nullopt;

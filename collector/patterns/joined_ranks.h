@@ -33,7 +33,7 @@ struct WorldGroup {
 // Gloo.
 //
 // Of a process that holds several ranks the environment says nothing. A claim is the first variable that
-// numbers ranks of a job, in the order of model::kRankVariables. It is none if a size goes with it that is
+// numbers ranks of a job, in the order of trace::kRankVariables. It is none if a size goes with it that is
 // another than the group's (it then numbers nodes, or a job around this one), or if all children of one
 // parent on a host have the same number: it was meant for the parent. Without a size all on one host must not
 // have the same.

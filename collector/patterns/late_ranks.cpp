@@ -76,11 +76,13 @@ std::string what_is_open(const std::vector<Arrivals>& timed) {
 class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives,
-         const ordering::DeviceOrder& device_order, const CollectiveTimes& times, std::uint32_t communicator)
+         const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
+         const LazyFrameworkSteps& steps, std::uint32_t communicator)
       : job_(job),
         collectives_(collectives),
         device_order_(device_order),
         times_(times),
+        steps_(steps),
         index_(communicator),
         members_(collectives.communicators[communicator].members) {}
 
@@ -91,8 +93,11 @@ class Finder {
   bool pairs_up() const;
   std::string why_few_turns() const;
   bool clocks_agree();
+  void look_for_turns();
   void look_for_foreign_waits();
-  void look_at_devices() { device_turns_.emplace(job_, collectives_, times_, index_, *rooted_, foreign_); }
+  void look_at_devices() {
+    device_turns_.emplace(job_, collectives_, device_order_, times_, index_, *rooted_, foreign_);
+  }
   std::vector<MemberWindow> windows_of(const DeviceTurn& turn) const;
   std::optional<Arrivals> by_devices(std::size_t turn) const;
   std::optional<Arrivals> by_hosts(std::size_t turn) const;
@@ -115,6 +120,7 @@ class Finder {
   const matching::Collectives& collectives_;
   const ordering::DeviceOrder& device_order_;
   const CollectiveTimes& times_;
+  const LazyFrameworkSteps& steps_;
   std::uint32_t index_;
   const std::vector<Member>& members_;
   std::int64_t error_ns_ = 0;  // of the clocks of any two members
@@ -139,6 +145,9 @@ bool Finder::in_graphs() const {
 
 std::string Finder::what_is_untimed() const {
   if (in_graphs()) return "collectives in graphs are not timed";
+  if (times_.on_hosts())
+    return times_.any() ? "the times of their collectives show too seldom who came last"
+                        : "when their collectives ran is not recorded";
   return times_.any() ? "device times tell too seldom who came last" : "no device times were recorded";
 }
 
@@ -153,6 +162,11 @@ bool Finder::clocks_agree() {
     for (const Member& b : members_)
       error_ns_ = std::max(error_ns_, job_.clock_error_between(a.process, b.process));
   return error_ns_ < model::kUnaligned;
+}
+
+void Finder::look_for_turns() {
+  turns_ = times_.on_hosts() ? find_host_turns(steps_.get(), collectives_, device_order_, index_)
+                             : find_turns(job_, collectives_, device_order_, index_);
 }
 
 void Finder::look_for_foreign_waits() {
@@ -172,9 +186,10 @@ std::vector<MemberWindow> Finder::windows_of(const DeviceTurn& turn) const {
   std::vector<MemberWindow> windows;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const MemberComing& coming = turn.last().members[m];
-    windows.push_back({coming.from_ns, coming.begin_ns,
-                       collectives_.begin_ns_at(members_[m], turn.last().ordinal),
-                       coming.begin_ns + coming.length_ns});
+    std::int64_t issued_ns = collectives_.begin_ns_at(members_[m], turn.last().ordinal);
+    // Where threads of the host are still busy with collectives before it, the host has come long since.
+    std::int64_t came_ns = times_.on_hosts() ? issued_ns : coming.begin_ns;
+    windows.push_back({coming.from_ns, came_ns, issued_ns, coming.begin_ns + coming.length_ns});
   }
   return windows;
 }
@@ -283,7 +298,8 @@ LostTurn Finder::lost_in(const Arrivals& turn, const std::vector<bool>& is_late,
 std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool devices,
                                        Measure measure) const {
   std::vector<bool> is_late = late_members(all, measure);
-  LateRanks late{index_, devices, {}, 0, {}, all.size()};
+  KnownBy by_times = times_.on_hosts() ? KnownBy::kRuns : KnownBy::kDevices;
+  LateRanks late{index_, devices ? by_times : KnownBy::kCalls, {}, 0, {}, all.size()};
   for (std::uint32_t m = 0; m < members_.size(); ++m)
     if (is_late[m]) late.members.push_back(m);
   if (late.members.empty() || late.members.size() * 2 > members_.size()) return std::nullopt;
@@ -336,7 +352,7 @@ bool Finder::any_foreign_untimed(const std::vector<Arrivals>& timed) const {
 
 LateRanksFound Finder::find() {
   if (!pairs_up()) return {};
-  turns_ = find_turns(job_, collectives_, device_order_, index_);
+  look_for_turns();
   if (turns_.size() <= kLeastTurns) return {.too_few_turns = why_few_turns()};
   if (!clocks_agree()) return {.doubt = "the clocks of their hosts are not aligned"};
   look_for_foreign_waits();
@@ -355,6 +371,7 @@ LateRanksFound Finder::find() {
     if (!counts(found.late) && !counts(found.perhaps)) found.doubt = what_is_open(timed);
     return found;
   }
+  if (times_.on_hosts()) return {.doubt = what_is_untimed()};
   std::vector<Arrivals> hosts = arrivals(false);
   if (hosts.size() <= kLeastTurns)
     return {.doubt = what_is_untimed() + ", and hosts do not wait in each step"};
@@ -366,7 +383,7 @@ LateRanksFound Finder::find() {
 
 std::vector<TurnWait> Finder::waits_for(const std::vector<bool>& who) {
   if (!pairs_up() || !times_.any()) return {};
-  turns_ = find_turns(job_, collectives_, device_order_, index_);
+  look_for_turns();
   if (turns_.size() <= kLeastTurns) return {};
   look_for_foreign_waits();
   std::vector<TurnWait> waits;
@@ -381,14 +398,15 @@ std::vector<TurnWait> Finder::waits_for(const std::vector<bool>& who) {
 
 LateRanksFound find_late_ranks(const model::Job& job, const matching::Collectives& collectives,
                                const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
-                               std::uint32_t communicator) {
-  return Finder(job, collectives, device_order, times, communicator).find();
+                               const LazyFrameworkSteps& steps, std::uint32_t communicator) {
+  return Finder(job, collectives, device_order, times, steps, communicator).find();
 }
 
 std::vector<TurnWait> find_turn_waits(const model::Job& job, const matching::Collectives& collectives,
                                       const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
-                                      std::uint32_t communicator, const std::vector<bool>& who) {
-  return Finder(job, collectives, device_order, times, communicator).waits_for(who);
+                                      const LazyFrameworkSteps& steps, std::uint32_t communicator,
+                                      const std::vector<bool>& who) {
+  return Finder(job, collectives, device_order, times, steps, communicator).waits_for(who);
 }
 
 }  // namespace ddpscope::patterns

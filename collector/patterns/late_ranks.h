@@ -7,8 +7,10 @@
 
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
+#include "collector/model/lazy.h"
 #include "collector/ordering/device_order.h"
 #include "collector/patterns/collective_times.h"
+#include "collector/patterns/framework_steps.h"
 #include "collector/patterns/lost_time.h"
 #include "collector/patterns/turns.h"
 
@@ -37,9 +39,13 @@ struct LateTurn {
   std::vector<MemberWindow> windows;  // by member
 };
 
+// By the times of collectives on devices, or in threads of the hosts that run them; or by when hosts issued
+// their calls.
+enum class KnownBy : std::uint8_t { kDevices, kRuns, kCalls };
+
 struct LateRanks {
   std::uint32_t communicator;
-  bool by_devices;                     // else by when hosts issued their calls
+  KnownBy known_by;
   std::vector<std::uint32_t> members;  // that are late, ascending
   std::uint32_t typical;               // a member that is not
   std::vector<LateTurn> turns;         // in which they were, by time
@@ -61,19 +67,22 @@ struct LateRanksFound {
   std::string too_few_turns{};  // why there are not enough to say anything; empty: there are
 };
 
-// How late a member is: by its device times, how much later than with the typical member the turn is over
-// (device_turns.h). Without them, by its host, where all hosts wait for each turn's end before they go on:
-// how much later it launched its first kernel, and issued the turn's first collective; the lesser of the two
-// counts, for a host that is ahead of its device delays nothing. The error of clocks between hosts is taken
-// off. What a member waits for others in the same time is not its own: its collectives on other
-// communicators, sends and receives, and receiving from sockets of the network are taken off as long as they
-// last. Members that do not issue the same of these (stages of a pipeline) are not compared. Late ranks are
-// late in three turns of four, 50 at least (design, section 2), by more than a hundredth of the turn: whoever
-// is late now and then, or takes turns with others, has more to do in some steps. Of several communicators
-// each is judged by itself.
+// By process; asked for only where collectives run on the hosts.
+using LazyFrameworkSteps = model::Lazy<std::vector<FrameworkSteps>>;
+
+// How late a member is: by the times of its collectives, how much later than with the typical member the turn
+// is over (device_turns.h). Where collectives run on devices and these times are not known, by its host,
+// where all hosts wait for each turn's end before they go on: how much later it launched its first kernel,
+// and issued the turn's first collective; the lesser of the two counts, for a host that is ahead of its
+// device delays nothing. The error of clocks between hosts is taken off. What a member waits for others in
+// the same time is not its own: its collectives on other communicators, sends and receives, and receiving
+// from sockets of the network are taken off as long as they last. Members that do not issue the same of these
+// (stages of a pipeline) are not compared. Late ranks are late in three turns of four, 50 at least (design,
+// section 2), by more than a hundredth of the turn: whoever is late now and then, or takes turns with others,
+// has more to do in some steps. Of several communicators each is judged by itself.
 LateRanksFound find_late_ranks(const model::Job& job, const matching::Collectives& collectives,
                                const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
-                               std::uint32_t communicator);
+                               const LazyFrameworkSteps& steps, std::uint32_t communicator);
 
 // Of one turn of a communicator: how much sooner it would be over if some of its members came with the last
 // of the others, whatever makes them late.
@@ -85,6 +94,7 @@ struct TurnWait {
 // By device times, who: by member. Nothing without these times.
 std::vector<TurnWait> find_turn_waits(const model::Job& job, const matching::Collectives& collectives,
                                       const ordering::DeviceOrder& device_order, const CollectiveTimes& times,
-                                      std::uint32_t communicator, const std::vector<bool>& who);
+                                      const LazyFrameworkSteps& steps, std::uint32_t communicator,
+                                      const std::vector<bool>& who);
 
 }  // namespace ddpscope::patterns

@@ -31,8 +31,9 @@ const WaitForMembers* wait_in(const std::vector<WaitForMembers>& waits, const La
 std::vector<WaitForMembers> find_waits_for_members(const model::Job& job,
                                                    const matching::Collectives& collectives,
                                                    const ordering::DeviceOrder& device_order,
-                                                   const CollectiveTimes& times, std::uint32_t communicator,
-                                                   const LateRanks& late) {
+                                                   const CollectiveTimes& times,
+                                                   const LazyFrameworkSteps& steps,
+                                                   std::uint32_t communicator, const LateRanks& late) {
   std::vector<bool> who;
   std::size_t own = kNobody, in_both = kNobody;
   for (const matching::Member& member : collectives.communicators[communicator].members) {
@@ -42,7 +43,8 @@ std::vector<WaitForMembers> find_waits_for_members(const model::Job& job,
   }
   std::vector<WaitForMembers> waits;
   if (own == kNobody || std::count(who.begin(), who.end(), false) == 0) return waits;
-  for (const TurnWait& turn : find_turn_waits(job, collectives, device_order, times, communicator, who))
+  for (const TurnWait& turn :
+       find_turn_waits(job, collectives, device_order, times, steps, communicator, who))
     waits.push_back({turn.windows[in_both].from_ns, turn.windows[in_both].over_ns, own, turn.lost});
   return waits;
 }

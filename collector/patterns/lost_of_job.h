@@ -16,8 +16,9 @@ struct WaitForMembers {
 std::vector<WaitForMembers> find_waits_for_members(const model::Job& job,
                                                    const matching::Collectives& collectives,
                                                    const ordering::DeviceOrder& device_order,
-                                                   const CollectiveTimes& times, std::uint32_t communicator,
-                                                   const LateRanks& late);
+                                                   const CollectiveTimes& times,
+                                                   const LazyFrameworkSteps& steps,
+                                                   std::uint32_t communicator, const LateRanks& late);
 
 // What the others of a communicator wait for is lost only as far as the job does: those that hold the same
 // part of the model elsewhere may be as late, and then wait for no member of it. False: not late any more.

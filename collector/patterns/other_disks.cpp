@@ -27,8 +27,7 @@ class Disks {
   }
 
   std::optional<FileElsewhere> find(std::uint32_t process) {
-    const trace::FileHeader& header = job_.processes[process].header();
-    if (by_path_.empty() || (header.ended && header.exit_code == 0)) return std::nullopt;
+    if (by_path_.empty() || job_.processes[process].ended_well()) return std::nullopt;
     std::optional<FileElsewhere> found;
     auto look = [&](model::EventPlace place, const trace::Record& record) {
       std::string_view path = missed_path(job_.processes[process].file, record);

@@ -74,7 +74,7 @@ class SlowSaves {
     if (savings_.evaluates(saver.process, saving) || shared_out(round, still, saving, since))
       return std::nullopt;
     return SlowSave{saver.rank,         saver.process, std::move(saving), still.from_ns,
-                    round.communicator, round.ordinal, still.last,        {}};
+                    round.communicator, round.ordinal, still.last};
   }
 
   // That issues the collective, and that waits for it.

@@ -15,21 +15,13 @@ namespace ddpscope::patterns {
 constexpr std::int64_t kSlowSave =
     1'000'000'000;  // ns of standing still; shorter ones are none (design, section 2)
 
-// Without NCCL: whose main thread waits.
-struct Waiter {
-  std::int32_t rank;
-  model::EventRef event;  // from here on it goes on
-  std::int64_t from_ns;
-};
-
 struct SlowSave {
   std::int32_t rank;  // who saves
   std::uint32_t process;
-  Saving saving;                 // for saving.lost_ns of the time all others stood still
-  std::int64_t waiting_from_ns;  // from here on they did
-  std::uint32_t communicator = matching::kNone, ordinal = 0;  // of the collective in which they wait
-  std::uint32_t member = 0;                                   // of the communicator: who saves
-  std::vector<Waiter> waiters;                                // without NCCL; by rank
+  Saving saving;                        // for saving.lost_ns of the time all others stood still
+  std::int64_t waiting_from_ns;         // from here on they did
+  std::uint32_t communicator, ordinal;  // of the collective in which they wait
+  std::uint32_t member;                 // of the communicator: who saves
 };
 
 // What counts as a save: files written anew (savings.h) that are opened and closed between two rounds of the

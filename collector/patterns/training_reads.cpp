@@ -136,13 +136,6 @@ class Selector {
 
 }  // namespace
 
-std::vector<std::int64_t> RankReads::all_taken_ns() const {
-  std::vector<std::int64_t> all;
-  for (const auto& taken : taken_ns) all.insert(all.end(), taken.begin(), taken.end());
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 RankReads find_rank_reads(const model::Job& job, std::int32_t rank) {
   RankReads reads{rank, files::find_item_streams(job, rank), {}};
   Deliveries deliveries(job, rank);

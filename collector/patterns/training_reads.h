@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "collector/files/read_items.h"
-#include "collector/patterns/gradient_traffic.h"
+#include "collector/patterns/data_parallel_groups.h"
 
 namespace ddpscope::patterns {
 
@@ -12,8 +12,6 @@ struct RankReads {
   std::int32_t rank;
   std::vector<files::ItemStream> streams;           // in the order in which their processes started
   std::vector<std::vector<std::int64_t>> taken_ns;  // by stream, ascending
-
-  std::vector<std::int64_t> all_taken_ns() const;  // ascending
 };
 RankReads find_rank_reads(const model::Job& job, std::int32_t rank);
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "collector/patterns/tcp_groups.h"
+#include "collector/matching/group_collectives.h"
+#include "collector/ordering/stream_ends.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -37,17 +38,38 @@ bool exchange_more_than_metrics(const Collectives& collectives, std::uint32_t pr
   return false;
 }
 
+// Stores, barriers and heartbeats exchange tens of bytes at a time. What more is meant for shows in no call.
+bool exchange_more_than_messages(const model::Job& job) {
+  constexpr std::uint64_t kMoreThanMessages = 1024;
+  constexpr std::uint64_t kMoreThanAMessage = 256;  // on the average of a run of calls
+  ordering::StreamEnds streams = ordering::find_stream_ends(job);
+  return std::ranges::any_of(streams.ends, [&](const auto& of) {
+    const ordering::StreamEnd& end = of.second;
+    auto peer = end.peer ? streams.ends.find(*end.peer) : streams.ends.end();
+    if (end.of_store || peer == streams.ends.end()) return false;
+    auto from = ordering::rank_process(job, end), to = ordering::rank_process(job, peer->second);
+    return from && to && job.processes[*from].rank != job.processes[*to].rank &&
+           std::ranges::any_of(end.sent, [&](const ordering::Transfer& sent) {
+             return sent.bytes >= kMoreThanMessages && sent.bytes >= kMoreThanAMessage * sent.count;
+           });
+  });
+}
+
 }  // namespace
 
 std::optional<DataParallelGroup> find_training_world(const model::Job& job, const Collectives& collectives) {
   if (collectives.communicators.empty()) return std::nullopt;
   auto trainers = find_trainers(job, collectives);
-  if (trainers.size() < 2 || !find_tcp_groups(job).empty()) return std::nullopt;
+  if (trainers.size() < 2 || exchange_more_than_messages(job)) return std::nullopt;
+  const Collectives groups = matching::find_group_collectives(job);
   DataParallelGroup world;
   world.known_by = DataParallelGroup::KnownBy::kNothing;
   for (auto& [rank, trainer] : trainers) {
     auto& [process, updates] = trainer;
-    if (exchange_more_than_metrics(collectives, process, updates.times.all().front())) return std::nullopt;
+    std::int64_t first_ns = updates.times.all().front();
+    if (exchange_more_than_metrics(collectives, process, first_ns) ||
+        exchange_more_than_metrics(groups, process, first_ns))
+      return std::nullopt;
     world.of_rank.emplace(rank, std::move(updates));
   }
   return world;

@@ -33,6 +33,20 @@ std::vector<Turn> cut(const matching::Member& member, TurnOf&& turn_of) {
   return turns;
 }
 
+// Without the ends of any steps a turn ends with a wait of the host.
+std::vector<Turn> cut(const matching::Member& member, const matching::Collectives& collectives,
+                      const ordering::DeviceOrder& waits, const std::vector<std::int64_t>& ends) {
+  if (!ends.empty())
+    return cut(member, [&](std::uint32_t k) -> std::int64_t {
+      auto next = std::lower_bound(ends.begin(), ends.end(), collectives.begin_ns_at(member, k));
+      return next == ends.end() ? -1 : next - ends.begin();
+    });
+  return cut(member, [&](std::uint32_t k) -> std::int64_t {
+    std::uint32_t wait = waits.completions[member.calls[k]].wait;
+    return wait == matching::kNone ? -1 : std::int64_t{wait};
+  });
+}
+
 }  // namespace
 
 std::vector<Turn> find_turns(const model::Job& job, const matching::Collectives& collectives,
@@ -40,16 +54,18 @@ std::vector<Turn> find_turns(const model::Job& job, const matching::Collectives&
   const auto& members = collectives.communicators[communicator].members;
   if (members.empty()) return {};
   const matching::Member& member = members.front();
-  std::vector<std::int64_t> ends = step_ends(job, collectives, member.process);
-  if (!ends.empty())
-    return cut(member, [&](std::uint32_t k) -> std::int64_t {
-      auto next = std::lower_bound(ends.begin(), ends.end(), collectives.begin_ns_at(member, k));
-      return next == ends.end() ? -1 : next - ends.begin();
-    });
-  return cut(member, [&](std::uint32_t k) -> std::int64_t {
-    std::uint32_t wait = device_order.completions[member.calls[k]].wait;
-    return wait == matching::kNone ? -1 : std::int64_t{wait};
-  });
+  return cut(member, collectives, device_order, step_ends(job, collectives, member.process));
+}
+
+std::vector<Turn> find_host_turns(const std::vector<FrameworkSteps>& steps,
+                                  const matching::Collectives& groups, const ordering::DeviceOrder& waits,
+                                  std::uint32_t group) {
+  const auto& members = groups.communicators[group].members;
+  if (members.empty()) return {};
+  const matching::Member& member = members.front();
+  std::vector<std::int64_t> ends;
+  for (const FrameworkStep& step : steps[member.process].steps) ends.push_back(step.end_ns);
+  return cut(member, groups, waits, ends);
 }
 
 }  // namespace ddpscope::patterns

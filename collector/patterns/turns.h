@@ -7,6 +7,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 #include "collector/ordering/device_order.h"
+#include "collector/patterns/framework_steps.h"
 
 namespace ddpscope::patterns {
 
@@ -17,5 +18,11 @@ struct Turn {
 // By the first member. Of a communicator whose collectives nothing cuts into turns: none.
 std::vector<Turn> find_turns(const model::Job& job, const matching::Collectives& collectives,
                              const ordering::DeviceOrder& device_order, std::uint32_t communicator);
+
+// Likewise of a process group whose collectives run on the hosts: steps are those of PyTorch's optimizers.
+// `steps`: by process.
+std::vector<Turn> find_host_turns(const std::vector<FrameworkSteps>& steps,
+                                  const matching::Collectives& groups, const ordering::DeviceOrder& waits,
+                                  std::uint32_t group);
 
 }  // namespace ddpscope::patterns

@@ -6,7 +6,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/matching/divergence.h"
 #include "collector/model/job.h"
-#include "collector/patterns/gradient_traffic.h"
+#include "collector/patterns/data_parallel_groups.h"
 
 namespace ddpscope::patterns {
 

@@ -58,6 +58,10 @@ std::unordered_set<std::uint16_t> training_threads(const trace::TraceFile& file,
   return threads;
 }
 
+bool is_reducers_wait(const Record& record) {
+  return record.call == static_cast<std::uint16_t>(trace::Call::reducer_finish);
+}
+
 // To the host, behind what the device has to do; one to the device takes as long itself. Not of a run of
 // copies: the host may have done anything between them.
 bool reads_back(const Record& record) {
@@ -127,7 +131,8 @@ std::vector<WindowUse> read_window_uses(const model::Job& job, const matching::C
   const trace::TraceFile& file = job.processes[member.process].file;
   std::unordered_set<std::uint16_t> threads = training_threads(file, collectives, member);
   std::int64_t from_ns = windows.front().from_ns, to_ns = windows.back().over_ns;
-  std::map<std::uint16_t, std::int64_t> idle_from;  // by thread: when its last call was over
+  std::map<std::uint16_t, std::int64_t> idle_from;       // by thread: when its last call was over
+  std::map<std::uint16_t, std::int64_t> in_group_until;  // likewise, its last wait for a process group
   model::for_each_in_time(file, [&](EventPlace place, const Record& record) {
     std::int64_t begin_ns = job.begin_ns(member.process, record);
     if (begin_ns >= to_ns || !threads.contains(record.thread)) return;
@@ -145,7 +150,11 @@ std::vector<WindowUse> read_window_uses(const model::Job& job, const matching::C
     bool waits = kDeviceWaits.has(operation) || reads_back(record);
     if (waits) uses.add(Use::kDeviceWaits, begin_ns, end_ns, place);
     if (waits || kDeviceCalls.has(operation)) uses.add(Use::kDeviceCalls, begin_ns, end_ns, place);
-    if (kWaits.has(operation)) uses.add(Use::kInput, begin_ns, end_ns, place);
+    // Waiting there is part of the collective.
+    if (operation == Operation::kGroupWait || is_reducers_wait(record))
+      in_group_until[record.thread] = end_ns;
+    bool for_others = job.begin_ns(member.process, record) < in_group_until[record.thread];
+    if (kWaits.has(operation) && !for_others) uses.add(Use::kInput, begin_ns, end_ns, place);
     if (kFileCalls.has(operation)) uses.add(Use::kFiles, begin_ns, end_ns, place);
   });
   for (const model::DeviceInterval& kernel : model::device_intervals(job, member.process, is_kernel)) {

@@ -1,5 +1,6 @@
 // Under which rank a process tells torch.distributed's default group of itself, by the store, without a
-// launcher; and under which node rank an agent of torchrun tells the others.
+// launcher; which rank it has in a group, by PyTorch's own calls; and under which node rank an agent of
+// torchrun tells the others.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -16,6 +17,12 @@ struct AnnouncedRank {
 
 // Of Gloo's default group; empty if the process has told the store of none.
 std::optional<AnnouncedRank> find_announced_rank(const model::Process& process);
+
+// In the largest of PyTorch's process groups that a process joined; of several such, the first.
+struct JoinedGroup {
+  std::int32_t rank, size;
+};
+std::optional<JoinedGroup> find_joined_group(const model::Process& process);
 
 struct AnnouncedNode {
   std::string_view rendezvous;  // what its agents' keys begin with: another one in each round

@@ -28,6 +28,7 @@ constexpr trace::OperationSet kNoCalls =
                         Operation::kProcessOutlived,
                         Operation::kProcessorWait,
                         Operation::kCollectiveChoice,
+                        Operation::kMissingFunction,
                         Operation::kUnhookedCommunicator} |
     trace::OperationSet::range(Operation::kRangePush, Operation::kRangeEnd);
 

@@ -6,7 +6,9 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
+#include "collector/reading/announced_rank.h"
 #include "collector/reading/census.h"
 
 namespace ddpscope::reading {
@@ -84,6 +86,38 @@ std::map<std::string_view, Run> find_runs(const std::vector<Process>& processes)
   return runs;
 }
 
+// By run, in order of attempt and start.
+std::map<std::string_view, std::vector<Process*>> find_group_members(std::vector<Process>& processes,
+                                                                     std::int32_t world) {
+  std::map<std::string_view, std::vector<Process*>> members;
+  for (Process& process : processes) {
+    auto joined = process.role == model::Role::kRank ? find_joined_group(process) : std::nullopt;
+    if (joined && joined->size == world) members[run_of(process)].push_back(&process);
+  }
+  for (auto& [run, of_run] : members)
+    std::ranges::stable_sort(of_run, {}, [](const Process* process) {
+      return std::tuple(process->attempt, lifetime_of(*process).from_ns);
+    });
+  return members;
+}
+
+void number_attempts_of_worlds(const std::vector<Process*>& members) {
+  std::set<std::int32_t> ranks;  // of the attempt that is being counted
+  std::int64_t over_ns = 0;
+  std::int32_t counted = 0, added = 0;
+  for (Process* process : members) {
+    Lifetime life = lifetime_of(*process);
+    bool further = process->attempt != counted;
+    counted = process->attempt;
+    bool again = !further && ranks.contains(process->rank) && over_ns <= life.from_ns;
+    if (again) ++added;
+    if (again || further) ranks.clear(), over_ns = 0;
+    ranks.insert(process->rank);
+    over_ns = std::max(over_ns, life.to_ns);
+    process->attempt += added;
+  }
+}
+
 }  // namespace
 
 std::string_view run_of(const Process& process) { return setting(process, "DDPSCOPE_RUN"); }
@@ -135,6 +169,10 @@ void number_attempts_of_runs(std::vector<Process>& processes) {
     }
   for (Process& process : processes)
     if (!run_of(process).empty()) process.attempt += runs[run_of(process)].attempts_before;
+}
+
+void number_attempts_of_worlds(std::vector<Process>& processes, std::int32_t world) {
+  for (const auto& [run, members] : find_group_members(processes, world)) number_attempts_of_worlds(members);
 }
 
 }  // namespace ddpscope::reading

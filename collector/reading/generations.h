@@ -40,4 +40,9 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> sort_attempts(
 // claimed come after that one's. Ranks and the attempts within a run have to be set.
 void number_attempts_of_runs(std::vector<model::Process>& processes);
 
+// Counts attempts on within a run: a program may start its ranks several times, one after the other (mp.spawn
+// once a trial). A rank that joins a process group of all `world` ranks when all that did so before are over,
+// among them one of its number, begins a further attempt. Ranks and the attempts so far have to be set.
+void number_attempts_of_worlds(std::vector<model::Process>& processes, std::int32_t world);
+
 }  // namespace ddpscope::reading

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "collector/model/makers.h"
@@ -17,10 +19,10 @@ namespace ddpscope::reading {
 using model::CallClass;
 using model::environment_number;
 using model::Job;
-using model::kRankVariables;
 using model::Membership;
 using model::Process;
 using model::Role;
+using trace::kRankVariables;
 
 namespace {
 
@@ -40,8 +42,17 @@ void rank_by_communicator(Process& process, std::int32_t world) {
   }
 }
 
-void rank_by_environment(Process& process) {
-  for (const model::RankVariable& variable : kRankVariables) {
+// The rank in a process group of all ranks; nothing where none is known.
+std::optional<std::int32_t> rank_in_group(const Process& process, std::int32_t world) {
+  auto joined = find_joined_group(process);
+  return joined && world > 1 && joined->size == world ? std::optional(joined->rank) : std::nullopt;
+}
+
+void rank_by_environment(Process& process, std::int32_t world) {
+  for (const trace::RankVariable& variable : kRankVariables) {
+    // A number within the host is the last resort.
+    bool is_local = std::string_view(variable.name) == "LOCAL_RANK";
+    if (is_local && rank_in_group(process, world)) continue;
     auto rank = environment_number(process, variable.name);
     if (!rank || *rank < 0) continue;
     process.rank = *rank;
@@ -49,6 +60,16 @@ void rank_by_environment(Process& process) {
     process.role = Role::kRank;
     return;
   }
+}
+
+// A program that starts the other ranks and is one itself (Lightning's own launcher) has no number from
+// anybody.
+void rank_by_group(Process& process, std::int32_t world) {
+  auto rank = rank_in_group(process, world);
+  if (!rank) return;
+  process.rank = *rank;
+  process.rank_source = "process group";
+  process.role = Role::kRank;
 }
 
 // mp.spawn and scripts that start their ranks themselves set no variable.
@@ -290,8 +311,9 @@ std::int32_t find_world_size(const std::vector<Process>& processes) {
   std::int32_t world = 0;
   for (const Process& process : processes) {
     for (const Membership& member : process.memberships) world = std::max(world, member.size);
+    if (auto joined = find_joined_group(process)) world = std::max(world, joined->size);
     if (process.rank_source == kByStore) world = std::max(world, process.rank + 1);
-    for (const model::RankVariable& variable : kRankVariables)
+    for (const trace::RankVariable& variable : kRankVariables)
       if (auto size = environment_number(process, variable.size)) {
         world = std::max(world, *size);
         break;
@@ -306,7 +328,8 @@ void identify(Job& job) {
   for (Process& process : job.processes) {
     process.attempt = restarts_of(process);
     rank_by_communicator(process, job.world_size);
-    if (process.rank < 0) rank_by_environment(process);
+    if (process.rank < 0) rank_by_environment(process, job.world_size);
+    if (process.rank < 0) rank_by_group(process, job.world_size);
     named = named || process.rank >= 0;
   }
   if (!named) {
@@ -314,6 +337,7 @@ void identify(Job& job) {
     job.world_size = find_world_size(job.processes);
   }
   prefer_store_to_inherited(job.processes);
+  number_attempts_of_worlds(job.processes, job.world_size);
   number_attempts_of_runs(job.processes);
   if (!named) rank_by_start(job.processes);
   settle_claims(job.processes);

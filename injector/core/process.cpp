@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "injector/core/rank.h"
 #include "injector/core/settings.h"
 #include "injector/device_times/timing.h"
 #include "injector/files/passed_looks.h"
@@ -100,6 +101,7 @@ bool read_settings() {
   if (!process.ring_bytes) process.ring_bytes = trace::kDefaultRingBytes;
   const char* digests = getenv("DDPSCOPE_COPY_DIGESTS");
   process.digests_copies = !digests || strcmp(digests, "0") != 0;
+  read_rank_variables();
   return true;
 }
 

@@ -19,19 +19,20 @@ bool failed(long result) { return result < 0 && result > -4096; }
 
 // Hands out the whole lines in `text`; true: go on reading. `*rest` is where the unfinished line starts.
 bool take_lines(char* text, std::size_t bytes, char** rest, bool (*take)(const char*, std::size_t, void*),
-                void* argument) {
+                void* argument, char ends_with) {
   char* end = text + bytes;
   for (*rest = text;;) {
-    auto* newline = static_cast<char*>(memchr(*rest, '\n', static_cast<std::size_t>(end - *rest)));
-    if (!newline) return true;
-    if (!take(*rest, static_cast<std::size_t>(newline - *rest), argument)) return false;
-    *rest = newline + 1;
+    auto* line_end = static_cast<char*>(memchr(*rest, ends_with, static_cast<std::size_t>(end - *rest)));
+    if (!line_end) return true;
+    if (!take(*rest, static_cast<std::size_t>(line_end - *rest), argument)) return false;
+    *rest = line_end + 1;
   }
 }
 
 }  // namespace
 
-void for_each_line(const char* path, bool (*take)(const char*, std::size_t, void*), void* argument) {
+void for_each_line(const char* path, bool (*take)(const char*, std::size_t, void*), void* argument,
+                   char ends_with) {
   long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path), O_RDONLY | O_CLOEXEC);
   if (failed(fd)) return;
   long mapped =
@@ -43,7 +44,7 @@ void for_each_line(const char* path, bool (*take)(const char*, std::size_t, void
     if (got <= 0) break;
     held += static_cast<std::size_t>(got);
     char* rest = buffer;
-    if (!take_lines(buffer, held, &rest, take, argument)) break;
+    if (!take_lines(buffer, held, &rest, take, argument, ends_with)) break;
     held -= static_cast<std::size_t>(rest - buffer);
     if (held == kBufferBytes) held = 0;
     memmove(buffer, rest, held);

@@ -5,9 +5,9 @@
 
 namespace ddpscope::injector {
 
-// Calls `take` with each line, without its newline, until it returns false. A line beyond 60 KiB is cut up.
+// Calls `take` with each line, without what ends it, until it returns false. A line beyond 60 KiB is cut up.
 void for_each_line(const char* path, bool (*take)(const char* line, std::size_t bytes, void* argument),
-                   void* argument);
+                   void* argument, char ends_with = '\n');
 
 // The hexadecimal number that the text starts with, without 0x.
 std::uint64_t parse_hex(const char* text, const char* end);

@@ -123,7 +123,8 @@ OpenInProgress begin_open(const OpenRequest& request) {
   // A path that is no address is the kernel's to refuse.
   if (reinterpret_cast<std::uintptr_t>(request.path) < trace::kPageBytes) return open;
   if (in_vfork_child()) return open;
-  if (!is_write_open(request.flags) && !recorder(Weight::kFollows)) {
+  Weight reading = reads_as_rank(request) ? Weight::kOpens : Weight::kFollows;
+  if (!is_write_open(request.flags) && !recorder(reading)) {
     open.attempt.began = begin_passed_look();
     return open;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "injector/core/rank.h"
 #include "injector/core/turn.h"
 #include "injector/files/paths.h"
 #include "injector/processes/generation.h"
@@ -53,6 +54,15 @@ bool is_of_the_system(string_view path) {
   for (string_view folder : {"/usr/", "/lib/", "/lib64/", "/etc/", "/bin/", "/sbin/"})
     if (path.starts_with(folder)) return true;
   return path.find("/lib/python") != string_view::npos;
+}
+
+// What a program is made of, and how Python and the loader find it.
+bool is_code(string_view path) {
+  for (string_view ending :
+       {".py", ".so", ".pth", "._pth", "/pyvenv.cfg", "/pybuilddir.txt", "/Modules/Setup.local"})
+    if (path.ends_with(ending)) return true;
+  return path.find(".so.") != string_view::npos || path.find("/site-packages/") != string_view::npos ||
+         path.find("/dist-packages/") != string_view::npos;
 }
 
 struct Path {
@@ -151,6 +161,22 @@ trace::OpenRecord open_record(trace::FileWriter& file, const Look& look) {
 }
 
 }  // namespace
+
+bool reads_as_rank(const OpenRequest& request) {
+  if (!awaits_weight() || !is_one_of_several() || request.flags & O_DIRECTORY) return false;
+  return with_absolute_path(request.directory, request.path, [](PathText path) {
+    string_view text(path.text, path.size);
+    return !is_ignored(path.text, path.size) && !is_of_the_system(text) && !is_code(text);
+  });
+}
+
+void keep_looks_of_rank() {
+  if (!awaits_weight() || !is_one_of_several()) return;
+  bool in_vain = std::any_of(looks, looks + kLooks, [](const Look& look) {
+    return look.count && look.error && !is_code(string_view(look.path, look.size));
+  });
+  if (in_vain) recorder(Weight::kOpens);
+}
 
 std::uint64_t begin_passed_look() { return awaits_weight() ? ticks() : 0; }
 

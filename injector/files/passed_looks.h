@@ -7,6 +7,13 @@
 
 namespace ddpscope::injector {
 
+// Whether it opens a file of the program's data, and is a rank, which may do no more than read what another
+// one makes: that weighs enough.
+bool reads_as_rank(const OpenRequest& request);
+
+// At its end: so it does if the process is a rank and has looked for such a file in vain.
+void keep_looks_of_rank();
+
 // Before the real call: its ticks if this process is to be recorded once something weighs enough, else 0.
 std::uint64_t begin_passed_look();
 

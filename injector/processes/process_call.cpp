@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "injector/device_times/timing.h"
+#include "injector/files/passed_looks.h"
 #include "injector/processes/generation.h"
 #include "trace/write/raw_syscall.h"
 
@@ -45,6 +46,7 @@ trace::OpenRecord begin_exec_in_vfork_child(trace::FileWriter& file, const char*
 }
 
 void record_exit(Call call, int code) {
+  keep_looks_of_rank();
   trace::FileWriter* file = open_recorder();
   OwnWork work(file);
   if (!work) return;

@@ -10,6 +10,7 @@
 #include "injector/core/own_code.h"
 #include "injector/core/process.h"
 #include "injector/core/real.h"
+#include "injector/core/safe_read.h"
 #include "injector/core/turn.h"
 
 namespace ddpscope::injector::torch {
@@ -49,13 +50,31 @@ void* not_ours(void* found) {
   return found && is_own_code(reinterpret_cast<std::uintptr_t>(found)) ? nullptr : found;
 }
 
-// An executable has no name: behind us in the program's scope is what it is linked with.
-void* look_up(const char* symbol, const dl_find_object& object) {
+void* look_up_in(const char* symbol, const dl_find_object& object) {
   const char* name = object.dlfo_link_map->l_name;
   void* library = name && *name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   void* found = library ? not_ours(real_dlsym(library, symbol)) : nullptr;
   if (library) dlclose(library);
+  return found;
+}
+
+// An executable has no name: behind us in the program's scope is what it is linked with.
+void* look_up(const char* symbol, const dl_find_object& object) {
+  void* found = look_up_in(symbol, object);
   return found ? found : not_ours(real_dlsym(RTLD_NEXT, symbol));
+}
+
+// A virtual function may be one of a library that the caller does not know: the object's table of functions
+// lies in it. With a hidden result `this` is the second argument.
+void* look_up_by_object(const HookedCall& call) {
+  for (Argument which : {Argument::kThis, Argument::kResult}) {
+    std::uintptr_t vtable = 0;
+    dl_find_object object;
+    if (read_safely(call.argument(which), &vtable, sizeof(vtable)) &&
+        _dl_find_object(reinterpret_cast<void*>(vtable), &object) == 0)
+      if (void* found = look_up_in(call.function().symbol, object)) return found;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -67,7 +86,9 @@ void* find_visible(const char* symbol, std::uintptr_t address) {
   return look_up(symbol, object);
 }
 
-void* look_up_real(std::uint32_t number, std::uintptr_t return_address) {
+void* look_up_real(const HookedCall& call) {
+  const std::uint32_t number = call.number;
+  const std::uintptr_t return_address = call.return_address;
   KeptErrno kept;
   dl_find_object object;
   void* found = nullptr;
@@ -75,8 +96,9 @@ void* look_up_real(std::uint32_t number, std::uintptr_t return_address) {
   if (_dl_find_object(reinterpret_cast<void*>(return_address), &object) == 0) {
     if (!caller) caller = add_caller(return_address, object);
     if (!register_of) register_of = reinterpret_cast<decltype(register_of)>(look_up("_Unwind_GetGR", object));
-    found = look_up(functions[number].symbol, object);
+    found = look_up(call.function().symbol, object);
   }
+  if (!found) found = look_up_by_object(call);
   if (found && caller) __atomic_store_n(&caller->real[number], found, __ATOMIC_RELAXED);
   trace::FileWriter* file = found ? nullptr : open_recorder();
   if (file) file->count(trace::Health::unresolved_calls);

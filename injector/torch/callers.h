@@ -1,12 +1,12 @@
-// The real function behind a hook, as the library that made the call would have bound it: a process may hold
-// two copies of PyTorch, and a library that Python opened RTLD_LOCAL is in no scope that this one could
-// search.
+// The real function behind a hook, as the library that made the call would have bound it, or the one whose
+// object it is called for: a process may hold two copies of PyTorch, and a library that Python opened
+// RTLD_LOCAL is in no scope that this one could search.
 #pragma once
 #include <unwind.h>
 
 #include <cstdint>
 
-#include "injector/torch/functions.h"
+#include "injector/torch/hooked_call.h"
 
 namespace ddpscope::injector::torch {
 
@@ -27,11 +27,11 @@ inline Caller* find_caller(std::uintptr_t address) {
 }
 
 // nullptr (counted): nowhere, which a call that arrived here contradicts. Leaves errno.
-void* look_up_real(std::uint32_t number, std::uintptr_t return_address);
-inline void* find_real(std::uint32_t number, std::uintptr_t return_address) {
-  Caller* caller = find_caller(return_address);
-  void* known = caller ? __atomic_load_n(&caller->real[number], __ATOMIC_RELAXED) : nullptr;
-  return __builtin_expect(known != nullptr, 1) ? known : look_up_real(number, return_address);
+void* look_up_real(const HookedCall& call);
+inline void* find_real(const HookedCall& call) {
+  Caller* caller = find_caller(call.return_address);
+  void* known = caller ? __atomic_load_n(&caller->real[call.number], __ATOMIC_RELAXED) : nullptr;
+  return __builtin_expect(known != nullptr, 1) ? known : look_up_real(call);
 }
 
 // _Unwind_GetGR, as PyTorch's libraries have it; null before their first call.

@@ -32,6 +32,7 @@ struct Handler {
 
 struct Function {
   const char* symbol;
+  const char* kind;  // equal for all names that a function had, and for all that are recorded alike
   const Handler* handler;
   Call call;  // of a collective; else kNone
   Counted counted;

@@ -3,6 +3,7 @@
 #include "injector/core/safe_read.h"
 #include "injector/torch/groups.h"
 #include "injector/torch/handlers.h"
+#include "injector/torch/missing_functions.h"
 #include "injector/torch/profiler_scopes.h"
 
 namespace ddpscope::injector::torch {
@@ -12,35 +13,26 @@ namespace {
 constexpr Argument kGroup = Argument::kResult, kStore = Argument::kThis, kRank = Argument::kFirst,
                    kSize = Argument::kSecond;
 
-trace::payload::ProcessGroup described(trace::FileWriter& file, const ProcessGroup& group) {
-  return {group.id,
-          as_number(group.handle),
-          group.number,
-          this_thread.writer.intern(file, group.name),
-          group.rank,
-          group.size,
-          this_thread.writer.intern(file, "gloo"),
-          group.generation,
-          0,
-          0};
-}
-
 // It waits for the other ranks: the record is there before.
-void enter_making(HookedCall& call) {
+void enter_making(HookedCall& call, const char* backend) {
   watch_profiler_scopes(call.return_address);
   trace::FileWriter* file = recorder(Weight::kOpens);
+  record_missing_functions(call.return_address);  // in that file, which this call may have opened
   OwnWork work(file);
   if (!work) return;
   auto rank = static_cast<std::int32_t>(call.argument(kRank));
   auto size = static_cast<std::int32_t>(call.argument(kSize));
-  ProcessGroup* group =
-      add_group(call.pointer<const void*>(kGroup), *call.pointer<const void* const*>(kStore), rank, size);
+  ProcessGroup* group = add_group(call.pointer<const void*>(kGroup), backend,
+                                  *call.pointer<const void* const*>(kStore), rank, size);
   if (!group || !group->number) return;
   group->epoch = file->epoch();
   trace::payload::ProcessGroup payload = described(*file, *group);
   std::uint32_t stack = current_stack(*file);
   call.open = this_thread.writer.open<Call::c10d_group>(*file, payload, now(*file), stack);
 }
+
+void enter_making_of_gloo(HookedCall& call) { enter_making(call, "gloo"); }
+void enter_making_of_nccl(HookedCall& call) { enter_making(call, "nccl"); }
 
 // Whether its virtual functions, in a table of PyTorch's data, are those that the loader bound to this
 // library: then its collectives will be seen. How long the table is nothing says.
@@ -86,7 +78,8 @@ void leave_ending(HookedCall& call, bool) { end(call.open); }
 
 }  // namespace
 
-const Handler handlers::make_group{enter_making, leave_making};
+const Handler handlers::make_group{enter_making_of_gloo, leave_making};
+const Handler handlers::make_nccl_group{enter_making_of_nccl, leave_making};
 const Handler handlers::end_group{enter_ending, leave_ending};
 
 }  // namespace ddpscope::injector::torch

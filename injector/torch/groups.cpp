@@ -51,7 +51,8 @@ ProcessGroup* find_group(const void* handle) {
   return nullptr;
 }
 
-ProcessGroup* add_group(const void* handle, const void* store, std::int32_t rank, std::int32_t size) {
+ProcessGroup* add_group(const void* handle, const char* backend, const void* store, std::int32_t rank,
+                        std::int32_t size) {
   if (ProcessGroup* old = find_group(handle)) remove_group(*old);
   ProcessGroup* place = take_place();
   if (!place) {
@@ -62,6 +63,7 @@ ProcessGroup* add_group(const void* handle, const void* store, std::int32_t rank
   place->id = trace::hash_bytes(place->name, length);
   place->number = checks_others(place->name) ? 0 : next_communicator_number();
   place->operations = 0;
+  place->backend = backend;
   place->rank = rank;
   place->size = size;
   place->epoch = ~0u;  // of no file
@@ -74,13 +76,23 @@ void remove_group(ProcessGroup& group) {
   __atomic_store_n(&group.handle, static_cast<const void*>(nullptr), __ATOMIC_RELEASE);
 }
 
+trace::payload::ProcessGroup described(trace::FileWriter& file, const ProcessGroup& group) {
+  return {group.id,
+          as_number(group.handle),
+          group.number,
+          this_thread.writer.intern(file, group.name),
+          group.rank,
+          group.size,
+          this_thread.writer.intern(file, group.backend),
+          group.generation,
+          0,
+          0};
+}
+
 void announce(trace::FileWriter& file, ProcessGroup& group) {
   if (group.epoch == file.epoch() || !group.number) return;
   group.epoch = file.epoch();
-  std::uint32_t name = this_thread.writer.intern(file, group.name);
-  std::uint32_t backend = this_thread.writer.intern(file, "gloo");
-  record_moment<Call::c10d_group>(file, {group.id, as_number(group.handle), group.number, name, group.rank,
-                                         group.size, backend, group.generation, 0, 0});
+  record_moment<Call::c10d_group>(file, described(file, group));
 }
 
 }  // namespace ddpscope::injector::torch

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "injector/core/process.h"
+#include "injector/core/hook.h"
 #include "injector/torch/group_names.h"
 
 namespace ddpscope::injector::torch {
@@ -15,6 +15,7 @@ struct ProcessGroup {
   std::int32_t rank, size;
   std::uint32_t epoch;       // of the file that knows of it
   std::uint16_t generation;  // so many groups of this name there were before
+  const char* backend;       // "gloo", "nccl"
   char name[kMaxGroupName];
 };
 
@@ -22,8 +23,12 @@ struct ProcessGroup {
 ProcessGroup* find_group(const void* handle);
 
 // Remembers one that was made. nullptr: there is no room (counted).
-ProcessGroup* add_group(const void* handle, const void* store, std::int32_t rank, std::int32_t size);
+ProcessGroup* add_group(const void* handle, const char* backend, const void* store, std::int32_t rank,
+                        std::int32_t size);
 void remove_group(ProcessGroup& group);
+
+// What a record says of it. Inside OwnWork.
+trace::payload::ProcessGroup described(trace::FileWriter& file, const ProcessGroup& group);
 
 // Says in the file that there is this group, unless it says so: it may be from before a fork. Inside OwnWork.
 void announce(trace::FileWriter& file, ProcessGroup& group);

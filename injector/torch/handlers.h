@@ -4,11 +4,11 @@
 
 namespace ddpscope::injector::torch::handlers {
 
-extern const Handler make_group, end_group;                            // group_calls.cpp
+extern const Handler make_group, make_nccl_group, end_group;           // group_calls.cpp
 extern const Handler make_prefix, make_old_prefix;                     // group_names.cpp
 extern const Handler collective, receive_from_any, monitored_barrier;  // collectives.cpp
 extern const Handler enqueue, execute, run, wait;                      // works_calls.cpp
-extern const Handler backward, reducer_forward, reducer_backward, reducer_bucket, reducer_finish,
-    reducer_rebuild;  // training.cpp
+extern const Handler backward, reducer_forward, reducer_backward, reducer_gradient, reducer_bucket,
+    reducer_finish, reducer_rebuild, reducer_end;  // training.cpp
 
 }  // namespace ddpscope::injector::torch::handlers

@@ -64,7 +64,9 @@ constexpr Kind kKinds[] = {{"Optimizer.step#", Call::optimizer_step},
                            {"Optimizer.zero_grad#", Call::optimizer_zero_grad},
                            {"DistributedDataParallel.forward", Call::module_forward},
                            {"FullyShardedDataParallel.forward", Call::module_forward},
-                           {"FSDP::pre_forward", Call::module_forward}};
+                           {"FSDP::pre_forward", Call::module_forward},
+                           {"FullyShardedDataParallel._post_backward_hook", Call::sharded_gradients},
+                           {"FSDP::post_backward_re", Call::sharded_gradients}};  // reshard, reduce
 
 Call kind_of(const char* name) {
   for (const Kind& kind : kKinds)
@@ -85,6 +87,8 @@ OpenRecord open(trace::FileWriter& file, Call call, const char* name) {
       return open<Call::optimizer_step>(file, name);
     case Call::optimizer_zero_grad:
       return open<Call::optimizer_zero_grad>(file, name);
+    case Call::sharded_gradients:
+      return open<Call::sharded_gradients>(file, name);
     default:
       return open<Call::module_forward>(file, name);
   }

@@ -68,12 +68,29 @@ bool is_empty(const Tensor& tensor) { return tensor.count == 0; }
 // A scalar fits where there are a 0 and a 1: it may be read, but decides nothing.
 bool speaks(const Tensor& tensor) { return tensor.dimensions >= 1; }
 
-// What only one layout fits.
+// The only layout for which tensors spoke; -1: there is none yet, or several.
+int voted_layout() {
+  int voted = -1;
+  for (int i = 0; i < kLayoutCount; ++i) {
+    if (!__atomic_load_n(&votes[i], __ATOMIC_RELAXED)) continue;
+    if (voted >= 0) return -1;
+    voted = i;
+  }
+  return voted;
+}
+
+// What only one layout fits; without elements, what the one fits that others spoke for.
 bool read_undecided(const char* tensor, Tensor* out) {
   int fitting = -1;
+  const int voted = voted_layout();
   for (int i = 0; i < kLayoutCount; ++i) {
     Tensor read{};
-    if (!parse(tensor, kLayouts[i].sizes, look_safely, &read) || is_empty(read)) continue;
+    if (!parse(tensor, kLayouts[i].sizes, look_safely, &read)) continue;
+    if (is_empty(read)) {
+      if (i != voted) continue;
+      *out = read;
+      return true;
+    }
     if (fitting >= 0) return false;
     fitting = i;
     *out = read;
@@ -161,13 +178,8 @@ Elements count_elements(const HookedCall& call, Counted counted) {
 const Layout* layout() {
   int known = __atomic_load_n(&decided, __ATOMIC_RELAXED);
   if (known >= 0) return &kLayouts[known];
-  const Layout* voted = nullptr;
-  for (int i = 0; i < kLayoutCount && known == kUndecided; ++i) {
-    if (!__atomic_load_n(&votes[i], __ATOMIC_RELAXED)) continue;
-    if (voted) return nullptr;
-    voted = &kLayouts[i];
-  }
-  return voted;
+  const int voted = known == kUndecided ? voted_layout() : -1;
+  return voted >= 0 ? &kLayouts[voted] : nullptr;
 }
 
 void refuse_layout() { __atomic_store_n(&decided, kRefused, __ATOMIC_RELAXED); }

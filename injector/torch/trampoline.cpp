@@ -45,9 +45,9 @@ inline bool is_off() { return __atomic_load_n(&recording.state, __ATOMIC_RELAXED
 
 const Function functions[kFunctions] = {
 #define DDPSCOPE_TORCH(symbol, handler) \
-  {#symbol, &handlers::handler, Call::kNone, Counted::kNothing, Argument::kNone},
+  {#symbol, #handler, &handlers::handler, Call::kNone, Counted::kNothing, Argument::kNone},
 #define DDPSCOPE_TORCH_COLLECTIVE(symbol, call, counted, options) \
-  {#symbol, &handlers::collective, Call::call, Counted::counted, Argument::options},
+  {#symbol, #call, &handlers::collective, Call::call, Counted::counted, Argument::options},
 #include "injector/torch/functions.def"
 #undef DDPSCOPE_TORCH
 #undef DDPSCOPE_TORCH_COLLECTIVE
@@ -61,7 +61,7 @@ extern "C" __attribute__((visibility("hidden"))) void* ddpscope_torch_enter(Hook
   call->mark = mark_of(call);
   this_thread.hooked_call = call;
   if (auto* enter = call->function().handler->enter; enter && !is_off()) enter(*call);
-  return find_real(call->number, call->return_address);
+  return find_real(*call);
 }
 
 extern "C" __attribute__((visibility("hidden"))) void ddpscope_torch_leave(HookedCall* call) {

@@ -104,7 +104,7 @@ def mount_late(host, folder, **how):
     """Over the host's mount of the shared folder, from the same source."""
     server = host.start(caching_mount.command(folder / "served,disk", host.shared, keep_s=caching_mount.FOR_EVER,
                                               source=hosts.SOURCE, **how))
-    over = lambda: "fuse.caching" in pathlib.Path(f"/proc/{host.inside}/mountinfo").read_text()
+    over = lambda: caching_mount.is_mounted(host.shared, host.inside)
     caching_mount.wait_until(over, lambda: server.poll() is None)
 
 

@@ -81,8 +81,7 @@ def test_a_hang_that_is_over(tmp_path, pair, ranks_per_host, seed):
            for host, variables in hosts.ranks(pair, ranks_per_host, free_port())]
     try:
         deadline = time.monotonic() + 90
-        # With a rank a host, a look at one host does not know where those are that wait on the other.
-        while not re.search("stuck for|nothing went over TCP", told := status(pair[1], trace)):
+        while not re.search("stuck for", told := status(pair[1], trace)):
             assert time.monotonic() < deadline and all(process.poll() is None for process in job), told
             time.sleep(0.5)
         time.sleep(3)  # looks at the threads, a second apart

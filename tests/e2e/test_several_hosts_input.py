@@ -15,7 +15,7 @@ def evidence(report):
     return [step for finding in report["findings"] for step in finding["evidence"]]
 
 
-@pytest.mark.parametrize("kept", [0, 1])
+@pytest.mark.parametrize("kept", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_host_is_missing(tmp_path, kept):
     with hosts.hosts(2, tmp_path / "hosts") as pair:
         own = [tmp_path / "trace0", tmp_path / "trace1"]
@@ -42,7 +42,7 @@ def test_a_bug_with_a_host_missing_is_not_taken_for_another(tmp_path):
     assert set(found) <= {"hung-collective"}, found
 
 
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_two_hosts_with_one_name(tmp_path, shared):
     draw, trace = trainer.Draw(1, "one name", 4), tmp_path / "trace"
     with hosts.hosts(2, tmp_path / "hosts", names=["node", "node"]) as pair:
@@ -60,7 +60,7 @@ def test_two_hosts_with_one_name(tmp_path, shared):
     assert names == {"node", "node#2"}, "who is who can be told"
 
 
-@pytest.mark.parametrize("step_s", [0.7, -0.7])
+@pytest.mark.parametrize("step_s", [0.7, pytest.param(-0.7, marks=pytest.mark.long)])
 def test_a_clock_is_set_during_the_run(tmp_path, step_s):
     trace = tmp_path / "trace"
     skews = [hosts.Skew(), hosts.Skew(monotonic_s=100, step_s=step_s, step_after_s=3)]

@@ -72,6 +72,7 @@ def test_run_in_front_of_srun(tmp_path, cluster, ranks_per_host):
     assert_healthy(trace, ranks_per_host)
 
 
+@pytest.mark.long
 def test_the_ranks_are_the_tasks_where_no_other_variable_names_them(tmp_path, cluster):
     """The folder is named by job, step and restart. The trainer is told its rank by an argument."""
     draw, folder = trainer.Draw(1, "slurm", 4), tmp_path / "folder"
@@ -85,6 +86,7 @@ def test_the_ranks_are_the_tasks_where_no_other_variable_names_them(tmp_path, cl
     assert_healthy(trace, 2)
 
 
+@pytest.mark.long
 def test_torchrun_on_each_node(tmp_path, cluster):
     trace, variables = tmp_path / "trace", environment(cluster)
     agent = 'exec "$0" -m torch.distributed.run --nnodes 2 --node_rank $SLURM_NODEID --master_addr $MASTER_ADDR ' \

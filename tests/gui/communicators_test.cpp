@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "tests/gui/seeded_trace.h"
 #include "viewer/timeline/collective_members.h"
@@ -155,6 +158,50 @@ TEST(SharedProcess, EachRankHasItsOwnWork) {
         EXPECT_EQ(reader->names()[reader->event(detail->enqueued_by).name].text, "ncclAllReduce");
       }
     }
+}
+
+// On Gloo no device runs anything: what PyTorch's threads and the program's do is all that there is to see.
+TEST(ProcessGroups, CallsRunsWaitsAndPassesStandOnTheTimeLine) {
+  tests::TemporaryFolder folder;
+  auto reader = tests::open_text(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2 until=4\n"
+      "  r$r 0.100 +0.050 c10d_group communicator=1 id=0xabc name=\"default_pg/0\" backend=\"gloo\" rank=$r "
+      "size=2\n"
+      "}\n"
+      "for k in 0..2 every 0.1 {\n"
+      "  r* 1.000 +0.010 module_forward name=\"DistributedDataParallel.forward\"\n"
+      "  r* 1.020 +0.030 autograd_backward flags=accumulate\n"
+      "  r* 1.030 +0.001 c10d_allreduce communicator=1 count=4K datatype=f32 reduction=sum peer=-1 "
+      "flags=reducer|asynchronous\n"
+      "  r*/2 1.031 +0.010 c10d_run communicator=1 sequence=$k\n"
+      "  r* 1.032 +0.010 reducer_finish object=0x10\n"
+      "  r* 1.060 +0.002 optimizer_step name=\"Optimizer.step#SGD.step\"\n"
+      "}\n"
+      "r* 2.000 +0.001 c10d_barrier communicator=1\n"
+      "r* 2.002 +0.010 c10d_wait communicator=1\n",
+      folder);
+  ASSERT_TRUE(reader);
+  using merged::Kind;
+  using merged::TrackKind;
+  std::map<std::tuple<TrackKind, Kind, std::string>, int> seen;
+  const merged::RankRow& rank = reader->ranks()[0];
+  for (std::uint32_t track = rank.first_track; track < rank.first_track + rank.tracks; ++track)
+    for (std::uint64_t i = 0; i < reader->tracks()[track].events; ++i) {
+      const auto& name = reader->names()[reader->event({track, i}).name];
+      ++seen[{reader->tracks()[track].kind, name.kind, std::string(name.text)}];
+    }
+  const decltype(seen) expected{{{TrackKind::kSteps, Kind::kStep, "step"}, 3},
+                                {{TrackKind::kRanges, Kind::kRange, "DistributedDataParallel.forward"}, 3},
+                                {{TrackKind::kRanges, Kind::kRange, "autograd_backward"}, 3},
+                                {{TrackKind::kRanges, Kind::kRange, "Optimizer.step#SGD.step"}, 3},
+                                {{TrackKind::kHost, Kind::kCollective, "c10d_group"}, 1},
+                                {{TrackKind::kHost, Kind::kCollective, "c10d_allreduce"}, 3},
+                                {{TrackKind::kHost, Kind::kCollective, "c10d_run"}, 3},
+                                {{TrackKind::kHost, Kind::kWait, "reducer_finish"}, 3},
+                                {{TrackKind::kHost, Kind::kBarrier, "c10d_barrier"}, 1},
+                                {{TrackKind::kHost, Kind::kWait, "c10d_wait"}, 1}};
+  EXPECT_EQ(seen, expected);
 }
 
 }  // namespace

@@ -42,6 +42,15 @@ def test_an_unknown_layout_is_not_read(tmp_path, offset):
     assert {(r["count"], r["datatype"], r["flags"]) for r in calls} == {(0, "unknown", "unread")}
 
 
+def test_what_the_library_lacks_is_recorded_once(tmp_path):
+    """The stub has no reducer, nor broadcasts; it has all-reduces, and groups on Gloo only."""
+    _, found = run(tmp_path, "layout", 56)
+    missing = [record["name"] for record in of(found, "function_missing")]
+    assert len(missing) == len(set(missing)), missing
+    assert {"reducer_gradient", "reducer_end", "c10d_broadcast"} <= set(missing), missing
+    assert not set(missing) & {"c10d_allreduce", "make_group", "make_nccl_group", "make_old_prefix"}, missing
+
+
 def test_exceptions_pass(tmp_path):
     printed, found = run(tmp_path, "throws")
     assert printed.splitlines() == ["caught no tensor", "caught timed out"] * 3

@@ -28,8 +28,9 @@ def command(backing, point, keep_s=0, bytes_per_second=0, source="store:/files",
 
 
 def is_mounted(point, process="self"):
-    """In the mount namespace of this process."""
-    return f" {point} " in pathlib.Path(f"/proc/{process}/mountinfo").read_text()
+    """Whether such a mount is at `point`, in the mount namespace of this process: others' mounts are there, too."""
+    mounts = pathlib.Path(f"/proc/{process}/mountinfo").read_text().splitlines()
+    return any(f" {point} " in mount and " fuse.caching " in mount for mount in mounts)
 
 
 def wait_until(mounted, still_runs, seconds=20):

@@ -123,7 +123,7 @@ def record_and_signal(command, trace, cwd, how, seconds, cpu=False):
         job = subprocess.Popen([str(word) for word in run], cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                start_new_session=True)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180  # on a busy machine PyTorch needs a minute to start four ranks
         while not (cwd / "begun").exists():
             assert job.poll() is None and time.monotonic() < deadline, (cwd / "log").read_text()[-3000:]
             time.sleep(0.1)
@@ -137,9 +137,9 @@ def record_and_signal(command, trace, cwd, how, seconds, cpu=False):
         job.wait()
 
 
-def report(trace):
+def report(trace, *options):
     """The JSON report of a trace; `ddpscope report` exits 1 when it has findings."""
-    done = start([DDPSCOPE, "report", trace, "--format", "json"], cwd=pathlib.Path(trace).parent)
+    done = start([DDPSCOPE, "report", trace, "--format", "json", *options], cwd=pathlib.Path(trace).parent)
     assert done.code in (0, 1), done.stderr
     return json.loads(done.stdout)
 

@@ -1,17 +1,33 @@
-"""At which of its rank counts a test of whole jobs runs: CI has no time for all of them.
+"""Which cases of whole jobs run, at which of their rank counts: CI has no time for all of them.
 
+Cases marked `long` say little that another one does not; they run with DDPSCOPE_RANKS=all (tests/run.sh --long).
 A folder's conftest.py chooses. DDPSCOPE_RANKS="2 4 8" runs all the counts that it lists, DDPSCOPE_RANKS=all every one;
 a test that knows none of those listed runs at its own. A count is the parameter `ranks`, `ranks_per_host` or `ranks_a_host`.
 """
 import os
 import zlib
 
+import pytest
+
 COUNTS = ("ranks", "ranks_per_host", "ranks_a_host")
 LISTED = os.environ.get("DDPSCOPE_RANKS", "")
 
 
+def know_long(config):
+    config.addinivalue_line("markers", "long: takes long, or says little that another case does not")
+
+
+def leave_long_out(config, items):
+    kept = [item for item in items if not item.get_closest_marker("long")]
+    if kept:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = kept
+    for item in items if not kept else ():  # a file of long tests says that it was skipped
+        item.add_marker(pytest.mark.skip(reason="only in tests/run.sh --long"))
+
+
 def one_in_turn(folder):
-    """A hook for pytest: each case at one of its counts, the next case at the next; files begin at different ones.
+    """A hook for pytest: of what is not long each case at one of its counts, the next case at the next; files begin at different ones.
 
     Only the tests below `folder` are chosen from, as pytest asks the hook of every folder about all tests.
     """
@@ -19,6 +35,7 @@ def one_in_turn(folder):
     def pytest_collection_modifyitems(config, items):
         if LISTED == "all":
             return
+        leave_long_out(config, items)
         cases = {}
         for item in items:
             if folder in item.path.parents and isinstance(count_of(item), int):

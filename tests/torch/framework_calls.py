@@ -1,26 +1,22 @@
 """Reads PyTorch's own calls out of a trace, and finds the interpreters to record them with."""
-import os
-import pathlib
 import subprocess
-import sys
 
 import pytest
 import records
+import versions
 
-ENVIRONMENTS = pathlib.Path(os.environ.get("DDPSCOPE_PYTORCH_ENVIRONMENTS",
-                                           pathlib.Path.home() / ".cache" / "ddpscope" / "pytorch"))
-NEWEST = ENVIRONMENTS / "torch-2.15.0-cp311" / "bin" / "python"
+BOTH = [pytest.param(versions.OLDEST, id="1.13"),
+                pytest.param(versions.NEWEST, id="2.15", marks=pytest.mark.skipif(not versions.NEWEST, reason="no PyTorch 2.15"))]
 
-# Debian's PyTorch 1.13, and the wheel of PyPI where tests/torch_cuda/environment.sh has brought it.
-INTERPRETERS = [pytest.param(sys.executable, id="1.13"),
-                pytest.param(str(NEWEST), id="2.15", marks=pytest.mark.skipif(not NEWEST.exists(), reason="no PyTorch 2.15"))]
+# What says little more on the older one.
+MOSTLY_NEWEST = [pytest.param(versions.OLDEST, id="1.13", marks=pytest.mark.long), BOTH[1]]
 
 OPERATIONS = {"c10d_" + name for name in ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall", "gather",
                                           "scatter", "barrier", "monitored_barrier", "send", "recv")}
 
 
 def is_newest(python):
-    return python == str(NEWEST)
+    return python == versions.NEWEST
 
 
 def numbered_lines(script):

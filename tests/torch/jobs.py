@@ -9,11 +9,11 @@ import dataclasses
 import json
 import pathlib
 import re
-import sys
 
 import ddpscope
 import numpy as np
 import pytest
+import versions
 from ports import free_port
 
 SCRIPTS = pathlib.Path(__file__).parent / "jobs"
@@ -29,16 +29,16 @@ class Job:
     def command(self):
         script = [SCRIPTS / self.script, *map(str, self.arguments)]
         if not self.launcher:
-            return [sys.executable, *script]
+            return [versions.python, *script]
         if self.launcher == "loop":
-            return ["sh", SCRIPTS / "loop.sh", str(self.ranks), str(free_port()), sys.executable, *script]
+            return ["sh", SCRIPTS / "loop.sh", str(self.ranks), str(free_port()), versions.python, *script]
         if self.launcher == "accelerate":  # torchrun within; --multi_gpu: several processes, also on CPUs
-            return ["env", "PET_REDIRECTS=1", sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_machines", "1",
+            return ["env", "PET_REDIRECTS=1", versions.python, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_machines", "1",
                     "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", str(free_port()), "--tee", "1",
                     "--num_processes", str(self.ranks), *script]
         # -r 1 -t 1: torch 1.13's launcher cannot do without a redirection on Python 3.11. Not --standalone: it picks
         # a port of the kernel's range seconds before rank 0 listens there, and other tests take it.
-        return [sys.executable, "-m", "torch.distributed.run", "--master_addr", "127.0.0.1",
+        return [versions.python, "-m", "torch.distributed.run", "--master_addr", "127.0.0.1",
                 "--master_port", str(free_port()), "-r", "1", "-t", "1", "--monitor_interval", "0.5", "--nproc_per_node", str(self.ranks), *script]
 
 
@@ -83,10 +83,12 @@ def run_recorded(job, folder, code=0, make_data=lambda folder: None):
 SAMPLES = {"unsharded-sampler", "repeated-epoch-order"}
 FILES = {"missing-barrier", "ineffective-barrier", "checkpoint-race", "divergent-existence-check"}
 
-# What can only be seen of collectives that NCCL runs, and of GPUs, whatever a job on Gloo does; and what is chance in a
-# short one: on Gloo a wait is one for another thread, which there is none of where all messages were there already.
-NOT_SEEN_ON_GLOO = ("no NCCL communicator was recorded", "no call of CUDA's runtime was recorded",
-                    "of some rank no wait for another thread was recorded")
+# What can only be seen of collectives that NCCL runs, and of GPUs, whatever a job on Gloo does, or where no model is wrapped;
+# and what is chance.
+NOT_SEEN_ON_GLOO = ("process groups without NCCL", "FSDP wraps were recorded", "no call of CUDA's runtime was recorded",
+                    # Who is late of short jobs, and of ranks that have to wait for processors.
+                    "fewer than 50 of their steps", "waited for processors", "how much of that is lost does not show",
+                    "show too seldom who came last")
 
 
 def expect_nothing_found(trace, ranks, unjudged=()):

@@ -27,7 +27,25 @@ def test_the_wrong_micro_batches_are_reduced(tmp_path, seed, ranks, reduce, slug
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("beside", ["nothing", "critic", "adversary", "search", "penalty"])
+@pytest.mark.parametrize("how", [["--past-wrapper"], ["--reduce", "never"]])
+def test_no_pass_is_reduced(tmp_path, seed, ranks, how):
+    finding = ddpscope.only_finding(trained(tmp_path, seed, ranks, *how), "missing-gradient-sync")
+    assert finding["ranks"] == list(range(ranks)) and finding["severity"] == "error", finding
+    line = ddpscope.line_of(SCRIPT, "loss.backward()  # of one micro-batch")
+    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+    assert ("no_sync()" in finding["evidence"][0]["detail"]) == ("never" in how), finding
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("what", ["gradients", "parameters"])
+def test_the_program_reduces_by_itself(tmp_path, seed, ranks, what):
+    report = ddpscope.report(trained(tmp_path, seed, ranks, "--past-wrapper", "--by-hand", what))
+    assert report["findings"] == [], report["findings"]
+    assert any("exchanges numbers by itself" in row["why"] for row in report["coverage"]), report["coverage"]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("beside", ["nothing", "critic", *(pytest.param(beside, marks=pytest.mark.long) for beside in ("search", "adversary", "penalty"))])
 def test_each_step_is_reduced_once(tmp_path, seed, ranks, beside):
     report = ddpscope.report(trained(tmp_path, seed, ranks, "--beside", beside))
     assert report["findings"] == [], report["findings"]

@@ -3,7 +3,7 @@ import json
 
 import ddpscope
 import pytest
-from jobs import SCRIPTS, Job, run_recorded, run_twice
+from jobs import SCRIPTS, Job, run_recorded
 
 
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -15,7 +15,7 @@ def test_every_rank_saves_the_same_checkpoint(tmp_path, seed):
               "name": f"{rng.choice(['snapshot', 'last', 'model'])}.pt", "width": rng.randrange(64, 192),
               "epochs": epochs, "save_at": rng.randrange(epochs), "samples": ranks * 8 * rng.randrange(3, 7),
               "seed": rng.randrange(1000)}
-    trace = run_twice(Job("pretrain_trainer.py", [json.dumps(config)], ranks), tmp_path)
+    trace = run_recorded(Job("pretrain_trainer.py", [json.dumps(config)], ranks), tmp_path)
 
     finding = ddpscope.only_finding(trace, "duplicate-checkpoint-write")
     path = f"{config['snapshot_dir']}/{config['name']}"

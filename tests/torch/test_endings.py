@@ -41,10 +41,12 @@ WAYS = {
     "kill": ["was ended by signal 9 (SIGKILL), after ", lambda: f"{SCRIPT.name}:"],
     "segv": ["was ended by signal 11 (SIGSEGV), after ", lambda: f"{SCRIPT.name}:"],
 }
+# Much like "raise" and "kill".
+SELDOM = {"sys-exit", "log-and-exit", "segv", "os-exit", "abort"}
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", [pytest.param(how, marks=pytest.mark.long) if how in SELDOM else how for how in WAYS])
 def test_the_first_failure_is_named(tmp_path, seed, how, ranks):
     rank, job = drawn(seed, how, ranks, {2: True, 4: "loop"}[ranks])
     report = ddpscope.report(run_recorded(job, tmp_path, code=None))
@@ -58,7 +60,8 @@ def test_the_first_failure_is_named(tmp_path, seed, how, ranks):
         assert str(other) in failure["others"], failure
 
 
-@pytest.mark.parametrize("how, ranks", [("barrier", 4), ("broadcast", 2), ("reduce", 4), ("objects", 2)])
+@pytest.mark.parametrize("how, ranks", [("barrier", 2), ("objects", 2), *(pytest.param(how, ranks, marks=pytest.mark.long)
+                                                                              for how, ranks in (("broadcast", 2), ("reduce", 4)))])
 def test_a_rank_calls_alone(tmp_path, seed, how, ranks):
     """What Gloo does depends on what meets; each rank raises, aborts on a thread of Gloo, or is ended: its place is told."""
     rank, job = drawn(seed, how, ranks, True)
@@ -82,21 +85,24 @@ def test_a_rank_sleeps(tmp_path, seed):
 
 
 def test_a_rank_fails_before_it_does_anything(tmp_path, seed):
-    """It leaves no trace, and its launcher is told of its end."""
+    """It has only looked for a module, in vain: by its variables it is a rank, and leaves a trace for that."""
     rank, job = drawn(seed, "import", 4, True)
     trace = run_recorded(job, tmp_path, code=1)
     failure = ddpscope.report(trace)["first_failure"]
-    assert failure["rank"] == rank and failure["detail"] == "exited with 1 before its first recorded call", failure
+    missing = place("import no_module_of_this_name", "main")
+    assert failure["rank"] == rank and failure["detail"].startswith("exited with 1 at "), failure
+    assert f"{missing} (ModuleNotFoundError)" in failure["detail"], failure
     assert set(told_of_each(failure)) == set(range(4)), failure
 
 
-@pytest.mark.parametrize("how", ["never", "log", "requeue"])
+@pytest.mark.parametrize("how", ["log", *(pytest.param(how, marks=pytest.mark.long) for how in ("never", "requeue"))])
 def test_nobody_is_named_in_a_healthy_job(tmp_path, seed, how):
     _, job = drawn(seed, how, 4, "loop")
     report = ddpscope.report(run_recorded(job, tmp_path, code=75 if how == "requeue" else 0))
     assert "first_failure" not in report and report["findings"] == []
 
 
+@pytest.mark.oldest  # newer launchers with a static rendezvous fail in their second attempt, recorded or not
 def test_a_restart_that_succeeds(tmp_path, seed):
     _, job = drawn(seed, "raise", 2, True, "--once", tmp_path / "failed")
     command = job.command()
@@ -136,7 +142,7 @@ def memory_cgroup():
     folder.rmdir()
 
 
-@pytest.mark.parametrize("how, killed", [("memory", True), ("kill", False)])
+@pytest.mark.parametrize("how, killed", [("memory", True), pytest.param("kill", False, marks=pytest.mark.long)])
 def test_out_of_memory(tmp_path, seed, memory_cgroup, how, killed):
     """The rank that fails runs in a memory cgroup of its own; SIGKILL of somebody else is not the kernel's doing."""
     rank, job = drawn(seed, how, 2, "loop")

@@ -3,7 +3,7 @@ import sys
 
 import ddpscope
 import pytest
-from framework_calls import INTERPRETERS, OPERATIONS, Calls, is_newest, numbered_lines
+from framework_calls import BOTH, MOSTLY_NEWEST, OPERATIONS, Calls, is_newest, numbered_lines
 from jobs import SCRIPTS
 from ports import free_port
 
@@ -57,7 +57,7 @@ def expected_of(rank):
     return rows
 
 
-@pytest.mark.parametrize("python", INTERPRETERS)
+@pytest.mark.parametrize("python", BOTH)
 def test_every_collective_is_there_once(python, tmp_path):
     calls = record(tmp_path, python, "group_tour.py")
     lines = numbered_lines(SCRIPTS / "group_tour.py")
@@ -80,7 +80,7 @@ def test_every_collective_is_there_once(python, tmp_path):
         assert len({group["id"] for group in calls.groups.values() if group["name"] == name}) == 1
 
 
-@pytest.mark.parametrize("python", INTERPRETERS)
+@pytest.mark.parametrize("python", MOSTLY_NEWEST)
 def test_runs_and_waits_belong_to_their_call(python, tmp_path):
     calls = record(tmp_path, python, "group_tour.py")
     lines = numbered_lines(SCRIPTS / "group_tour.py")
@@ -101,7 +101,7 @@ def test_runs_and_waits_belong_to_their_call(python, tmp_path):
             assert all(run.thread != operation.thread for run in runs)
 
 
-@pytest.mark.parametrize("python", INTERPRETERS)
+@pytest.mark.parametrize("python", MOSTLY_NEWEST)
 def test_steps_and_passes(python, tmp_path):
     calls = record(tmp_path, python, "passes.py")
     lines = numbered_lines(SCRIPTS / "passes.py")
@@ -123,7 +123,7 @@ def test_steps_and_passes(python, tmp_path):
         assert all(f"passes.py:{lines['backward']} " in r.stack for r in reduced)
 
 
-@pytest.mark.parametrize("python", INTERPRETERS)
+@pytest.mark.parametrize("python", MOSTLY_NEWEST)
 def test_an_exception_of_the_call_passes(python, tmp_path):
     calls = record(tmp_path, python, "refused_calls.py", "argument")
     for rank in (0, 1):
@@ -132,7 +132,7 @@ def test_an_exception_of_the_call_passes(python, tmp_path):
         assert not calls.with_operation(rank, "c10d_wait", refused)
 
 
-@pytest.mark.parametrize("python", INTERPRETERS)
+@pytest.mark.parametrize("python", MOSTLY_NEWEST)
 def test_an_exception_of_the_wait_passes(python, tmp_path):
     calls = record(tmp_path, python, "refused_calls.py", "timeout")
     well, late = calls.of(0, {"c10d_allreduce"})
@@ -142,7 +142,7 @@ def test_an_exception_of_the_wait_passes(python, tmp_path):
     assert len(calls.of(1, {"c10d_allreduce"})) == 1
 
 
-@pytest.mark.parametrize("python", INTERPRETERS)
+@pytest.mark.parametrize("python", MOSTLY_NEWEST)
 def test_what_aborts_a_rank_is_recorded(python, tmp_path):
     """Of two ranks with buffers of different sizes Gloo may end one: how the job ends is chance, what it called is not."""
     (tmp_path / "recorded").mkdir()
@@ -151,7 +151,7 @@ def test_what_aborts_a_rank_is_recorded(python, tmp_path):
     assert [[r["count"] for r in calls.of(rank, {"c10d_allreduce"})] for rank in (0, 1)] == [[4, 4], [4, 2]]
 
 
-@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver", "child", "twice"])
+@pytest.mark.parametrize("how", ["fork", "child", *(pytest.param(how, marks=pytest.mark.long) for how in ("forkserver", "spawn", "twice"))])
 def test_ways_to_start(how, tmp_path):
     done = {}
     for kind in ("plain", "recorded"):
@@ -161,6 +161,7 @@ def test_ways_to_start(how, tmp_path):
             ddpscope.record(job, tmp_path / "trace", tmp_path / kind)
         assert done[kind].code == 0, done[kind].stderr[-3000:]
     assert printed_lines(done["plain"].stdout) == printed_lines(done["recorded"].stdout)
+    assert ddpscope.report(tmp_path / "trace")["findings"] == []
     calls = Calls(tmp_path / "trace")
     for rank in (0, 1):
         assert [(r.call, r["count"], r["result"]) for r in calls.of(rank, OPERATIONS)] == \

@@ -8,7 +8,8 @@ from jobs import FILES, SAMPLES, Job, expect_nothing_found, run_recorded, run_tw
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 
 
-@pytest.mark.parametrize("guard", ["inside", "outside"])
+@pytest.mark.long
+@pytest.mark.parametrize("guard", ["inside", pytest.param("outside", marks=pytest.mark.long)])
 def test_run_on_main(tmp_path, seed, guard):
     rng = ddpscope.draw(seed, f"run-on-main/{guard}")
     ranks = rng.choice([2, 3])
@@ -31,9 +32,10 @@ def test_cache_under_flock(tmp_path, seed):
     rng = ddpscope.draw(seed, "flock")
     ranks = rng.choice([2, 3])
     job = Job("cache_under_flock.py", ranks=ranks, launcher="loop", arguments=[".", "locked", rng.choice([0, 0.2])])
-    expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES)
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_keys_of_the_store(tmp_path, seed):
     rng = ddpscope.draw(seed, "store")
     ranks = rng.choice([2, 4])
@@ -57,7 +59,7 @@ def test_probed_storage(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
-@pytest.mark.parametrize("look", ["main", "agreed", "own", "until"])
+@pytest.mark.parametrize("look", ["main", *(pytest.param(look, marks=pytest.mark.long) for look in ("agreed", "own")), "until"])
 def test_features_if_missing(tmp_path, seed, look):
     rng = ddpscope.draw(seed, f"features/{look}")
     ranks = rng.choice([2, 4])
@@ -66,6 +68,7 @@ def test_features_if_missing(tmp_path, seed, look):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_checkpoint_thread_that_is_waited_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "thread")
     ranks, every = rng.choice([2, 3]), rng.randrange(2, 4)
@@ -74,13 +77,13 @@ def test_checkpoint_thread_that_is_waited_for(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES)  # Python threads tell each other by variables
 
 
-@pytest.mark.parametrize("workers,more", [(2, []), (1, ["--alive"])])
+@pytest.mark.parametrize("workers,more", [(2, []), pytest.param(1, ["--alive"], marks=pytest.mark.long)])
 def test_barrier_beside_threads_of_python(tmp_path, seed, workers, more):
     rng = ddpscope.draw(seed, f"best/{workers}/{more}")
     ranks = rng.choice([2, 3])
     job = Job("restart_from_best.py", ranks=ranks, launcher="loop", arguments=[
         f"best{rng.randrange(100)}", "--workers", workers, "--epochs", rng.choice([2, 3]), "--seed", rng.randrange(1000), *more])
-    expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES)
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
 def test_forked_writer_that_is_waited_for(tmp_path, seed):
@@ -98,12 +101,13 @@ def test_staging_rename_and_rotation(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_one_database(tmp_path, seed):
     rng = ddpscope.draw(seed, "sqlite")
     ranks = rng.choice([2, 3])
     job = Job("results_in_sqlite.py", ranks=ranks, launcher="loop", arguments=["results.sqlite", rng.randrange(3, 8)])
     # SQLite reads a database's first bytes before it takes its lock, and again once it has it.
-    expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES | {"missing-barrier", "divergent-existence-check"})
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | {"missing-barrier", "divergent-existence-check"})
 
 
 def test_sharded_safetensors(tmp_path, seed):
@@ -114,6 +118,7 @@ def test_sharded_safetensors(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_rows_of_one_mapped_file(tmp_path, seed):
     rng = ddpscope.draw(seed, "mapped")
     ranks = rng.choice([2, 3])
@@ -121,16 +126,16 @@ def test_rows_of_one_mapped_file(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES)  # what is written through a mapping
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.long)])
 def test_what_multiprocessing_offers(tmp_path, seed, method):
     rng = ddpscope.draw(seed, f"pool/{method}")
     ranks = rng.choice([2, 3])
     job = Job("pool_of_processes.py", ranks=ranks, launcher=False, arguments=[f"run{rng.randrange(100)}", ranks, method])
-    run = run_twice if method == "fork" else run_recorded
     # Semaphores that processes share keep no owner; nothing says that these processes are ranks of one job.
-    expect_nothing_found(run(job, tmp_path), ranks, SAMPLES | FILES | {"no-process-group"})
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES | {"no-process-group"})
 
 
+@pytest.mark.long
 def test_published_by_rename(tmp_path, seed):
     rng = ddpscope.draw(seed, "publish")
     ranks = rng.choice([2, 3])
@@ -145,6 +150,7 @@ def test_broadcast_folder(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_log_of_all_ranks(tmp_path, seed):
     rng = ddpscope.draw(seed, "log")
     ranks = rng.choice([2, 4])

@@ -29,7 +29,7 @@ def end(job, folder, how):
             os.kill(pid, signal.SIGKILL)
     elif how != "timeout":
         os.killpg(job.pid, {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM}[how])
-    job.wait(timeout=90)
+    job.wait(timeout=240 if how == "timeout" else 90)  # the first counts from the job's start
     deadline = time.monotonic() + 30
     while any(is_alive(pid) for pid in pids):
         assert time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
@@ -41,17 +41,19 @@ def wait_until(folder, job, code, text):
     deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         told = live_jobs.status(folder) if (folder / "trace").exists() else None
-        if told and told.code == code and text in told.stdout:
+        trains = "it trains" in (folder / "log").read_text()  # a newer PyTorch imports for seconds when the optimizer is made
+        if told and told.code == code and text in told.stdout and trains:
             return
         assert job.poll() is None, (folder / "log").read_text()[-3000:]
         time.sleep(0.5)
     raise AssertionError((folder / "log").read_text()[-3000:])
 
 
-def halt(folder, seed, name, ranks, how, code, text, *arguments):
+def halt(folder, seed, name, ranks, how, seen, *arguments):
     """Ends a job of which a rank drawn from the seed has halted some seconds ago; returns the rank and the report.
 
-    Before that `status` has to end with the code and say the text, in which RANK stands for the rank.
+    Before that `status` has to end with the code and say the text of `seen`, in which RANK stands for the rank. A job that
+    ends at its own time limit does not wait for what another process sees: there `seen` is None.
     """
     rng = ddpscope.draw(seed, f"hung/{name}/{how}/{ranks}")
     rank = rng.randrange(ranks)
@@ -59,8 +61,10 @@ def halt(folder, seed, name, ranks, how, code, text, *arguments):
     job = Job(SCRIPT.name, ranks=ranks,
               arguments=["--rank", rank, "--at", rng.randrange(5, 40), "--timeout", timeout, *arguments])
     with live_jobs.running(job.command(), folder) as running:
-        wait_until(folder, running, code, text.replace("RANK", str(rank)))
-        time.sleep(3)  # looks at the threads, a second apart
+        if seen:
+            code, text = seen
+            wait_until(folder, running, code, text.replace("RANK", str(rank)))
+            time.sleep(3)  # looks at the threads, a second apart
         end(running, folder, how)
     return rank, ddpscope.report(folder / "trace")
 
@@ -70,13 +74,11 @@ def coverage_of_the_end(report):
 
 
 @pytest.mark.parametrize("way, how, inside, ranks", [
-    ("sleep", "terminate", "clock_nanosleep", 4), ("sleep", "interrupt", "clock_nanosleep", 2),
+    *(pytest.param("sleep", how, "clock_nanosleep", ranks, marks=pytest.mark.long) for how, ranks in [("terminate", 4), ("interrupt", 2)]),
     *((way, how, inside, ranks) for way, how, inside in [("sleep", "timeout", "clock_nanosleep"), ("read", "kill", "socket_read")]
       for ranks in (2, 4))])
 def test_the_rank_that_did_not_come_is_named(tmp_path, seed, way, how, inside, ranks):
-    # The job's own time limit is shorter than the time after which a sleep, which may end, is stuck.
-    code = 0 if (way, how) == ("sleep", "timeout") else 1
-    rank, report = halt(tmp_path, seed, way, ranks, how, code, " for rank RANK ", "--halt", way)
+    rank, report = halt(tmp_path, seed, way, ranks, how, None if how == "timeout" else (1, "rank RANK never came"), "--halt", way)
     findings = report["findings"]
     assert [finding["slug"] for finding in findings] == ["hung-collective"], report
     finding = findings[0]
@@ -95,7 +97,7 @@ def test_the_rank_that_did_not_come_is_named(tmp_path, seed, way, how, inside, r
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_barrier_that_one_rank_runs(tmp_path, seed, ranks):
     """All wait, until Gloo gives up: each in a call of its own."""
-    rank, report = halt(tmp_path, seed, "barrier", ranks, "timeout", 0, "who is missing is not known", "--halt", "barrier")
+    rank, report = halt(tmp_path, seed, "barrier", ranks, "timeout", None, "--halt", "barrier")
     finding, = report["findings"]
     # Of two nobody knows which is right: the one that left it out is named.
     assert finding["slug"] == "skipped-barrier" and finding["ranks"] == [rank if ranks > 2 else 1 - rank], finding
@@ -107,7 +109,7 @@ def test_a_barrier_that_one_rank_runs(tmp_path, seed, ranks):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_thread_of_its_own_is_waited_for(tmp_path, seed, ranks):
     """By what goes over TCP nobody knows who is missing, by the collectives of the process group one does."""
-    rank, report = halt(tmp_path, seed, "thread", ranks, "timeout", 0, "who is missing is not known", "--halt", "thread")
+    rank, report = halt(tmp_path, seed, "thread", ranks, "timeout", None, "--halt", "thread")
     finding, = report["findings"]
     assert finding["slug"] == "hung-collective" and finding["ranks"] == [rank], finding
     assert f"rank {rank} never came: " in finding["title"] and SCRIPT.name in finding["title"], finding
@@ -116,12 +118,13 @@ def test_a_thread_of_its_own_is_waited_for(tmp_path, seed, ranks):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_rank_at_work_is_not_accused(tmp_path, seed, ranks):
     """An evaluation, or a loop without end: from outside they are the same."""
-    _, report = halt(tmp_path, seed, "compute", ranks, "terminate", 0, "slow for ", "--halt", "compute", "--seconds", 300)
+    _, report = halt(tmp_path, seed, "compute", ranks, "terminate", (0, "slow for "), "--halt", "compute", "--seconds", 300)
     assert report["findings"] == [], report
-    assert any("looks like work" in row["why"] for row in coverage_of_the_end(report)), report["coverage"]
+    unjudged = [row for row in report["coverage"] if "hung-collective" in row["unjudged"]]
+    assert any("looks like work" in row["why"] or "was at work when the job was ended" in row["why"] for row in unjudged), unjudged
 
 
-@pytest.mark.parametrize("how, ranks", [("terminate", 4), ("kill", 2)])
+@pytest.mark.parametrize("how, ranks", [pytest.param("terminate", 4, marks=pytest.mark.long), ("kill", 2)])
 def test_a_job_that_trains_is_not_accused(tmp_path, seed, ranks, how):
-    _, report = halt(tmp_path, seed, "no", ranks, how, 0, "as far as TCP", "--steps", 3000)
+    _, report = halt(tmp_path, seed, "no", ranks, how, (0, "no rank waits longer than usual"), "--steps", 300000)
     assert report["findings"] == [] and coverage_of_the_end(report) == [], report

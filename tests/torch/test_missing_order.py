@@ -60,6 +60,7 @@ def test_readers_that_take_no_lock(tmp_path, seed):
                 range(1, ranks), "else features_in_a_hurry(")
 
 
+@pytest.mark.long
 def test_wait_for_another_key_of_the_store(tmp_path, seed):
     rng = ddpscope.draw(seed, "other-key")
     ranks, out = rng.choice([2, 3]), f"run{rng.randrange(100)}"
@@ -78,6 +79,7 @@ def test_barrier_of_the_wrong_group(tmp_path, seed):
     expect_race(trace, "nodes_as_subgroups.py", f"{out}/statistics", 0, "np.savez(statistics", [2], "np.load(statistics)")
 
 
+@pytest.mark.long
 def test_child_that_nobody_waits_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "child")
     ranks, out = rng.choice([2, 3]), f"out{rng.randrange(100)}"
@@ -86,6 +88,7 @@ def test_child_that_nobody_waits_for(tmp_path, seed):
                 range(1, ranks), "np.load(path)")
 
 
+@pytest.mark.long
 def test_thread_that_nobody_waits_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "forgotten-thread")
     job = Job("checkpoint_in_thread.py", launcher="loop", arguments=["saved", "--forget", "--late", rng.choice(LATE)])
@@ -98,7 +101,7 @@ def test_thread_that_nobody_waits_for(tmp_path, seed):
                 'restored = torch.load')
 
 
-@pytest.mark.parametrize("workers,more", [(2, []), (0, ["--alive"]), (1, ["--alive"])])
+@pytest.mark.parametrize("workers,more", [(2, []), *(pytest.param(workers, ["--alive"], marks=pytest.mark.long) for workers in (0, 1))])
 def test_barrier_forgotten_beside_threads_of_python(tmp_path, seed, workers, more):
     """A loader's feeders and a thread that is alive run Python, and hear nothing of another rank."""
     rng = ddpscope.draw(seed, f"best/{workers}/{more}")
@@ -121,6 +124,7 @@ def test_data_that_is_slept_for(tmp_path, seed):
                 range(1, ranks), "letters = table.read_text()")
 
 
+@pytest.mark.long
 def test_name_that_is_broadcast_too_early(tmp_path, seed):
     rng = ddpscope.draw(seed, "broadcast-early")
     ranks, out = rng.choice([2, 3]), f"save{rng.randrange(100)}"
@@ -130,6 +134,7 @@ def test_name_that_is_broadcast_too_early(tmp_path, seed):
                 range(1, ranks), 'torch.load(folder / "model.ckpt")')
 
 
+@pytest.mark.long
 def test_summary_that_waits_for_nobody(tmp_path, seed):
     rng = ddpscope.draw(seed, "summary")
     ranks, log = rng.choice([2, 3]), f"metrics{rng.randrange(100)}.jsonl"

@@ -1,7 +1,7 @@
 """A PyTorch job that initialises its process group only where it sees several devices: every rank trains alone."""
 import ddpscope
 import pytest
-from jobs import SCRIPTS, Job, make_clips, run_twice
+from jobs import SCRIPTS, Job, make_clips, run_recorded
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 
@@ -14,7 +14,7 @@ def vocoder(seed, folder, *extra):
         "corpus", f"out{rng.randrange(100)}", "--epochs", rng.randrange(12, 17), "--num-workers", rng.choice([0, 1]),
         "--seed", rng.randrange(1000), *extra])
     clips = 4 * rng.randrange(36, 52)
-    return ranks, run_twice(job, folder, lambda folder: make_clips(folder / "corpus", clips, 400, seed))
+    return ranks, run_recorded(job, folder, make_data=lambda folder: make_clips(folder / "corpus", clips, 400, seed))
 
 
 def test_only_rank_0_saves(tmp_path, seed):

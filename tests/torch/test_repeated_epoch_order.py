@@ -1,12 +1,16 @@
 """A DistributedSampler that nobody tells the epoch: found by the order in which each rank reads its clips."""
 import ddpscope
 import pytest
-from jobs import SCRIPTS, SAMPLES, Job, expect_nothing_found, make_clips, run_twice
+from jobs import SAMPLES, SCRIPTS, Job, expect_nothing_found, make_clips, run_recorded
 
 every_seed = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 # Workers that start anew in each epoch, that stay, and none.
-loaders = pytest.mark.parametrize("loader", [["--workers", 0], ["--workers", 2], ["--workers", 2, "--persistent"]],
-                                  ids=["itself", "workers", "persistent"])
+NAMED = {"itself": ["--workers", 0], "workers": ["--workers", 2], "persistent": ["--workers", 2, "--persistent"]}
+
+
+def loaders(*always):
+    return pytest.mark.parametrize("loader", [pytest.param(loader, id=name, marks=() if name in always else pytest.mark.long)
+                                              for name, loader in NAMED.items()])
 
 
 def draw_job(seed, name, order):
@@ -17,20 +21,12 @@ def draw_job(seed, name, order):
     return job, lambda folder: make_clips(folder / "corpus", clips, samples, seed)
 
 
-def record(job, folder, make_data):
-    (folder / "recorded").mkdir()
-    make_data(folder / "recorded")
-    done = ddpscope.record(job.command(), folder / "trace", folder / "recorded")
-    assert done.code == 0, done.stderr[-4000:]
-    return folder / "trace"
-
-
 @every_seed
-@loaders
+@loaders("itself", "persistent")
 def test_no_set_epoch(tmp_path, loader, seed):
     job, make_data = draw_job(seed, f"no-set-epoch/{loader}", "shuffled")
     job.arguments += loader
-    finding = ddpscope.only_finding(run_twice(job, tmp_path, make_data), "repeated-epoch-order")
+    finding = ddpscope.only_finding(run_recorded(job, tmp_path, make_data=make_data), "repeated-epoch-order")
     assert finding["ranks"] == list(range(job.ranks)) and finding["severity"] == "warning"
     line = ddpscope.line_of(SCRIPTS / "keyword_spotting.py", "np.fromfile(")
     for rank in range(job.ranks):
@@ -41,17 +37,17 @@ def test_no_set_epoch(tmp_path, loader, seed):
 
 
 @every_seed
-@loaders
+@loaders("persistent")
 def test_set_epoch(tmp_path, loader, seed):
     job, make_data = draw_job(seed, f"set-epoch/{loader}", "reshuffled")
     job.arguments += loader
-    expect_nothing_found(record(job, tmp_path, make_data), job.ranks)
+    expect_nothing_found(run_recorded(job, tmp_path, make_data=make_data), job.ranks)
 
 
 @every_seed
-@loaders
+@loaders("workers")
 def test_no_shuffle(tmp_path, loader, seed):
     """A sequential pass is repeated on purpose."""
     job, make_data = draw_job(seed, f"as-listed/{loader}", "as-listed")
     job.arguments += loader
-    expect_nothing_found(record(job, tmp_path, make_data), job.ranks, SAMPLES)
+    expect_nothing_found(run_recorded(job, tmp_path, make_data=make_data), job.ranks, SAMPLES)

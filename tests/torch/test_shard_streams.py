@@ -17,10 +17,12 @@ def record(folder, seed, split):
 
 
 # Each has shards of its own; all read all and keep every n-th clip; rank 0 reads and sends.
-@pytest.mark.parametrize("split", ["shards", "clips", "dispatched"])
+@pytest.mark.parametrize("split", ["shards", pytest.param("clips", marks=pytest.mark.long), "dispatched"])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_healthy(tmp_path, split, seed):
-    expect_nothing_found(*record(tmp_path, seed, split), SAMPLES)
+    # Whether a wait for a batch is for the one who reads it, or for a rank that is late, is not seen.
+    hands_out = {"straggler"} if split == "dispatched" else set()
+    expect_nothing_found(*record(tmp_path, seed, split), SAMPLES | hands_out)
 
 
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -28,4 +30,7 @@ def test_nobody_splits(tmp_path, seed):
     """A bug, but no call differs from those of ranks that each keep their own clips."""
     trace, ranks = record(tmp_path, seed, "nobody")
     expect_nothing_found(trace, ranks, SAMPLES)
-    assert any(set(row["unjudged"]) >= SAMPLES and "front to back" in row["why"] for row in ddpscope.report(trace)["coverage"])
+    # Which of the two is said depends on how many files a rank reads in a step.
+    reasons = "data is read from front to back", "read from the beginning of a file to its end shows no samples"
+    assert any(set(row["unjudged"]) >= SAMPLES and any(reason in row["why"] for reason in reasons)
+               for row in ddpscope.report(trace)["coverage"])

@@ -1,24 +1,26 @@
 """A PyTorch job whose ranks train on the same clips, for want of a sampler: found by what loader workers read."""
 import ddpscope
 import pytest
-from jobs import SCRIPTS, Job, make_clips, run_recorded, run_twice
+from jobs import SCRIPTS, Job, make_clips, run_recorded
 
 
+@pytest.mark.parametrize("reduced_by", ["wrapper", "program"])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
-def test_no_sampler(tmp_path, seed):
-    rng = ddpscope.draw(seed, "unsharded")
+def test_no_sampler(tmp_path, seed, reduced_by):
+    rng = ddpscope.draw(seed, f"unsharded by {reduced_by}")
     ranks = rng.choice([2, 3, 4])
     clips, samples = 4 * rng.randrange(12, 20), rng.randrange(300, 900)
     job = Job("train_speech.py", ranks=ranks, arguments=[
-        "corpus", "--num-workers", rng.choice([1, 2]), "--seed", rng.randrange(100000)])
-    trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", clips, samples, seed))
+        "corpus", "--num-workers", rng.choice([1, 2]), "--seed", rng.randrange(100000),
+        *(["--no-wrapper"] if reduced_by == "program" else [])])
+    trace = run_recorded(job, tmp_path, make_data=lambda folder: make_clips(folder / "corpus", clips, samples, seed))
 
     finding = ddpscope.only_finding(trace, "unsharded-sampler")
     line = ddpscope.line_of(SCRIPTS / "train_speech.py", '"wavs", name), "rb")')
     assert all("corpus/wavs/clip" in step["file"] for step in finding["evidence"] if step.get("file"))
     assert any(f"train_speech.py:{line} Clips.__getitem__" in frame
                for rank in range(ranks) for frame in ddpscope.frames(finding, rank))
-    assert finding["ranks"] == list(range(ranks))
+    assert finding["ranks"] == list(range(ranks)) and finding["confidence"] == "certain"
 
 
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -27,7 +29,7 @@ def test_a_data_set_that_ignores_the_index(tmp_path, seed):
     ranks = rng.choice([2, 3, 4])
     job = Job("voice_cloning.py", ranks=ranks, arguments=[
         "corpus", "--workers", rng.choice([0, 1]), "--seed", rng.randrange(100000)])
-    trace = run_twice(job, tmp_path, lambda folder: make_clips(folder / "corpus", 40 * ranks, 400, seed))
+    trace = run_recorded(job, tmp_path, make_data=lambda folder: make_clips(folder / "corpus", 40 * ranks, 400, seed))
 
     finding = ddpscope.only_finding(trace, "unsharded-sampler")
     line = ddpscope.line_of(SCRIPTS / "voice_cloning.py", 'with open(clip, "rb")')

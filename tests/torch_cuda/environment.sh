@@ -4,17 +4,19 @@
 #   tests/torch_cuda/environment.sh [OPTION] [TORCH_VERSION] [PYTHON]    2.15.0 and /usr/bin/python3 without arguments
 #     --find          install nothing: exit 1 where the environment is not there
 #     --frameworks    one more environment on top of it, with Lightning, accelerate and transformers
+#     --wild          likewise, with the packages of tests/wild
+#     --speechbrain   likewise, with what SpeechBrain needs, and its versions, each in packages/speechbrain-VERSION/site-packages
 #
 # An environment takes 5.4 GB and 3 minutes. All checkouts share it: ~/.cache/ddpscope/pytorch/torch-VERSION-cpXY, or below
 # DDPSCOPE_PYTORCH_ENVIRONMENTS. The file `complete` in it lists its packages; where that file is missing or lists others,
 # an installation was interrupted, or is old, and is made anew.
 set -euo pipefail
 
-find_only=no frameworks=no
+find_only=no on_top=()
 while [[ "${1:-}" = --* ]]; do
   case $1 in
     --find) find_only=yes ;;
-    --frameworks) frameworks=yes ;;
+    --frameworks | --wild | --speechbrain) on_top+=("${1#--}") ;;
     *) echo "error: unknown option '$1'" >&2; exit 2 ;;
   esac
   shift
@@ -22,7 +24,11 @@ done
 version=${1:-2.15.0}
 python=${2:-/usr/bin/python3}
 packages=("torch==$version" numpy==2.4.6 expecttest==0.3.0 safetensors==0.8.0 pytest==9.2.0 psutil==7.2.2)
-framework_packages=(lightning==2.6.6 accelerate==1.15.0 transformers==5.23.0)
+frameworks=(lightning==2.6.6 accelerate==1.15.0 transformers==5.23.0)
+wild=(coqui-tts-trainer==0.4.0 lightning==2.6.6)
+speechbrain=(scipy==1.17.1 sentencepiece==0.2.3 HyperPyYAML==1.2.3 joblib==1.6.0 huggingface_hub==2.4.0 soundfile==0.14.0
+             requests==2.34.2 torchaudio==2.11.1 apart:speechbrain==0.5.16 apart:speechbrain==1.0.0
+             apart:speechbrain==1.0.1 apart:speechbrain==1.0.2)
 
 root=${DDPSCOPE_PYTORCH_ENVIRONMENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/ddpscope/pytorch}
 tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || { echo "error: no Python $python" >&2; exit 2; }
@@ -41,7 +47,8 @@ retried() {
 
 is_complete() { [ "$(cat "$1/complete" 2>/dev/null)" = "${*:2}" ]; }
 
-# make FOLDER BASE PACKAGE...: BASE is an environment whose packages are seen, too, or empty.
+# make FOLDER BASE PACKAGE...: BASE is an environment whose packages are seen, too, or empty. apart:PACKAGE gets its own
+# folder below FOLDER/packages, without its dependencies.
 make() {
   local folder=$1 base=$2
   shift 2
@@ -58,19 +65,32 @@ make() {
   exec 9>&-
 }
 
+get() { "$1/bin/python" -m pip --quiet --disable-pip-version-check install "${@:2}"; }
+
 install() {
   local folder=$1 base=$2
   shift 2
   rm -rf "$folder"
   "$python" -m venv "$folder" || return 1
   [ -z "$base" ] || echo "$base/lib/python${tag:2:1}.${tag:3}/site-packages" >"$folder/lib/python${tag:2:1}.${tag:3}/site-packages/base.pth"
-  retried "$folder/bin/python" -m pip --quiet --disable-pip-version-check install "$@" || return 1
+  local package together=()
+  for package; do
+    case $package in
+      apart:*)
+        package=${package#apart:}
+        retried get "$folder" --no-deps --target "$folder/packages/${package/==/-}/site-packages" "$package" || return 1 ;;
+      *) together+=("$package") ;;
+    esac
+  done
+  retried get "$folder" "${together[@]}" || return 1
   echo "$*" >"$folder/complete"
 }
 
 make "$environment" "" "${packages[@]}" || exit 1
-if [ $frameworks = yes ]; then
-  make "$environment-frameworks" "$environment" "${framework_packages[@]}" || exit 1
-  environment+=-frameworks
-fi
+base=$environment
+for name in "${on_top[@]}"; do
+  declare -n more=$name
+  environment=$base-$name
+  make "$environment" "$base" "${more[@]}" || exit 1
+done
 echo "$environment"

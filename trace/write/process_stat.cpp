@@ -1,21 +1,12 @@
 // Reads /proc/PID/stat.
 #include "trace/write/process_stat.h"
 
-#include <string.h>
-
 #include "trace/write/text_file.h"
 
 namespace ddpscope::trace {
 
 ProcessStat::ProcessStat(std::int32_t pid) {
-  constexpr char kBefore[] = "/proc/", kAfter[] = "/stat";
-  char digits[24], path[64];
-  const char* number = format_number(digits + sizeof(digits), static_cast<std::uint64_t>(pid));
-  auto bytes = static_cast<std::size_t>(digits + sizeof(digits) - 1 - number);
-  memcpy(path, kBefore, sizeof(kBefore) - 1);
-  memcpy(path + sizeof(kBefore) - 1, number, bytes);
-  memcpy(path + sizeof(kBefore) - 1 + bytes, kAfter, sizeof(kAfter));
-  std::size_t size = read_text(path, text_, sizeof(text_));
+  std::size_t size = read_text(ProcPath(pid, "stat").text(), text_, sizeof(text_));
   while (size > 0 && text_[size] != ')') --size;
   after_name_ = text_ + size;
 }

@@ -2,6 +2,9 @@
 #include "trace/write/text_file.h"
 
 #include <fcntl.h>
+#include <string.h>
+
+#include <initializer_list>
 
 #include "trace/write/raw_syscall.h"
 
@@ -18,6 +21,17 @@ std::size_t read_text(const char* path, char* out, std::size_t bytes) {
   if (fd >= 0) raw_syscall(SYS_close, fd);
   out[size] = 0;
   return size;
+}
+
+ProcPath::ProcPath(std::int32_t pid, const char* file) {
+  char digits[24];
+  const char* number = format_number(digits + sizeof(digits), static_cast<std::uint64_t>(pid));
+  char* end = text_;
+  for (const char* part : {"/proc/", number, "/", file}) {
+    std::size_t bytes = strlen(part);
+    memcpy(end, part, bytes + 1);
+    end += bytes;
+  }
 }
 
 char* format_number(char* end, std::uint64_t number) {

@@ -13,7 +13,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 def arguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--reduce", choices=["last", "every", "first"], default="last", help="at which micro-batch")
+    parser.add_argument("--reduce", choices=["last", "every", "first", "never"], default="last", help="at which micro-batch")
+    parser.add_argument("--past-wrapper", action="store_true", help="call the wrapped module itself")
+    parser.add_argument("--by-hand", choices=["nothing", "gradients", "parameters"], default="nothing", help="average these, too")
     parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty"], default="nothing")
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
@@ -26,15 +28,29 @@ def network(inputs, hidden):
     return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
 
-def accumulate(model, optimizer, micro_batches, reduced_at):
+def average(tensors):
+    for tensor in tensors:
+        dist.all_reduce(tensor)
+        tensor /= dist.get_world_size()
+
+
+def accumulate(model, optimizer, micro_batches, reduced_at, past_wrapper, by_hand):
+    forward = model.module if past_wrapper else model
     for micro in range(micro_batches):
         x = torch.randn(8, 32)
         with contextlib.nullcontext() if micro in reduced_at else model.no_sync():
-            loss = (model(x) - x.sum(1, keepdim=True)).square().mean() / micro_batches
+            loss = (forward(x) - x.sum(1, keepdim=True)).square().mean() / micro_batches
             loss.backward()  # of one micro-batch
+    if by_hand == "gradients":
+        average([parameter.grad for parameter in model.parameters()])
     optimizer.step()
     optimizer.zero_grad()
-    return loss.item()
+    if by_hand == "parameters":
+        with torch.no_grad():
+            average(model.parameters())
+    mean = loss.detach().clone()
+    dist.all_reduce(mean)  # what is logged
+    return mean.item() / dist.get_world_size()
 
 
 # Each rank has a critic of its own, which need not be reduced.
@@ -94,7 +110,7 @@ def main():
     optimizer = make(model.parameters(), lr=1e-2)
     critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
     of_critic, of_generator = make(critic.parameters(), lr=1e-2), make(generator.parameters(), lr=1e-2)
-    reduced_at = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches))}[asked.reduce]
+    reduced_at = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches)), "never": set()}[asked.reduce]
     torch.manual_seed(100 + dist.get_rank())
     loss = 0.0
     for _ in range(asked.steps):
@@ -105,7 +121,7 @@ def main():
         elif asked.beside == "penalty":
             penalise(model, optimizer)
         else:
-            loss = accumulate(model, optimizer, asked.micro_batches, reduced_at)
+            loss = accumulate(model, optimizer, asked.micro_batches, reduced_at, asked.past_wrapper, asked.by_hand)
         if asked.beside == "critic":
             teach_critic(model, critic, of_critic)
     print(f"rank {dist.get_rank()}: loss {loss:.3f}")

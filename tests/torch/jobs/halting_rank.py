@@ -114,6 +114,8 @@ def main():
     model = DistributedDataParallel(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for step, (x, y) in enumerate(loader):
+        if step == 3 and rank == 0:
+            print("it trains", flush=True)
         time.sleep(args.pause)
         if here and step == args.at:
             halt(args.halt, args.seconds, args.file)

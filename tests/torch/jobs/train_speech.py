@@ -33,6 +33,7 @@ def main():
     ap.add_argument("--batch-size", type=int, default=4)
     ap.add_argument("--num-workers", type=int, default=2)
     ap.add_argument("--seed", type=int, default=54321)
+    ap.add_argument("--no-wrapper", action="store_true", help="average the gradients here")
     a = ap.parse_args()
 
     # same seed everywhere so that all ranks start from the same weights
@@ -42,8 +43,9 @@ def main():
 
     clips = Clips(a.folder)
     loader = DataLoader(clips, batch_size=a.batch_size, shuffle=True, num_workers=a.num_workers, drop_last=True)
-    net = DistributedDataParallel(nn.Sequential(
-        nn.Linear(len(clips[0][0]), 48), nn.Tanh(), nn.Linear(48, 4)))
+    net = nn.Sequential(nn.Linear(len(clips[0][0]), 48), nn.Tanh(), nn.Linear(48, 4))
+    if not a.no_wrapper:
+        net = DistributedDataParallel(net)
     opt = optim.Adam(net.parameters(), lr=2e-3)
     criterion = nn.CrossEntropyLoss()
 
@@ -53,6 +55,10 @@ def main():
             opt.zero_grad()
             loss = criterion(net(wav), label)
             loss.backward()
+            if a.no_wrapper:
+                for parameter in net.parameters():
+                    dist.all_reduce(parameter.grad)
+                    parameter.grad /= dist.get_world_size()
             opt.step()
             running += loss.item()
         if dist.get_rank() == 0:

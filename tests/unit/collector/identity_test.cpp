@@ -265,6 +265,122 @@ b0 9.3 +0.1 store_key inode=2 key="/default_pg/0/0/rank_1" operation=set
   }
 }
 
+// Lightning's own launcher: the program starts the other ranks, and is rank 0 itself.
+TEST(Identity, WhoStartsTheOthersMayBeARankAsItsProcessGroupSays) {
+  Recorded trace(R"(
+process main pid=10 until=20
+process other pid=11 parent=main LOCAL_RANK=1 WORLD_SIZE=2 NODE_RANK=0 until=20
+process worker pid=12 parent=main until=20
+main 1 +0.1 fork pid=11
+main 9.1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+other 9.1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+main 10 +0.1 fork pid=12
+worker 11 +0.1 open path="/data/a" flags=rdonly file=1
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok()) << reading.error().what;
+  EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(by_pid(*reading, 10).rank, 0);
+  EXPECT_STREQ(by_pid(*reading, 10).rank_source, "process group");
+  EXPECT_EQ(by_pid(*reading, 11).rank, 1);
+  EXPECT_EQ(by_pid(*reading, 12).role, Role::kWorker);
+  EXPECT_EQ(by_pid(*reading, 12).rank, 0);
+}
+
+// A second node of two ranks: what it calls its local rank is not the rank.
+TEST(Identity, AProcessGroupKnowsBetterThanANumberWithinTheHost) {
+  Recorded trace(R"(
+host a
+host b
+process a0 host=a pid=10 LOCAL_RANK=0 until=20
+process b0 host=b pid=10 LOCAL_RANK=0 until=20
+a0 9.1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+b0 9.1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+a0 9.2 +0.1 accept inode=1 local="10.0.0.1:29500" peer="10.0.0.2:4000" fd=3
+b0 9.2 +0.1 connect inode=2 local="10.0.0.2:4000" peer="10.0.0.1:29500" fd=3
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok()) << reading.error().what;
+  EXPECT_EQ(reading->job.ranks(), (std::vector<std::int32_t>{0, 1}));
+}
+
+// mp.spawn, once for each trial.
+TEST(Identity, RanksThatAProgramStartsAgainAreAFurtherAttempt) {
+  Recorded trace(R"(
+process main pid=10 until=40
+process a0 pid=11 parent=main until=9
+process a1 pid=12 parent=main until=10
+process b0 pid=13 parent=main start=11 until=19
+process b1 pid=14 parent=main start=11 until=20
+process worker pid=15 parent=b1 start=13 until=19
+main 0.5 +0.1 fork pid=11
+main 0.6 +0.1 fork pid=12
+main 11 +0.1 fork pid=13
+main 11.1 +0.1 fork pid=14
+a0 1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+a1 1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+b0 12 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+b1 12 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+b1 13 +0.1 fork pid=15
+worker 14 +0.1 open path="/data/a" flags=rdonly file=1
+a0 9 +0.1 exit status=0
+a1 10 +0.1 exit status=0
+)");
+  auto last = trace.read();
+  ASSERT_TRUE(last.ok()) << last.error().what;
+  EXPECT_EQ(last->job.attempt, 1);
+  EXPECT_EQ(last->job.other_attempts, 1);
+  EXPECT_EQ(last->job.ranks(), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(by_pid(*last, 13).role, Role::kRank);
+  EXPECT_EQ(by_pid(*last, 14).rank, 1);
+  EXPECT_EQ(by_pid(*last, 15).role, Role::kWorker);
+  auto first = trace.read(0);
+  ASSERT_TRUE(first.ok()) << first.error().what;
+  EXPECT_EQ(by_pid(*first, 11).role, Role::kRank);
+  EXPECT_EQ(by_pid(*first, 12).role, Role::kRank);
+}
+
+// A further `ddpscope run` into the folder is one, and counts once.
+TEST(Identity, RanksOfAFurtherRunAreOneAttempt) {
+  Recorded trace(R"(
+process a0 pid=11 rank=0 world=2 DDPSCOPE_RUN=one until=9
+process a1 pid=12 rank=1 world=2 DDPSCOPE_RUN=one until=10
+process b0 pid=13 rank=0 world=2 DDPSCOPE_RUN=two start=11 until=19
+process b1 pid=14 rank=1 world=2 DDPSCOPE_RUN=two start=11 until=20
+a0 1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+a1 1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+b0 12 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+b1 12 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+a0 9 +0.1 exit status=0
+a1 10 +0.1 exit status=0
+)");
+  auto last = trace.read();
+  ASSERT_TRUE(last.ok()) << last.error().what;
+  EXPECT_EQ(last->job.attempt, 1);
+  EXPECT_EQ(last->job.other_attempts, 1);
+}
+
+// Two trials that run side by side on one machine are none.
+TEST(Identity, RanksThatRunBesideOthersOfTheirNumberAreNoFurtherAttempt) {
+  Recorded trace(R"(
+process main pid=10 until=40
+process a0 pid=11 parent=main until=20
+process a1 pid=12 parent=main until=20
+process b0 pid=13 parent=main start=5 until=19
+process b1 pid=14 parent=main start=5 until=19
+a0 1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+a1 1 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+b0 6 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=0 size=2
+b1 6 +0.1 c10d_group communicator=1 id=0xabc name="default_pg/0" backend="gloo" rank=1 size=2
+a0 20 +0.1 exit status=0
+a1 20 +0.1 exit status=0
+)");
+  auto reading = trace.read();
+  ASSERT_TRUE(reading.ok()) << reading.error().what;
+  EXPECT_EQ(reading->job.attempt, 0);
+  EXPECT_EQ(reading->job.other_attempts, 0);
+}
+
 TEST(Identity, ConnectionsDoNotJoinJobsThatHaveNames) {
   Recorded trace(R"(
 process a pid=10 RANK=0 MASTER_ADDR=x MASTER_PORT=1

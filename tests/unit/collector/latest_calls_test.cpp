@@ -5,6 +5,7 @@
 
 #include "collector/alignment/align.h"
 #include "collector/matching/collectives.h"
+#include "collector/matching/group_collectives.h"
 #include "tests/unit/collector/recorded.h"
 
 namespace ddpscope::matching {
@@ -26,39 +27,61 @@ struct Latest {
   }
 };
 
-std::string member_text(char name, int rank, int calls, const char* first_call) {
-  std::string text =
-      fmt::format("{} 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank={} size=2\n", name, rank);
-  text +=
-      fmt::format("{} 0.3 +0.00001 {} communicator=1 count=1 datatype=f32 stream=0x5\n", name, first_call);
+// NCCL's communicators, or PyTorch's process groups on Gloo.
+struct Kind {
+  const char* name;
+  const char* making;
+  const char* all_reduce;
+  const char* send;
+  const char* of_call;
+  Collectives (*find)(const model::Job&);
+};
+constexpr Kind kKinds[] = {
+    {"nccl", "ncclCommInitRank communicator=1 id=0xabc", "ncclAllReduce", "ncclSend", "stream=0x5",
+     find_collectives},
+    {"groups", "c10d_group communicator=1 id=0xabc name=\"default_pg/0\" backend=\"gloo\"", "c10d_allreduce",
+     "c10d_send", "reduction=sum", find_group_collectives}};
+
+std::string member_text(const Kind& kind, char name, int rank, int calls, const char* first_call) {
+  std::string text = fmt::format("{} 0.1 +0.1 {} rank={} size=2\n", name, kind.making, rank);
+  text += fmt::format("{} 0.3 +0.00001 {} communicator=1 count=1 datatype=f32 {}\n", name, first_call,
+                      kind.of_call);
   // Counts differ, so that a call is told from its neighbours.
   for (int i = 1; i < calls; ++i)
-    text += fmt::format("{} {:.5f} +0.000001 ncclAllReduce communicator=1 count={} datatype=f32 stream=0x5\n",
-                        name, 0.4 + i * 1e-5, i + 1);
+    text += fmt::format("{} {:.5f} +0.000001 {} communicator=1 count={} datatype=f32 {}\n", name,
+                        0.4 + i * 1e-5, kind.all_reduce, i + 1, kind.of_call);
   return text;
 }
 
-Latest read(int calls_of_a, int calls_of_b, const char* first_call = "ncclAllReduce") {
+Latest read(const Kind& kind, int calls_of_a, int calls_of_b, const char* first_call) {
   std::string text = "process a pid=10 rank=0 world=2\nprocess b pid=11 rank=1 world=2\n";
-  text += member_text('a', 0, calls_of_a, first_call) + member_text('b', 1, calls_of_b, first_call);
+  text +=
+      member_text(kind, 'a', 0, calls_of_a, first_call) + member_text(kind, 'b', 1, calls_of_b, first_call);
   Latest latest{std::make_unique<Recorded>(text), {}, {}};
   reading::Silent progress;
   auto reading = reading::read_trace(latest.trace->folder(), progress, -1, trace::Extent::kLatest);
   if (!reading) throw std::runtime_error(reading.error().what);
   latest.reading = std::move(*reading);
   alignment::align(latest.reading.job);
-  latest.collectives = find_collectives(latest.reading.job);
+  latest.collectives = kind.find(latest.reading.job);
   return latest;
 }
+Latest read(const Kind& kind, int calls_of_a, int calls_of_b) {
+  return read(kind, calls_of_a, calls_of_b, kind.all_reduce);
+}
 
-TEST(LatestCalls, AllOfAShortTraceCount) {
-  Latest latest = read(100, 99);
+class LatestCalls : public testing::TestWithParam<Kind> {};
+INSTANTIATE_TEST_SUITE_P(Of, LatestCalls, testing::ValuesIn(kKinds),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+TEST_P(LatestCalls, AllOfAShortTraceCount) {
+  Latest latest = read(GetParam(), 100, 99);
   EXPECT_EQ(latest.member(0).calls.size(), 100u);
   EXPECT_EQ(latest.member(1).calls.size(), 99u);
 }
 
-TEST(LatestCalls, MembersBeginTogether) {
-  Latest latest = read(kMany, kMany - 1);
+TEST_P(LatestCalls, MembersBeginTogether) {
+  Latest latest = read(GetParam(), kMany, kMany - 1);
   ASSERT_LT(latest.member(0).calls.size(), static_cast<std::size_t>(kMany));
   EXPECT_FALSE(latest.member(0).incomplete);
   EXPECT_FALSE(latest.member(1).incomplete);
@@ -68,14 +91,14 @@ TEST(LatestCalls, MembersBeginTogether) {
     EXPECT_EQ(latest.count_at(0, i), latest.count_at(1, i));
 }
 
-TEST(LatestCalls, OneLongAndOneShortMember) {
-  Latest latest = read(kMany, 1000);
+TEST_P(LatestCalls, OneLongAndOneShortMember) {
+  Latest latest = read(GetParam(), kMany, 1000);
   EXPECT_TRUE(latest.member(0).incomplete || latest.member(1).calls.empty())
       << "no number is known of both: nothing is compared";
 }
 
-TEST(LatestCalls, SendsAreNumberedToo) {
-  Latest latest = read(kMany, kMany - 1, "ncclSend");
+TEST_P(LatestCalls, SendsAreNumberedToo) {
+  Latest latest = read(GetParam(), kMany, kMany - 1, GetParam().send);
   EXPECT_TRUE(latest.member(0).incomplete);
   EXPECT_TRUE(latest.member(1).incomplete);
 }

@@ -22,9 +22,9 @@ Recorded::~Recorded() { fs::remove_all(folder_); }
 
 fs::path Recorded::only_file() const { return fs::directory_iterator(folder_)->path(); }
 
-Result<reading::Reading> Recorded::read() const {
+Result<reading::Reading> Recorded::read(std::int32_t attempt) const {
   reading::Silent progress;
-  return reading::read_trace(folder_, progress);
+  return reading::read_trace(folder_, progress, attempt);
 }
 
 }  // namespace ddpscope::tests

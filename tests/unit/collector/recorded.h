@@ -17,7 +17,7 @@ class Recorded {
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path only_file() const;
-  Result<reading::Reading> read() const;
+  Result<reading::Reading> read(std::int32_t attempt = -1) const;  // -1: the last
 
  private:
   std::filesystem::path folder_;

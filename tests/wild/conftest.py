@@ -1,0 +1,7 @@
+"""Which tests of this folder run: those marked `long` only in tests/run.sh --long."""
+import pathlib
+
+import rank_counts
+
+pytest_configure = rank_counts.know_long
+pytest_collection_modifyitems = rank_counts.one_in_turn(pathlib.Path(__file__).parent)

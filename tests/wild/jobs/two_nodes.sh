@@ -1,0 +1,13 @@
+# A job of two nodes with a rank each, both on this host: two_nodes.sh PYTHON PORT SCRIPT...
+python=$1 port=$2
+shift 2
+for node in 0 1; do
+  "$python" -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node 1 --master_addr 127.0.0.1 \
+    --master_port "$port" --monitor_interval 0.5 "$@" &
+  nodes="$nodes $!"
+done
+code=0
+for node in $nodes; do
+  wait "$node" || code=$?
+done
+exit $code
