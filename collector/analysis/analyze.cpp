@@ -11,9 +11,11 @@
 #include "collector/analysis/coverage.h"
 #include "collector/analysis/group_findings.h"
 #include "collector/attribution/attribute.h"
+#include "collector/attribution/explain_failure.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/first_failure.h"
 #include "collector/detectors/framework_syncs.h"
+#include "collector/detectors/job_failure.h"
 #include "collector/detectors/sample_groups.h"
 #include "collector/detectors/story.h"
 #include "collector/live/look.h"
@@ -177,6 +179,8 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   }
   attribution::attribute(analysis.outcome.findings);
   analysis.outcome.first_failure = detectors::find_first_failure(job);
+  analysis.outcome.failure = detectors::find_job_failure(job);
+  if (analysis.outcome.failure) attribution::explain(analysis.outcome.findings, *analysis.outcome.failure);
   tell_lost(job, analysis.errors);
   add_coverage(job, collectives, judged, analysis.errors, analysis.outcome.coverage);
   for (const Error& told : analysis.warnings)

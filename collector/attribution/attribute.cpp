@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "collector/attribution/explain_failure.h"
 #include "collector/findings/catalogue.h"
 
 namespace ddpscope::attribution {
@@ -35,6 +36,7 @@ void merge_into(Finding& first, const Finding& more) {
   first.confidence = std::max(first.confidence, more.confidence);
   first.severity = std::max(first.severity, more.severity);
   first.files.insert(more.files.begin(), more.files.end());
+  first.ended.insert(more.ended.begin(), more.ended.end());
 }
 
 void merge_equal(std::vector<Finding>& found) {
@@ -89,7 +91,7 @@ bool over_before(const Finding& effect, const Finding& cause) {
 
 bool explains(const Finding& cause, const Finding& effect) {
   const findings::CatalogueRow* row = findings::find_row(cause.slug);
-  if (!row) return false;
+  if (!row || (!effect.ended.empty() && is_mild(cause))) return false;
   auto slugs = findings::explained_by(*row);
   return std::find(slugs.begin(), slugs.end(), effect.slug) != slugs.end() && share_place(cause, effect) &&
          !over_before(effect, cause) && (!cause.place.its_files_only || covers_files(cause, effect));
@@ -114,6 +116,7 @@ void fold(std::vector<Finding>& found) {
     if (root[i] == i) continue;
     Finding& cause = found[root[i]];
     cause.severity = std::max(cause.severity, found[i].severity);
+    cause.ended.insert(found[i].ended.begin(), found[i].ended.end());
     auto& slugs = cause.consequences;
     if (std::find(slugs.begin(), slugs.end(), found[i].slug) == slugs.end()) slugs.push_back(found[i].slug);
   }
@@ -156,8 +159,8 @@ void attribute(std::vector<Finding>& found) {
   give_ids(found);
   for (Finding& finding : found) std::sort(finding.consequences.begin(), finding.consequences.end());
   auto worse = [](const Finding& a, const Finding& b) {
-    return std::tuple(-static_cast<int>(a.severity), a.first_ns, a.slug, a.key) <
-           std::tuple(-static_cast<int>(b.severity), b.first_ns, b.slug, b.key);
+    return std::tuple(-static_cast<int>(a.severity), a.ended.empty(), a.first_ns, a.slug, a.key) <
+           std::tuple(-static_cast<int>(b.severity), b.ended.empty(), b.first_ns, b.slug, b.key);
   };
   std::stable_sort(found.begin(), found.end(), worse);
 }

@@ -28,6 +28,7 @@ struct ReportOptions {
   std::string format = "text";
   std::optional<std::string> output;  // a file; none: standard output
   std::string fail_on = "error";
+  bool fail_on_failure = false;
   std::vector<std::string> only;
   std::optional<std::string> baseline, suppress;  // files
   std::vector<std::string> later;                 // given to options of the contract that this version lacks
@@ -37,6 +38,9 @@ std::optional<Error> check(const ReportOptions& options) {
   for (const std::string& slug : options.only)
     if (!findings::find_row(slug))
       return Error{"there is no finding '" + slug + "'", "", "`ddpscope explain` lists them"};
+  if (options.fail_on_failure && !options.only.empty())
+    return Error{"whether a finding explains a failure is known only if all are looked for", "",
+                 "leave out --only, or --fail-on-failure"};
   return options.output ? check_output(*options.output) : std::nullopt;
 }
 
@@ -131,11 +135,13 @@ Outcome report(const ReportOptions& options) {
   if (!found) return failed(found.error());
   apply_known(*known, options.suppress.value_or(""), *found);
   FailFrom from = findings::severity_named(options.fail_on);
-  reports::Report facts{found->job, found->outcome, DDPSCOPE_VERSION, from, {}, working_folder()};
+  reports::Report facts{found->job, found->outcome,  DDPSCOPE_VERSION, from, options.fail_on_failure,
+                        {},         working_folder()};
   if (format.shows_pictures) facts.pictures = take_pictures(options.of, found->outcome.findings);
   std::string text = format.write(facts);
-  Outcome outcome{reaches(found->outcome, from) ? kFindings : kNothingFound, std::move(found->errors),
-                  std::move(found->warnings)};
+  bool failed_alone = options.fail_on_failure && !reports::unexplained_failure_text(found->outcome).empty();
+  Outcome outcome{reaches(found->outcome, from) || failed_alone ? kFindings : kNothingFound,
+                  std::move(found->errors), std::move(found->warnings)};
   std::optional<Error> problem;
   if (!options.output)
     fmt::print("{}", text);
@@ -158,6 +164,8 @@ Action declare_report(CLI::App& app) {
   app.add_option("--fail-on", options->fail_on, "severity from which the exit code is 1")
       ->type_name("SEVERITY")
       ->check(CLI::IsMember({"none", "info", "warning", "error"}));
+  app.add_flag("--fail-on-failure", options->fail_on_failure,
+               "exit code 1, too, if ranks failed and no finding explains it");
   app.add_option("--only", options->only, "findings to look for, separated by commas")
       ->type_name("SLUG")
       ->delimiter(',')

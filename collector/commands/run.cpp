@@ -97,6 +97,8 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
   if (job.other_attempts)
     say("ddpscope: this is attempt {}, the last; the folder holds {} more, see `report --attempt`\n",
         job.attempt, job.other_attempts);
+  if (std::string failed = reports::unexplained_failure_text(analysis.outcome); !failed.empty())
+    say("ddpscope: {}\n", failed);
   if (const auto& failure = analysis.outcome.first_failure)
     say("ddpscope: {}\n", reports::first_failure_text(*failure));
   say_what_was_lost(job);

@@ -241,6 +241,8 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   std::set<std::pair<std::int32_t, files::Name>> times;
   for (const FileRace* race : bug.races)
     times.emplace(event_of(facts, race->use).rank, opening_of(facts, race->use).name);
+  for (const FileRace* race : bug.races)
+    if (race->fatal) finding.ended.insert(event_of(facts, race->use).rank);
   finding.count = times.size();
   finding.evidence = tell_accesses(facts, bug);
   finding.shown = finding.evidence.size() - (bug.barriers.empty() ? 1 : 3);  // the change and the barriers

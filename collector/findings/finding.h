@@ -103,6 +103,8 @@ struct Finding {
   std::vector<Order> order;               // empty or one
   std::vector<Evidence> evidence;         // in the order of the story
   Place place;
+  // Ranks that ended of what it is about, as their own calls show: they raised for a file that was gone.
+  std::set<std::int32_t> ended{};
   // What tells this bug from another of its slug: calls and places in the code (by key_of_frame(),
   // key_of_stack()), never pids or paths of a run.
   std::string key;
@@ -130,6 +132,17 @@ struct FirstFailure {
   std::string others;  // how the other ranks ended, "rank 0 exited with 1; ranks 2 and 3 ..."
 };
 
+// Ranks failed (collector/detectors/rank_ends.h): a job that failed is never "nothing found" without a word.
+struct JobFailure {
+  std::vector<std::int32_t> ranks;          // that failed, as far as their numbers are known, ascending
+  std::int32_t first_rank = -1;             // that began to end before the others; -1: not known which
+  std::int64_t t_ns = 0;                    // when that began to end
+  std::string how;                          // "rank 1 exited with 1 at train.py:88 main (RuntimeError)"
+  std::vector<std::string> explained_by{};  // ids of findings, set by attribution
+
+  bool explained() const { return !explained_by.empty(); }
+};
+
 struct Outcome {
   // Detectors that leave something unjudged for the same reason share an entry.
   void leave_unjudged(Coverage entry);
@@ -138,6 +151,7 @@ struct Outcome {
   std::vector<Coverage> coverage;
   std::vector<std::string> only{};  // slugs that were looked for; empty: all
   std::optional<FirstFailure> first_failure{};
+  std::optional<JobFailure> failure{};
   bool compared = false;            // with a baseline
   std::vector<std::string> gone{};  // that it has and this job has not: "SLUG (finding ID)"
 };

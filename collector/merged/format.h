@@ -7,7 +7,7 @@
 namespace ddpscope::merged {
 
 constexpr char kMagic[8] = {'D', 'D', 'P', 'S', 'M', 'R', 'G', 'D'};
-constexpr std::uint32_t kVersion = 1;  // raised when an old reader would misread a new file
+constexpr std::uint32_t kVersion = 2;  // raised when an old reader would misread a new file
 constexpr std::size_t kPage = 4096;
 
 struct Header {

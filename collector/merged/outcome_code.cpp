@@ -112,6 +112,7 @@ void put_finding(const Finding& finding, ByteWriter& out) {
   out.put(finding.place.from_ns);
   out.put(finding.place.to_ns);
   out.put(static_cast<std::uint8_t>(finding.place.its_files_only));
+  put_ranks({finding.ended.begin(), finding.ended.end()}, out);
   out.put_text(finding.key);
   out.put_text(finding.id);
 }
@@ -139,6 +140,8 @@ Finding get_finding(ByteReader& in) {
   finding.place.from_ns = in.get<std::int64_t>();
   finding.place.to_ns = in.get<std::int64_t>();
   finding.place.its_files_only = in.get<std::uint8_t>() != 0;
+  std::vector<std::int32_t> ended = get_ranks(in);
+  finding.ended.insert(ended.begin(), ended.end());
   finding.key = in.get_text();
   finding.id = in.get_text();
   return finding;
@@ -154,9 +157,17 @@ void put_outcome(const findings::Outcome& outcome, ByteWriter& out) {
   });
   put_texts(outcome.only, out);
   out.put(static_cast<std::uint8_t>(outcome.first_failure.has_value()));
-  if (!outcome.first_failure) return;
-  put_evidence(outcome.first_failure->evidence, out);
-  out.put_text(outcome.first_failure->others);
+  if (outcome.first_failure) {
+    put_evidence(outcome.first_failure->evidence, out);
+    out.put_text(outcome.first_failure->others);
+  }
+  out.put(static_cast<std::uint8_t>(outcome.failure.has_value()));
+  if (!outcome.failure) return;
+  put_ranks(outcome.failure->ranks, out);
+  out.put_near(outcome.failure->first_rank);
+  out.put(outcome.failure->t_ns);
+  out.put_text(outcome.failure->how);
+  put_texts(outcome.failure->explained_by, out);
 }
 
 findings::Outcome get_outcome(ByteReader& in) {
@@ -171,10 +182,18 @@ findings::Outcome get_outcome(ByteReader& in) {
     return entry;
   });
   outcome.only = get_texts(in);
+  if (in.get<std::uint8_t>() != 0) {
+    outcome.first_failure.emplace();
+    outcome.first_failure->evidence = get_evidence(in);
+    outcome.first_failure->others = in.get_text();
+  }
   if (in.get<std::uint8_t>() == 0) return outcome;
-  outcome.first_failure.emplace();
-  outcome.first_failure->evidence = get_evidence(in);
-  outcome.first_failure->others = in.get_text();
+  outcome.failure.emplace();
+  outcome.failure->ranks = get_ranks(in);
+  outcome.failure->first_rank = static_cast<std::int32_t>(in.get_near());
+  outcome.failure->t_ns = in.get<std::int64_t>();
+  outcome.failure->how = in.get_text();
+  outcome.failure->explained_by = get_texts(in);
   return outcome;
 }
 

@@ -241,8 +241,14 @@ class Races {
     if (verdict == Verdict::kUnjudged || may_know) count(object, change, use, unjudged);
     race = race && !may_know;
     if (race)
-      found_.races.push_back({&object, change, use, verdict == Verdict::kUnordered ? at_most : verdict});
+      found_.races.push_back(
+          {&object, change, use, verdict == Verdict::kUnordered ? at_most : verdict, is_fatal(use)});
     return race;
+  }
+
+  bool is_fatal(const Access& use) {
+    bool failed = use.kind == AccessKind::kMiss || use.kind == AccessKind::kVain;
+    return failed && fatal_.ended(event(use.event));
   }
 
   static void count(const Object& object, const Access& change, const Access& use, Unjudged& unjudged) {

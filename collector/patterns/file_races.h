@@ -14,6 +14,7 @@ struct FileRace {
   const files::Object* object;
   files::Access change, use;
   ordering::Verdict verdict;  // kUnordered or kLikely; kUnjudged of an example
+  bool fatal = false;         // the use failed, and its process ended of that
 };
 
 constexpr bool removes(const FileRace& race) { return race.change.kind == files::AccessKind::kRemove; }

@@ -22,6 +22,7 @@ struct Report {
   const findings::Outcome& outcome;
   std::string version;                          // of ddpscope
   std::optional<findings::Severity> fail_from;  // what is less severe fails no gate; none: nothing does
+  bool fail_on_failure = false;                 // a job that failed fails it, if no finding explains that
   std::map<std::string, Picture> pictures;      // by the finding's id, for formats that show them
   std::string source_root;  // absolute: files below it are named relative to it, as tools of CI want them
 };
@@ -40,7 +41,8 @@ std::string markdown_report(const Report& report);
 // evidence as a code flow with a thread for each rank; what the trace cannot show as notifications.
 std::string sarif_report(const Report& report);
 // JUnit, as Jenkins' schema has it: a case for each finding of the catalogue that was looked for. It fails if
-// one was found that is severe enough, and is skipped if nothing of it could be judged.
+// one was found that is severe enough, and is skipped if nothing of it could be judged. With fail_on_failure
+// one more, "job".
 std::string junit_report(const Report& report);
 
 // One file that needs no other: summary, a table to search in, findings with their pictures and whole stacks.

@@ -94,18 +94,20 @@ void Page::add_head(pugi::xml_node head) const {
   policy.append_attribute("http-equiv") = "Content-Security-Policy";
   policy.append_attribute("content") =
       "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
-  add(head, "title", "ddpscope: " + headline(report_.outcome.findings));
+  add(head, "title", "ddpscope: " + headline(report_.outcome));
   add(head, "style", kStyle);
 }
 
 void Page::add_summary() {
   const JobFacts& job = report_.job;
-  add(body_, "h1", "ddpscope: " + headline(report_.outcome.findings));
+  add(body_, "h1", "ddpscope: " + headline(report_.outcome));
   add(body_, "p",
       fmt::format("{}, {:.3f} s, {} events, {} dropped", size_text(job), seconds(job.duration_ns), job.events,
                   job.dropped));
   if (!report_.outcome.only.empty())
     add(body_, "p", "Looked for: " + slug_list(report_.outcome.only) + " only.");
+  if (std::string failed = unexplained_failure_text(report_.outcome); !failed.empty())
+    add(body_, "p", failed);
   if (report_.outcome.first_failure) add(body_, "p", first_failure_text(*report_.outcome.first_failure));
   for (const std::string& gone : report_.outcome.gone)
     add(body_, "p", "Gone since the baseline: " + escape(gone));

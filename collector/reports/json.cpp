@@ -98,6 +98,10 @@ std::string json_report(const JobFacts& job, const findings::Outcome& outcome, c
     report["first_failure"] = evidence_object(outcome.first_failure->evidence);
     report["first_failure"]["others"] = valid_utf8(outcome.first_failure->others);
   }
+  if (const auto& failure = outcome.failure)
+    report["failure"] = {{"ranks", failure->ranks},
+                         {"how", valid_utf8(failure->how)},
+                         {"explained_by", texts(failure->explained_by)}};
   report["coverage"] = ordered_json::array();
   for (const findings::Coverage& entry : outcome.coverage)
     report["coverage"].push_back({{"what", valid_utf8(entry.what)},

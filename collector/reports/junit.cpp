@@ -28,6 +28,7 @@ class Suite {
     suite_ = suites.append_child("testsuite");
     for (const findings::CatalogueRow& row : findings::catalogue())
       if (report_.outcome.only.empty() || holds(report_.outcome.only, row.slug)) add_case(row);
+    if (report_.fail_on_failure) add_job();
     for (pugi::xml_node node : {suites, suite_}) {
       node.append_attribute("name") = "ddpscope";
       node.append_attribute("tests") = cases_;
@@ -45,6 +46,8 @@ class Suite {
 
  private:
   void add_case(const findings::CatalogueRow& row);
+  pugi::xml_node add_test(std::string_view name);
+  void add_job();
   void add_found(pugi::xml_node test, const std::vector<const Finding*>& found);
   void add_unjudged(pugi::xml_node test, std::string_view slug);
   bool fails(const Finding& finding) const {
@@ -61,11 +64,26 @@ class Suite {
   unsigned cases_ = 0, failures_ = 0, skipped_ = 0;
 };
 
-void Suite::add_case(const findings::CatalogueRow& row) {
+pugi::xml_node Suite::add_test(std::string_view name) {
   ++cases_;
   auto test = suite_.append_child("testcase");
   test.append_attribute("classname") = "ddpscope";
-  test.append_attribute("name") = std::string(row.slug).c_str();
+  test.append_attribute("name") = std::string(name).c_str();
+  return test;
+}
+
+void Suite::add_job() {
+  auto test = add_test("job");
+  const std::string failed = unexplained_failure_text(report_.outcome);
+  if (failed.empty()) return;
+  ++failures_;
+  auto failure = test.append_child("failure");
+  failure.append_attribute("message") = failed.c_str();
+  failure.text() = escape(report_.outcome.failure->how).c_str();
+}
+
+void Suite::add_case(const findings::CatalogueRow& row) {
+  auto test = add_test(row.slug);
   std::vector<const Finding*> found;
   for (const Finding& finding : report_.outcome.findings)
     if (finding.slug == row.slug) found.push_back(&finding);

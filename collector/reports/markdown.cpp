@@ -44,9 +44,10 @@ bool is_known(const Finding& finding) { return finding.known_by != findings::Kno
 std::string markdown_report(const Report& report) {
   const findings::Outcome& outcome = report.outcome;
   std::string text = fmt::format("## ddpscope: {}\n\n{}, {:.3f} s, {} events, {} dropped\n\n",
-                                 headline(outcome.findings), size_text(report.job),
-                                 seconds(report.job.duration_ns), report.job.events, report.job.dropped);
+                                 headline(outcome), size_text(report.job), seconds(report.job.duration_ns),
+                                 report.job.events, report.job.dropped);
   if (!outcome.only.empty()) text += fmt::format("Looked for: {} only.\n\n", prose(slug_list(outcome.only)));
+  if (std::string failed = unexplained_failure_text(outcome); !failed.empty()) text += prose(failed) + "\n\n";
   if (outcome.first_failure) text += prose(first_failure_text(*outcome.first_failure)) + "\n\n";
   if (!outcome.findings.empty()) text += "| | finding | | cost |\n|---|---|---|---|\n";
   for (const Finding& finding : outcome.findings)

@@ -17,10 +17,10 @@ bool stops_the_job(const findings::Finding& finding) {
          std::find(causes.begin(), causes.end(), "hung-collective") != causes.end();
 }
 
-std::string headline(const std::vector<findings::Finding>& found) {
+std::string headline(const findings::Outcome& outcome) {
   std::array<std::size_t, 3> counts{};
   std::size_t known = 0;
-  for (const findings::Finding& finding : found)
+  for (const findings::Finding& finding : outcome.findings)
     ++(finding.known_by != findings::KnownBy::kNobody ? known
                                                       : counts[static_cast<std::size_t>(finding.severity)]);
   std::string text;
@@ -32,7 +32,10 @@ std::string headline(const std::vector<findings::Finding>& found) {
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, name_of(severity), plural);
   }
   if (known) text += fmt::format("{}{} known", text.empty() ? "" : ", ", known);
-  return text.empty() ? "nothing found" : text;
+  if (text.empty()) text = "nothing found";
+  if (!unexplained_failure_text(outcome).empty())
+    text += outcome.findings.empty() ? ", but the job failed" : ", and a failure that none explains";
+  return text;
 }
 
 std::string slug_list(const std::vector<std::string>& slugs) {
@@ -126,6 +129,14 @@ std::string size_text(const JobFacts& job) {
 
 std::string world_text(std::int32_t world_size) {
   return world_size > 0 ? fmt::format("world size {}", world_size) : "no world size told";
+}
+
+std::string unexplained_failure_text(const findings::Outcome& outcome) {
+  // Of a few findings alone nothing can be said.
+  if (!outcome.failure || outcome.failure->explained() || !outcome.only.empty()) return "";
+  constexpr const char* kText = "the job failed, and no finding explains it";
+  if (outcome.first_failure) return kText;
+  return fmt::format("{}: {}", kText, escape(outcome.failure->how));
 }
 
 std::string first_failure_text(const findings::FirstFailure& failure) {

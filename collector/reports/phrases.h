@@ -11,9 +11,10 @@ namespace ddpscope::reports {
 
 inline double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-std::string headline(const std::vector<findings::Finding>& found);  // "1 error, 2 known", "nothing found"
-std::string slug_list(const std::vector<std::string>& slugs);       // "a, b"
-std::string times_text(const findings::Finding& finding);           // ", 3 times; one is shown", or nothing
+// "1 error, 2 known", "nothing found", "nothing found, but the job failed"
+std::string headline(const findings::Outcome& outcome);
+std::string slug_list(const std::vector<std::string>& slugs);  // "a, b"
+std::string times_text(const findings::Finding& finding);      // ", 3 times; one is shown", or nothing
 // It never gets past the bug: what it lost has no step to be counted by.
 bool stops_the_job(const findings::Finding& finding);
 std::string cost_text(const findings::Finding& finding);     // "12.5 ms a step"; empty: not known

@@ -28,6 +28,9 @@ std::string size_text(const JobFacts& job);       // "2 ranks, 3 processes"
 std::string world_text(std::int32_t world_size);  // "world size 2"; 0: nothing tells one
 // "first failure: rank 1 (node1:1218) exited with 1 at train.py:88 main, at 0.340 s; the others: ..."
 std::string first_failure_text(const findings::FirstFailure& failure);
+// "the job failed, and no finding explains it", and how, where no first failure says so. Empty: one does, or
+// it did not fail, or not all findings were looked for.
+std::string unexplained_failure_text(const findings::Outcome& outcome);
 std::string order_text(const findings::Order& order);
 std::string finding_text(const JobFacts& job, const findings::Finding& finding);  // one, and an empty line
 std::string text_report(const JobFacts& job, const findings::Outcome& outcome);

@@ -78,6 +78,8 @@ ordered_json Run::driver() const {
 
 ordered_json Run::invocation() const {
   ordered_json told = ordered_json::array();
+  if (std::string failed = unexplained_failure_text(report_.outcome); !failed.empty())
+    told.push_back({{"level", "warning"}, {"message", {{"text", failed}}}});
   if (report_.outcome.first_failure)
     told.push_back(
         {{"level", "note"}, {"message", {{"text", first_failure_text(*report_.outcome.first_failure)}}}});

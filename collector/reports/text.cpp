@@ -107,8 +107,11 @@ std::string finding_text(const JobFacts& job, const findings::Finding& finding) 
 }
 
 std::string text_report(const JobFacts& job, const findings::Outcome& outcome) {
-  std::string text = fmt::format("{}, {:.3f} s, {} events, {} dropped\n\n", size_text(job),
-                                 seconds(job.duration_ns), job.events, job.dropped);
+  std::string text;
+  if (std::string failed = unexplained_failure_text(outcome); !failed.empty())
+    text = wrapped(failed, 0) + "\n";
+  text += fmt::format("{}, {:.3f} s, {} events, {} dropped\n\n", size_text(job), seconds(job.duration_ns),
+                      job.events, job.dropped);
   const std::string only = slug_list(outcome.only);
   if (!only.empty()) text += fmt::format("{}\n\n", wrapped(fmt::format("looked for: {} only", only), 0));
   if (outcome.first_failure)

@@ -39,19 +39,25 @@ class List {
 
   float draw(const std::vector<std::uint32_t>& shown) {
     float start = y_;
-    if (frame_.reader.outcome().first_failure) first_failure();
+    const std::string failure = failure_text(frame_.reader.outcome());
+    if (!failure.empty()) draw_failure(failure);
     for (std::uint32_t index : shown) entry(index);
     return y_ - start;
   }
 
  private:
-  // No finding: where to look first, whatever was found.
-  void first_failure() {
+  // No finding: where to look first, whatever was found, and whether that explains it.
+  static std::string failure_text(const findings::Outcome& outcome) {
+    std::string text = reports::unexplained_failure_text(outcome);
+    if (outcome.first_failure)
+      text += (text.empty() ? "" : "; ") + reports::first_failure_text(*outcome.first_failure);
+    return text;
+  }
+
+  void draw_failure(const std::string& text) {
     const Palette& p = frame_.colours();
     float left = box_.left + frame_.px(16), right = box_.right - frame_.px(14);
-    auto lines = wrapped(frame_.canvas, Face::kSmall,
-                         reports::first_failure_text(*frame_.reader.outcome().first_failure), right - left,
-                         kFailureLines);
+    auto lines = wrapped(frame_.canvas, Face::kSmall, text, right - left, kFailureLines);
     float line = frame_.canvas.line_height(Face::kSmall) + frame_.px(2);
     Box own{box_.left, y_, box_.right, y_ + line * static_cast<float>(lines.size()) + frame_.px(16)};
     frame_.canvas.fill(own, frame_.hovers(own) ? p.raised : p.error_ground);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "collector/alignment/align.h"
+#include "collector/detectors/job_failure.h"
 #include "tests/unit/collector/recorded.h"
 
 namespace ddpscope::detectors {
@@ -21,22 +22,33 @@ std::string job(const std::string& ends) {
   return text + ends;
 }
 
-std::optional<findings::FirstFailure> first_failure_of(const std::string& ends) {
-  auto reading = tests::Recorded(job(ends)).read();
-  EXPECT_TRUE(reading.ok()) << reading.error().what;
-  alignment::align(reading->job);
-  return find_first_failure(reading->job);
-}
-
-TEST(FirstFailure, TheTracebackThatCameFirst) {
-  auto failure = first_failure_of(R"(
+constexpr const char* kTwoRaise = R"(
 r1 2 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
 r0 2.1 +0 python_traceback exception="OSError" stack="train.py:90 main"
 r0 2.2 +0.001 exit status=1
 r1 2.5 +0.001 exit status=1
 r2 3 +0.001 exit status=1
 run 2.9 +0 job_told pid=1 status=15
-)");
+)";
+
+template <class Find>
+auto find_in(const std::string& text, Find&& find) {
+  auto reading = tests::Recorded(text).read();
+  EXPECT_TRUE(reading.ok()) << reading.error().what;
+  alignment::align(reading->job);
+  return find(reading->job);
+}
+
+std::optional<findings::FirstFailure> first_failure_of(const std::string& ends) {
+  return find_in(job(ends), find_first_failure);
+}
+
+std::optional<findings::JobFailure> failure_of(const std::string& ends) {
+  return find_in(job(ends), find_job_failure);
+}
+
+TEST(FirstFailure, TheTracebackThatCameFirst) {
+  auto failure = first_failure_of(kTwoRaise);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->evidence.rank, 1) << "it takes longer to exit than the one that noticed";
   EXPECT_EQ(failure->evidence.detail, "exited with 1 at train.py:88 main (RuntimeError)");
@@ -260,6 +272,38 @@ run 2 +0 process_ended pid=10 start_time=100000 status=137
 run 2.1 +0 process_ended pid=11 start_time=100000 status=137
 run 2.2 +0 process_ended pid=12 start_time=100000 status=137
 )"));
+}
+
+TEST(JobFailure, NamesWhoFailedAndLeavesOutWhoWasToldToEnd) {
+  auto failure = failure_of(kTwoRaise);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->ranks, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(failure->first_rank, 1);
+  EXPECT_EQ(failure->how,
+            "rank 0 exited with 1 at train.py:90 main (OSError); rank 1 exited with 1 at train.py:88 main "
+            "(RuntimeError)");
+}
+
+TEST(JobFailure, OfOneRankAloneToo) {
+  auto failure = find_in(R"(process r0 pid=10 rank=0
+r0 1 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
+r0 2 +0.001 exit status=1
+)",
+                         find_job_failure);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->how, "rank 0 exited with 1 at train.py:88 main (RuntimeError)");
+}
+
+TEST(JobFailure, ItIsNoneToEndWellOrByAgreement) {
+  std::string ends;
+  for (const char* code : {"0", "75"}) {
+    ends.clear();
+    for (const char* rank : {"r0", "r1", "r2"})
+      ends += std::string(rank) + " 2 +0.001 exit status=" + code + "\n";
+    EXPECT_FALSE(failure_of(ends)) << code;
+  }
+  EXPECT_TRUE(
+      failure_of("r0 2 +0.001 exit status=75\nr1 2 +0.001 exit status=75\nr2 2 +0.001 exit status=0\n"));
 }
 
 }  // namespace

@@ -223,6 +223,7 @@ TEST_F(MergedFile, FindingsComeBackWhole) {
   found.outcome.findings.push_back(finding);
   found.outcome.coverage.push_back({"what", "why", {"straggler"}, true});
   found.outcome.first_failure = findings::FirstFailure{finding.evidence[0], "others"};
+  found.outcome.failure = findings::JobFailure{{1, 2}, 2, 7, "ranks 1 and 2 exited with 1", {"id"}};
   found.problems.push_back({"what", "where", "hint"});
   writer->settle();
   auto failure = writer->finish({one_rank(1000), found});
@@ -241,6 +242,11 @@ TEST_F(MergedFile, FindingsComeBackWhole) {
   EXPECT_EQ(back.place.to_ns, 6);
   EXPECT_TRUE(outcome.coverage[0].entirely);
   EXPECT_EQ(outcome.first_failure->others, "others");
+  EXPECT_EQ(outcome.failure->ranks, (std::vector<std::int32_t>{1, 2}));
+  EXPECT_EQ(outcome.failure->first_rank, 2);
+  EXPECT_EQ(outcome.failure->t_ns, 7);
+  EXPECT_EQ(outcome.failure->how, "ranks 1 and 2 exited with 1");
+  EXPECT_TRUE(outcome.failure->explained());
   EXPECT_EQ(reader->problems()[0].hint, "hint");
   EXPECT_EQ(reader->tracks().size(), 0u);  // a job without an event
   tests::look_at_all(*reader);

@@ -37,7 +37,7 @@ class Reports : public testing::Test {
   }
 
   std::string write(std::string_view format) {
-    return find_format(format)->write({job_, outcome_, "1.2.3", fail_from_, {}, "/src"});
+    return find_format(format)->write({job_, outcome_, "1.2.3", fail_from_, false, {}, "/src"});
   }
   pugi::xml_node junit(const char* slug) {
     document_.reset();
@@ -53,7 +53,7 @@ class Reports : public testing::Test {
 
 TEST_F(Reports, NoControlCharactersNorBrokenText) {
   for (const Format& format : formats()) {
-    std::string text = format.write({job_, outcome_, "1.2.3", fail_from_, {}, "/src"});
+    std::string text = format.write({job_, outcome_, "1.2.3", fail_from_, false, {}, "/src"});
     EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << format.name;
     EXPECT_THAT(text, Not(HasSubstr("\xff"))) << format.name;
     EXPECT_THAT(text, HasSubstr("0123456789abcdef")) << format.name;

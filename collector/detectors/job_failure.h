@@ -1,0 +1,14 @@
+// Whether ranks of the job failed, and how.
+#pragma once
+#include <optional>
+
+#include "collector/findings/finding.h"
+#include "collector/model/job.h"
+
+namespace ddpscope::detectors {
+
+// Nothing, where no rank failed, or all ended by agreement. Also of a job of one rank. One that failed before
+// its first recorded call counts, if its launcher was told.
+std::optional<findings::JobFailure> find_job_failure(const model::Job& job);
+
+}  // namespace ddpscope::detectors
