@@ -39,12 +39,18 @@ bool is_operator(const Place& place) {
   return memmem(utf8, bytes, kOperatorFolder, sizeof(kOperatorFolder) - 1) != nullptr;
 }
 
+// From CPython 3.12 on a frame stands between a class that is called and its __init__, to drop what that
+// returns: it is no code of anybody's, and its file and its name are one string.
+bool is_cleanup(const Place& place) {
+  return at<Address>(place.code, layout->code_file_name) == at<Address>(place.code, layout->code_name);
+}
+
 std::uint32_t intern_places(trace::FileWriter& file, const Walk& walk) {
   trace::StackFrame frames[Walk::kMaxFrames];
   std::size_t count = 0;
   for (int i = 0; i < walk.count; ++i) {
     const Place& place = walk.places[i];
-    if (is_operator(place)) continue;
+    if (is_operator(place) || is_cleanup(place)) continue;
     int line = line_of(place.code, offset_of(place));
     frames[count++] = {trace::FrameKind::kPython,
                        intern_text(file, at<Address>(place.code, layout->code_file_name)),

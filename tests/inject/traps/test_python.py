@@ -61,6 +61,39 @@ def test_frames_behind_trampolines(version, tmp_path):
     pathlib.Path(f"/tmp/perf-{trace.records[0].pid}.map").unlink()
 
 
+CLASSES = """import ctypes, sys
+consumer = ctypes.CDLL(sys.argv[1])
+class Job:
+    def __init__(self, count):
+        consumer.consume(count)
+def make(count):
+    Job(count)
+for count in range(1, 200):
+    make(count)
+"""
+
+
+def check_class_calls(interpreter, folder, injector=INJECTOR):
+    """Once they are warm, a frame of the interpreter's own stands between the two from 3.12 on."""
+    guest, trace = run_text(interpreter, folder, CLASSES, TRAPS / "libtrap_consumer.so", injector=injector)
+    calls = trace.calls("ncclAllReduce")
+    assert guest.returncode == 0 and len(calls) == 199, guest.stderr
+    assert {tuple(frame.rsplit("/", 1)[-1] for frame in call.stack) for call in calls} == {
+        ("train.py:5 __init__", "train.py:7 make", "train.py:9 <module>")}
+
+
+@every_interpreter
+def test_class_calls(version, kind, tmp_path):
+    check_class_calls(interpreters.find(version, kind), tmp_path)
+
+
+def test_class_calls_guard(tmp_path):
+    stack = "injector/python/python_stack.cpp"
+    mutant = recording.build_mutant([(stack, " || is_cleanup(place)", "")], [stack])
+    with pytest.raises(AssertionError):
+        check_class_calls(interpreters.find("3.13", "static"), tmp_path, injector=mutant)
+
+
 AUTOGRAD = """import ctypes, sys
 consumer, autograd = ctypes.CDLL(sys.argv[1]), ctypes.CDLL(sys.argv[2])
 def train():
