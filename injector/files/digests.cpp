@@ -93,9 +93,11 @@ void restart(trace::FileWriter& file, const Opening& opening, Digester& d, std::
 
 void add_part(trace::FileWriter& file, const Opening& opening, Digester& d, std::uint64_t offset,
               const iovec& part, std::uint64_t size) {
-  // Data that follows a header is looked at from its own beginning, wherever the header's length has put it.
+  // Data is looked at from its own beginning to its end, wherever the length of a header has put it: headers
+  // of an archive hold its name, which differs from rank to rank.
   bool data = size >= kData;
-  if (offset != d.next || (data && d.after_small && d.granule != 0)) restart(file, opening, d, offset);
+  bool begun = d.granule != 0 || d.granules != 0;
+  if (offset != d.next || (begun && data == d.after_small)) restart(file, opening, d, offset);
   d.after_small = !data;
   const auto* bytes = static_cast<const unsigned char*>(part.iov_base);
   while (size) {

@@ -2,9 +2,9 @@
 //
 // One line of 64 bytes in each KiB is looked at. Where a line's own hash says so, a block ends: blocks are
 // cut by content and not by offset, so the same content compares equal at another place in the file, and
-// however it was cut into writes. (Archives carry their own name in front of each tensor: places differ from
-// rank to rank.) Blocks are 64 KiB on the average and grow as a file gets longer, so that rows stay below a
-// thousandth of the bytes.
+// however it was cut into writes. Small parts beside large ones are blocks apart: archives carry their own
+// name in front of each tensor, which differs from rank to rank. Blocks are 64 KiB on the average and grow as
+// a file gets longer, so that rows stay below a thousandth of the bytes.
 #pragma once
 #include <sys/uio.h>
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "trap.h"
 
@@ -382,6 +383,20 @@ void digest() {
   };
   in_pieces("whole", "header", data.size());
   in_pieces("pieces", "a longer header", 65536);
+  // As torch.save writes: all in one call, the archive's name in front of each tensor.
+  for (const char* path : {"archive-0", "archive-1"}) {
+    std::string header(192, '.');
+    header.replace(0, strlen(path), path);
+    constexpr std::size_t kTensor = 16384;
+    std::vector<iovec> parts;
+    for (std::size_t at = 0; at < 24 * kTensor; at += kTensor) {
+      parts.push_back({header.data(), header.size()});
+      parts.push_back({data.data() + at, kTensor});
+    }
+    int fd = create(path);
+    (void)!writev(fd, parts.data(), static_cast<int>(parts.size()));
+    close(fd);
+  }
   data.assign(1 << 20, '\0');
   in_pieces("zeros", "", 65536);
 }

@@ -183,8 +183,9 @@ def cancelled(records):
 
 
 def digest(records):
-    rows = [[d["hash"] for d in calls(named(records, path), "digest")] for path in ("whole", "pieces", "zeros")]
-    return len(rows[0]) > 8 and rows[0] == rows[1] and not rows[2]
+    rows = [[d["hash"] for d in calls(named(records, path), "digest")]
+            for path in ("whole", "pieces", "zeros", "archive-0", "archive-1")]
+    return len(rows[0]) > 8 and rows[0] == rows[1] and not rows[2] and len(rows[3]) > 8 and rows[3] == rows[4]
 
 
 def pair(records):

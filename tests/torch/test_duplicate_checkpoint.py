@@ -27,6 +27,15 @@ def test_every_rank_saves_the_same_checkpoint(tmp_path, seed):
         assert any(f"pretrain_trainer.py:{line} Trainer._save_snapshot" in frame for frame in ddpscope.frames(finding, rank))
 
 
+def test_every_rank_saves_it_under_its_own_name(tmp_path):
+    """A model of 430 KB; torch.save writes the file's name in front of each of its tensors."""
+    config = {"snapshot_dir": "out", "name": "model-{rank}.pt", "width": 160, "samples": 48, "seed": 3}
+    trace = run_recorded(Job("pretrain_trainer.py", [json.dumps(config)]), tmp_path)
+    finding = ddpscope.only_finding(trace, "duplicate-checkpoint-write")
+    assert finding["ranks"] == [0, 1] and "the same content under another name" in finding["title"]
+    assert sorted(file.rsplit("/", 1)[1] for file in finding["files"]) == ["model-0.pt", "model-1.pt"]
+
+
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_every_rank_saves_the_whole_model_as_safetensors(tmp_path, seed):
     pytest.importorskip("safetensors")

@@ -14,7 +14,7 @@ from torch.utils.data.distributed import DistributedSampler
 @dataclass
 class Config:
     snapshot_dir: str
-    name: str = "snapshot.pt"
+    name: str = "snapshot.pt"  # may hold {rank}
     width: int = 96
     epochs: int = 3
     save_at: int = 1        # snapshot after this epoch
@@ -50,7 +50,7 @@ class Trainer:
             OPTIMIZER_STATE=self.optimizer.state_dict(),
             EPOCHS_RUN=epoch,
         )
-        path = os.path.join(self.cfg.snapshot_dir, self.cfg.name)
+        path = os.path.join(self.cfg.snapshot_dir, self.cfg.name.format(rank=self.rank))
         os.makedirs(self.cfg.snapshot_dir, exist_ok=True)
         torch.save(snapshot, path)
 
