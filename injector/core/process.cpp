@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "injector/core/bus_errors.h"
 #include "injector/core/rank.h"
 #include "injector/core/settings.h"
 #include "injector/device_times/timing.h"
@@ -144,6 +145,7 @@ void open_file() {
   bool opened =
       recording.file.open(process.directory, identity, trace::host_clock(), process.ring_bytes, check_pid);
   if (opened) {
+    survive_lost_pages();
     write_passed_looks(recording.file);
     write_settings(recording.file);
   }

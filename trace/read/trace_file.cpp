@@ -158,6 +158,9 @@ Result<TraceFile> TraceFile::from_bytes(TraceFile file, std::span<const unsigned
                                         std::string name) {
   if (bytes.size() >= sizeof(kMagic) && std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0)
     return not_ours(std::move(name));
+  if (bytes.empty())
+    return Error{"the trace file is empty", name,
+                 "somebody cut it off, as a log rotation does: what its process recorded is lost"};
   if (bytes.size() < kHeaderBytes)
     return Error{"the trace file is cut off inside its header", name,
                  "its process may have died while it was made, or it is none of ours: move it away"};

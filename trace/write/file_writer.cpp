@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "trace/device_work.h"
+#include "trace/write/lost_pages.h"
 #include "trace/write/raw_syscall.h"
 
 namespace ddpscope::trace {
@@ -108,6 +109,8 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
     raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);
     return false;
   }
+  forget_lost_pages();
+  note_mapped_part(page, kHeaderBytes, false);
   clock_ = clock;
   check_pid_ = check_pid;
   bulk_used_ = 0;
@@ -194,7 +197,8 @@ bool FileWriter::in_new_part(std::uint32_t bytes, Use&& use) {
   long fd = raw_syscall(SYS_openat, AT_FDCWD, as_argument(path_), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (failed(fd)) return false;
   std::uint64_t offset = __atomic_fetch_add(&header_->file_bytes, bytes, __ATOMIC_RELAXED);
-  bool used = use(static_cast<int>(fd), offset);
+  // Without the header nobody knows where the file goes on.
+  bool used = !has_lost_pages() && use(static_cast<int>(fd), offset);
   raw_syscall(SYS_close, fd);
   if (used) return true;
   std::uint64_t end = offset + bytes;  // given back, unless another thread has gone on from there
@@ -220,6 +224,7 @@ ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::ui
     hold_off();
     return nullptr;
   }
+  note_mapped_part(chunk, bytes, true);
   succeeded();
   note_content(offset + bytes);
   chunk->kind = kind;
@@ -259,7 +264,7 @@ bool FileWriter::reserve_bulk(std::uint32_t bytes) {
 }
 
 bool FileWriter::may_write() {
-  if (!header_) return false;
+  if (!header_ || has_lost_pages()) return false;
   if (!check_pid_ || raw_syscall(SYS_getpid) == header_->pid) return true;
   count(Health::stray_process);
   return false;
