@@ -182,16 +182,22 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
     finding.last_ns = std::max(finding.last_ns, last_of(duplicate).end_ns);
   }
   bool race = worst->order == WriteOrder::kUnordered;
+  bool settings = std::all_of(bug.duplicates.begin(), bug.duplicates.end(),
+                              [](const Duplicate& duplicate) { return duplicate.settings; });
   std::size_t steps = count_steps(facts);
   std::uint64_t wasted = wasted_bytes(bug);
   finding.slug = "duplicate-checkpoint-write";
-  finding.severity = race ? findings::Severity::kError : findings::Severity::kWarning;
+  finding.severity = settings ? findings::Severity::kInfo
+                     : race   ? findings::Severity::kError
+                              : findings::Severity::kWarning;
   finding.confidence = findings::Confidence::kCertain;
   finding.ranks.assign(ranks.begin(), ranks.end());
   finding.count = bug.duplicates.size();
   finding.cost.bytes_per_step = steps ? wasted / steps : 0;
-  finding.title = fmt::format("{}{}: {} bytes too many", describe_sets(bug, *worst),
-                              at(facts.places.of(worst->writers.front()->open)), wasted);
+  finding.title =
+      fmt::format("{}{}: {}", describe_sets(bug, *worst), at(facts.places.of(worst->writers.front()->open)),
+                  settings ? "a small text, and each the same, before they train"
+                           : fmt::format("{} bytes too many", wasted));
   finding.advice = advise(*worst);
   finding.evidence = tell_writers(facts, *worst);
   if (race) finding.order.push_back(tell_order(facts, *worst));

@@ -95,6 +95,25 @@ bool replace_each_other(const WrittenFile& a, const WrittenFile& b) {
   return a.place == b.place && a.opened_as != b.opened_as && a.opened_as != a.path && b.opened_as != b.path;
 }
 
+constexpr std::uint64_t kMostSettings = 16 * 1024;
+
+bool is_text(std::string_view path) {
+  constexpr std::string_view kSuffixes[] = {".json", ".yaml", ".yml", ".toml", ".ini",
+                                            ".cfg",  ".conf", ".txt", ".xml"};
+  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                     [&](std::string_view suffix) { return path.ends_with(suffix); });
+}
+
+// Whoever reads them finds the same, whichever rank wrote last.
+bool are_settings(const WriteOrders& orders, const Files& files) {
+  const WrittenFile& first = *files.front();
+  return std::all_of(files.begin(), files.end(), [&](const WrittenFile* file) {
+    bool alike = file->bytes == first.bytes && (digested(first) == 0 || is_copy(first, *file));
+    return alike && file->truncate && file->bytes <= kMostSettings && is_text(file->path) &&
+           orders.before_training(*file);
+  });
+}
+
 // Of one save and one file. Where two race for it, others that truncate it too do the same: that something
 // ordered them this time is luck.
 class Collisions {
@@ -119,7 +138,8 @@ class Collisions {
     std::sort(files.begin(), files.end(), [](auto* a, auto* b) {
       return std::tie(a->begin_ns, a->rank) < std::tie(b->begin_ns, b->rank);
     });
-    duplicates.push_back({std::move(files), true, worst_});
+    bool settings = are_settings(orders_, files);
+    duplicates.push_back({std::move(files), true, worst_, settings});
   }
 
  private:

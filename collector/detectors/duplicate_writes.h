@@ -11,6 +11,8 @@ struct Duplicate {
   std::vector<const files::WrittenFile*> writers;  // of two or more ranks, by begin
   bool same_file;                                  // else: the same content under several names
   WriteOrder order;  // the worst among those that collide; of several names: kOrdered, they do not
+  // Up to 16 KiB of text, by the name's suffix, that each writes whole and alike before it trains.
+  bool settings = false;
 };
 
 // Rule W1: one file (by name, or by inode while both have it open), at least 4 KiB, or less if both truncate

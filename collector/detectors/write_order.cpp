@@ -26,6 +26,18 @@ bool WriteOrders::trained_between(const WrittenFile& first, const WrittenFile& s
   return asked ? facts_.order.between(writing(first), opening(second)) != Verdict::kUnordered : both;
 }
 
+bool WriteOrders::before_training(const WrittenFile& file) const {
+  const auto& groups = facts_.data_parallel;
+  bool trains = false;
+  for (const patterns::DataParallelGroup& group : groups) {
+    auto own = group.of_rank.find(file.rank);
+    if (own == group.of_rank.end() || own->second.times.size() == 0) continue;
+    if (own->second.times.count_before(file.end_ns) > 0) return false;
+    trains = true;
+  }
+  return trains;
+}
+
 bool WriteOrders::held_together(const WrittenFile& first, const WrittenFile& second) const {
   std::int64_t error_ns = facts_.job.clock_error_between(first.open.process, second.open.process);
   return std::max(first.open_ns, second.open_ns) + error_ns <

@@ -28,6 +28,9 @@ class WriteOrders {
   // again. What it still does for the reduction before, while the first has saved already, is none.
   bool trained_between(const files::WrittenFile& first, const files::WrittenFile& second) const;
 
+  // The rank's group reduces gradients, and this had been written before it did so for the first time.
+  bool before_training(const files::WrittenFile& file) const;
+
   // What is asked about: all of a writing, by the thread that ended it; its opening.
   static ordering::Span writing(const files::WrittenFile& file);
   static ordering::Span opening(const files::WrittenFile& file);
