@@ -9,6 +9,7 @@
 #include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/divergence_story.h"
+#include "collector/detectors/left_short.h"
 #include "collector/detectors/mismatched_messages.h"
 
 namespace ddpscope::detectors {
@@ -350,6 +351,9 @@ void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome
     Pair pair = first_mismatch(facts.collectives, divergence);
     if (pair.odd != kNone) tell(facts, divergence, pair.odd, pair.peer, varying, outcome);
   }
+  for (const LeftShort& left : find_left_short(facts))
+    if (!facts.barriers[left.call])
+      outcome.findings.push_back(tell_left_short(facts, left, "mismatched-collective"));
   detect_mismatched_messages(facts, outcome);
 }
 

@@ -7,6 +7,7 @@
 #include "collector/detectors/call_in_between.h"
 #include "collector/detectors/detector.h"
 #include "collector/detectors/divergence_story.h"
+#include "collector/detectors/left_short.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -90,6 +91,9 @@ void detect_skipped_barrier(const Facts& facts, findings::Outcome& outcome) {
     std::uint32_t barrier = barrier_of(facts, divergence);
     if (barrier != kNone) tell(facts, divergence, barrier, outcome);
   }
+  for (const LeftShort& left : find_left_short(facts))
+    if (is_barrier(facts, left.call))
+      outcome.findings.push_back(tell_left_short(facts, left, "skipped-barrier"));
 }
 
 }  // namespace ddpscope::detectors
