@@ -284,8 +284,27 @@ std::string why_unjudged(const Facts& facts, const patterns::Unjudged& unjudged)
          ordering::doubt_between(facts.job, facts.order, change, use);
 }
 
-void add_race_coverage(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
+// Found of the same two lines: the pairs are more of that bug.
+bool is_of_found(const Facts& facts, const patterns::Unjudged& unjudged, const std::vector<RaceBug>& found) {
+  auto place = [&](const Access& access) { return facts.places.of(stacked_opening(facts, access)); };
+  const std::string change = place(unjudged.example->change), use = place(unjudged.example->use);
+  return std::any_of(found.begin(), found.end(), [&](const RaceBug& bug) {
+    return !change.empty() && bug.change_place == change && bug.use_place == use;
+  });
+}
+
+void add_race_coverage(const Facts& facts, const RaceKind& kind, const std::vector<RaceBug>& found,
+                       findings::Outcome& outcome) {
   auto add_pairs = [&](const patterns::Unjudged& unjudged, const char* of_what) {
+    if (is_of_found(facts, unjudged, found))
+      return add_row(
+          outcome,
+          fmt::format("{} more pair{} of {} at the two lines of {}", unjudged.pairs,
+                      unjudged.pairs == 1 ? "" : "s", of_what, kind.slug),
+          [] {
+            return "the finding stands without them; whether something orders these, too, was not recorded";
+          },
+          kind.slug);
     add_row(
         outcome, count_unjudged(facts, unjudged, of_what), [&] { return why_unjudged(facts, unjudged); },
         kind.slug);
@@ -336,7 +355,8 @@ void add_asked_coverage(const Facts& facts, const char* slug, findings::Outcome&
 }
 
 void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& outcome) {
-  for (const RaceBug& bug : find_race_bugs(facts, kind.cause)) {
+  const std::vector<RaceBug> found = find_race_bugs(facts, kind.cause);
+  for (const RaceBug& bug : found) {
     findings::Finding finding = tell_race(facts, bug);
     finding.slug = kind.slug;
     finding.title = describe_race(facts, bug) + kind.why;
@@ -344,7 +364,7 @@ void report_races(const Facts& facts, const RaceKind& kind, findings::Outcome& o
     tell_barrier_of_others(facts, bug, finding);
     outcome.findings.push_back(std::move(finding));
   }
-  add_race_coverage(facts, kind, outcome);
+  add_race_coverage(facts, kind, found, outcome);
 }
 
 }  // namespace ddpscope::detectors
