@@ -130,7 +130,12 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   ordering::DeviceOrder device_order = ordering::find_device_order(job, collectives);
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
   std::future<void> beside;
-  if (onlooker.matched) beside = onlooker.matched({job, collectives, barriers});
+  GroupFindings groups(job);
+  // Of a job that calls nothing on NCCL, what it calls on process groups is what people look at.
+  const bool by_groups = collectives.calls.empty() && !groups.calls().calls.empty();
+  if (onlooker.matched)
+    beside = onlooker.matched(
+        {job, by_groups ? groups.calls() : collectives, by_groups ? groups.barriers() : barriers});
   matching::Divergences divergences = matching::find_divergences(collectives);
   progress.at("ordering", 0, 1);
   patterns::Rounds rounds(job, collectives, device_order);
@@ -167,8 +172,8 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
                          collective_times};
   const bool runs_on = here && attempt < 0 && live::may_run_on(job, *here);
   run_detectors(facts, only, runs_on, progress, analysis.outcome);
-  const GroupFindings groups(job);
-  groups.detect(facts, is_asked, only, !runs_on, analysis.outcome);
+  const detectors::Facts group_facts = groups.facts_in(facts);
+  groups.detect(facts, group_facts, is_asked, only, !runs_on, analysis.outcome);
   std::set<std::string> judged = groups.judged(!runs_on);
   bool looks_on = runs_on && is_asked(kHung, only) && !has_hang(analysis.outcome);
   if (looks_on ? find_hangs_now(trace, *here, ended, analysis.outcome) : !runs_on && is_without_hang(job))
@@ -189,7 +194,7 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   analysis.nothing_judged = tell_if_nothing_was_judged(job, analysis.outcome);
   if (onlooker.judged) onlooker.judged(analysis);
   if (beside.valid()) beside.get();
-  if (onlooker.look) onlooker.look(facts, analysis);
+  if (onlooker.look) onlooker.look(facts, by_groups ? group_facts : facts, analysis);
   return analysis;
 }
 

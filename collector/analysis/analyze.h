@@ -23,7 +23,8 @@ struct Analysis {
   std::optional<Error> nothing_judged{};
 };
 
-// What is known before findings are looked for.
+// What is known before findings are looked for: the calls on communicators of NCCL; of a job that makes none,
+// those on process groups.
 struct Matched {
   const model::Job& job;
   const matching::Collectives& collectives;
@@ -37,8 +38,10 @@ struct Onlooker {
   // What it returns may go on beside the search for findings, and is waited for before anything is gone.
   std::function<std::future<void>(const Matched& facts)> matched{};
   std::function<void(const Analysis& analysis)> judged{};
-  // Last, with everything that was derived and will be gone.
-  std::function<void(const detectors::Facts& facts, const Analysis& analysis)> look{};
+  // Last, with everything that was derived and will be gone. `matched`: the facts with the calls of Matched.
+  std::function<void(const detectors::Facts& facts, const detectors::Facts& matched,
+                     const Analysis& analysis)>
+      look{};
 };
 
 // `only`: slugs of the detectors to run, empty for all. `here`: who asks, and where. With it a job

@@ -41,24 +41,27 @@ GroupFindings::GroupFindings(const model::Job& job)
       rounds_(job, calls_, waits_),
       times_([this] { return patterns::CollectiveTimes::of_runs(job_, calls_); }) {}
 
-void GroupFindings::detect(const detectors::Facts& facts,
+detectors::Facts GroupFindings::facts_in(const detectors::Facts& of_job) {
+  training_ = find_training(of_job.data_parallel, calls_);
+  return {{job_, calls_, divergences_, waits_, rounds_, of_job.places},
+          barriers_,
+          training_,
+          of_job.written,
+          of_job.names,
+          of_job.order,
+          of_job.file_races,
+          of_job.reduction_habits,
+          of_job.samples,
+          of_job.uneven_steps,
+          of_job.framework_steps,
+          times_};
+}
+
+void GroupFindings::detect(const detectors::Facts& facts, const detectors::Facts& groups,
                            bool (*is_asked)(std::string_view, const std::vector<std::string>&),
                            const std::vector<std::string>& only, bool hangs,
                            findings::Outcome& outcome) const {
   if (calls_.communicators.empty()) return;
-  const std::vector<patterns::DataParallelGroup> training = find_training(facts.data_parallel, calls_);
-  const detectors::Facts groups{{job_, calls_, divergences_, waits_, rounds_, facts.places},
-                                barriers_,
-                                training,
-                                facts.written,
-                                facts.names,
-                                facts.order,
-                                facts.file_races,
-                                facts.reduction_habits,
-                                facts.samples,
-                                facts.uneven_steps,
-                                facts.framework_steps,
-                                times_};
   std::size_t before = outcome.findings.size();
   if (is_asked("skipped-barrier", only)) detectors::detect_skipped_barrier(groups, outcome);
   if (is_asked("mismatched-collective", only)) detectors::detect_mismatched_collective(groups, outcome);

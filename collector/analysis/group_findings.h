@@ -12,11 +12,19 @@ namespace ddpscope::analysis {
 class GroupFindings {
  public:
   explicit GroupFindings(const model::Job& job);
+  GroupFindings(const GroupFindings&) = delete;
+  GroupFindings& operator=(const GroupFindings&) = delete;
+
+  const matching::Collectives& calls() const { return calls_; }
+  const std::vector<bool>& barriers() const { return barriers_; }
+  // Those of the job with the groups' calls in the place of NCCL's. Refers to this and to what `of_job`
+  // refers to.
+  detectors::Facts facts_in(const detectors::Facts& of_job);
 
   // By skipped-barrier, mismatched-collective, divergent-existence-check, (`hangs`: of a job that is over)
   // hung-collective and, of a job that does not train by NCCL, straggler and slow-checkpoint, of these as
-  // many as `is_asked` says. `facts`: of the job.
-  void detect(const detectors::Facts& facts,
+  // many as `is_asked` says. `facts`: of the job, and those with the groups' calls.
+  void detect(const detectors::Facts& facts, const detectors::Facts& groups,
               bool (*is_asked)(std::string_view, const std::vector<std::string>&),
               const std::vector<std::string>& only, bool hangs, findings::Outcome& outcome) const;
 
@@ -31,6 +39,7 @@ class GroupFindings {
   matching::Divergences divergences_;
   patterns::Rounds rounds_;
   model::Lazy<patterns::CollectiveTimes> times_;
+  std::vector<patterns::DataParallelGroup> training_;
 };
 
 }  // namespace ddpscope::analysis

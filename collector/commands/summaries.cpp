@@ -25,7 +25,8 @@ Result<summary::Summary> summarise_trace(const TraceOptions& of) {
   if (merged::is_merged_file(of.trace)) return summary_in(of);
   TerminalProgress progress;
   summary::Summary summary;
-  auto look = [&](const detectors::Facts& facts, const analysis::Analysis& analysis) {
+  auto look = [&](const detectors::Facts& facts, const detectors::Facts&,
+                  const analysis::Analysis& analysis) {
     summary =
         summary::summarise(facts.job, facts.collectives, facts.collective_times.get(), analysis.outcome);
   };

@@ -15,6 +15,13 @@ bool holds_all(const model::Job& job, const Communicator& communicator) {
          communicator.size > 1;
 }
 
+// Of torch.distributed, and not of NCCL.
+bool is_process_group(const model::Job& job, const Communicator& communicator) {
+  if (communicator.members.empty()) return false;
+  const Member& first = communicator.members.front();
+  return trace::operation_of(job.record({first.process, first.made}).call) == trace::Operation::kProcessGroup;
+}
+
 }  // namespace
 
 std::string name_of(const model::Job& job, const Collectives& collectives, std::uint32_t index) {
@@ -33,7 +40,9 @@ std::string name_of(const model::Job& job, const Collectives& collectives, std::
     }
     ranks += fmt::format("{}{}", i ? ", " : "", communicator.members[i].rank);
   }
-  return fmt::format("communicator {}: rank{} {}", index, communicator.members.size() == 1 ? "" : "s", ranks);
+  return fmt::format("{} {}: rank{} {}",
+                     is_process_group(job, communicator) ? "process group" : "communicator", index,
+                     communicator.members.size() == 1 ? "" : "s", ranks);
 }
 
 }  // namespace ddpscope::matching

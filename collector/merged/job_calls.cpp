@@ -181,9 +181,9 @@ std::uint32_t CallTracks::name_of(const Record& record, const trace::CallInfo& i
 void CallTracks::take_call(model::EventPlace place, const Record& record, const trace::CallInfo& info,
                            CallKind kind) {
   CallRange calls;
-  if (kind.kind == Kind::kCollective || info.operation == Operation::kGraphLaunch)
-    calls = collectives_of(place, record, info);
-  bool is_one = kind.kind == Kind::kCollective && calls.first < calls.end;
+  bool may_be_one = kind.kind == Kind::kCollective || kind.kind == Kind::kBarrier;
+  if (may_be_one || info.operation == Operation::kGraphLaunch) calls = collectives_of(place, record, info);
+  bool is_one = may_be_one && calls.first < calls.end;
   if (is_one && making_.facts.barriers[calls.first]) kind.kind = Kind::kBarrier;
   Event event = event_of(record);
   if (kind.kind == Kind::kCopy && kind.line == Line::kCalls && is_held_up(record, event))

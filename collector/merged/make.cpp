@@ -76,7 +76,7 @@ class JobFile {
   void set_judged(const analysis::Analysis& analysis) { judged_ = &analysis; }
 
   // After both.
-  std::optional<Error> finish(const detectors::Facts& facts) {
+  std::optional<Error> finish(const detectors::Facts& facts, const detectors::Facts& matched) {
     show_if_due();
     writer_.add_info(info_of(facts.job, facts.collectives, facts.collective_times.get()));
     if (judged_.load()->errors.empty()) writer_.add_summary(summary_of(facts, judged_.load()->outcome));
@@ -84,7 +84,7 @@ class JobFile {
     auto all = contents();
     if (!all && !writer_.failed()) return all.error();
     if (!all) return writer_.finish({});
-    write_collectives(making_, facts, order_, all->found.marks);
+    write_collectives(making_, matched, order_, all->found.marks);
     return writer_.finish(std::move(*all));
   }
 
@@ -205,9 +205,8 @@ Written write_merged(const std::filesystem::path& trace, const std::filesystem::
     return std::async(std::launch::async, [&] { job_file->write_rows(); });
   };
   auto judged = [&](const analysis::Analysis& analysis) { job_file->set_judged(analysis); };
-  auto finish = [&](const detectors::Facts& facts, const analysis::Analysis&) {
-    failure = job_file->finish(facts);
-  };
+  auto finish = [&](const detectors::Facts& facts, const detectors::Facts& matched,
+                    const analysis::Analysis&) { failure = job_file->finish(facts, matched); };
   auto analysis = analysis::analyze(trace, {}, progress, here, attempt, {begin, write_rows, judged, finish});
   if (!analysis) return analysis.error();
   if (failure) return not_written(*failure);

@@ -53,6 +53,56 @@ TEST(Communicators, ThoseOfAllRanksHaveNamesOfTheirOwn) {
             (std::vector<std::string>{"world", "world 2", "world 3", "communicator 3: ranks 0, 2"}));
 }
 
+// On Gloo there is no communicator of NCCL: the rows are those of PyTorch's groups.
+std::string group_calls(const char* of_rank_2) {
+  return std::string(
+             "for r in 0..2 {\n"
+             "  process r$r rank=$r world=3 pid=${100+r} until=4\n"
+             "  r$r 0.100 +0.050 c10d_group communicator=1 id=0xabc name=\"default_pg/0/cpu\" "
+             "backend=\"gloo\" "
+             "rank=$r size=3\n"
+             "}\n"
+             "r0 0.200 +0.010 c10d_group communicator=2 id=0xdef name=\"default_pg/0/1/cpu\" "
+             "backend=\"gloo\" "
+             "rank=0 size=2\n"
+             "r2 0.200 +0.010 c10d_group communicator=2 id=0xdef name=\"default_pg/0/1/cpu\" "
+             "backend=\"gloo\" "
+             "rank=1 size=2\n"
+             "r* 1.000 +0.0001 c10d_allreduce communicator=1 count=16 datatype=f32 reduction=sum "
+             "flags=synchronous peer=-1\n"
+             "r* 1.001 +0.010 c10d_wait communicator=1 flags=at_once\n"
+             "r* 1.100 +0.0001 c10d_barrier communicator=1 reduction=none datatype=unknown flags=synchronous "
+             "peer=-1\n"
+             "r* 1.101 +0.010 c10d_wait communicator=1 flags=at_once\n"
+             "r0 1.200 +0.0001 c10d_allreduce communicator=2 count=8 datatype=f32 reduction=sum "
+             "flags=synchronous peer=-1\n"
+             "r2 1.200 +0.0001 c10d_allreduce communicator=2 count=8 datatype=f32 ") +
+         of_rank_2 + " flags=synchronous peer=-1\n";
+}
+
+TEST(Communicators, OfGlooAreTheProcessGroups) {
+  tests::TemporaryFolder folder;
+  auto reader = tests::open_text(group_calls("reduction=max"), folder);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(names_of(*reader), (std::vector<std::string>{"world", "process group 1: ranks 0, 2"}));
+  auto world = reader->collectives(0, 0, 10);
+  ASSERT_TRUE(world);
+  ASSERT_EQ(world->size(), 2u);
+  EXPECT_EQ((*world)[0].kind, merged::Kind::kCollective);
+  EXPECT_EQ((*world)[1].kind, merged::Kind::kBarrier);
+  for (const merged::Collective& collective : *world) {
+    ASSERT_EQ(collective.arrivals.size(), 3u);
+    for (const merged::Arrival& arrival : collective.arrivals) {
+      EXPECT_FALSE(arrival.event == merged::kNoEvent) << "the call has its place on the rank's row";
+      EXPECT_NE(arrival.end_ns, merged::kNever);
+    }
+  }
+  auto pair = reader->collectives(1, 0, 10);
+  ASSERT_TRUE(pair);
+  ASSERT_EQ(pair->size(), 1u);
+  EXPECT_TRUE((*pair)[0].flags & merged::kMismatched);
+}
+
 std::vector<WholeCollective> all_of(const merged::Reader& reader, std::uint32_t communicator) {
   WalkBudget budget = WalkBudget::unlimited();
   return walk_collectives(reader, communicator, {{0, reader.job().duration_ns}, 0, 1e5f}, budget).whole;
