@@ -32,6 +32,20 @@ bool is_of_cuda(std::string_view frame) {
   return std::find(std::begin(kHeaders), std::end(kHeaders), file) != std::end(kHeaders);
 }
 
+// The interpreter's own C, of builds that come with debug information: what ends a program, and runs one.
+bool is_of_cpython(std::string_view frame) {
+  FrameParts parts = parts_of(frame);
+  if (parts.line.empty() || !parts.file.ends_with(".c")) return false;
+  constexpr std::string_view kFiles[] = {"pylifecycle.c", "pythonrun.c", "python.c", "ceval.c"};
+  if (std::find(std::begin(kFiles), std::end(kFiles), without_folder(parts.file)) != std::end(kFiles))
+    return true;
+  std::string_view name =
+      parts.function.substr(parts.function.starts_with('_'));  // Py_Exit, _PyEval_Vector, PyRun_File
+  bool of_api = name.starts_with("Py") && name.size() > 2 &&
+                (name[2] == '_' || std::isupper(static_cast<unsigned char>(name[2])));
+  return of_api || name.starts_with("pymain_");
+}
+
 bool names(std::string_view title, std::string_view place) {
   for (std::size_t at = title.find(place); at != title.npos; at = title.find(place, at + 1)) {
     std::size_t end = at + place.size();
@@ -55,7 +69,8 @@ bool has_reserved_name(const FrameParts& frame) {
 // Of which frames a call is made through the language's library, to a thread's start or a kernel's launch,
 // is a matter of its version.
 bool is_of_the_language(std::string_view frame) {
-  if (is_made_up(frame) || is_of_cuda(frame) || has_reserved_name(parts_of(frame))) return true;
+  if (is_made_up(frame) || is_of_cuda(frame) || is_of_cpython(frame) || has_reserved_name(parts_of(frame)))
+    return true;
   if (is_in_package(frame)) return false;
   constexpr std::string_view kParts[] = {"/lib/python3",  " std::",  " __libc_start_",
                                          " start_thread", " clone3", " _start"};
@@ -128,7 +143,7 @@ bool is_in_package(std::string_view frame) {
 }
 
 bool is_library_frame(std::string_view frame) {
-  if (is_made_up(frame) || is_of_cuda(frame) || is_in_package(frame)) return true;
+  if (is_made_up(frame) || is_of_cuda(frame) || is_of_cpython(frame) || is_in_package(frame)) return true;
   constexpr std::string_view kLibraries[] = {"/lib/python3",   " std::",        ".so",
                                              " __libc_start_", " start_thread", " clone3"};
   return std::any_of(std::begin(kLibraries), std::end(kLibraries),

@@ -54,6 +54,16 @@ TEST(KeyOfStack, OfAProgramThatIsAPackageHasItsLines) {
   EXPECT_EQ(key_of_stack({}), "");
 }
 
+TEST(LibraryFrames, AreThoseOfAnInterpreterWithDebugInformation) {
+  for (const char* frame :
+       {"/src/Python/pylifecycle.c:2944 Py_Exit", "pythonrun.c:789 handle_system_exit",
+        "call.c:92 _PyObject_Call", "Modules/main.c:560 pymain_run_python", "python.c:15 main"})
+    EXPECT_TRUE(is_library_frame(frame)) << frame;
+  for (const char* frame :
+       {"pyramid.c:9 Pyramid_build", "main.c:3 main", "train.py:7 Py_thing", "py.c:8 parse"})
+    EXPECT_FALSE(is_library_frame(frame)) << frame;
+}
+
 TEST(KeyOfStack, KeepsPythonsOwnSpecialFunctions) {
   EXPECT_EQ(key_of_stack({"/a/data.py:5 __getitem__", "/a/site-packages/torch/data.py:7 __next__"}),
             "data.py:5 __getitem__\ndata.py __next__\n");
