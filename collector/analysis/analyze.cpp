@@ -129,8 +129,9 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   matching::Collectives collectives = matching::find_collectives(job);
   ordering::DeviceOrder device_order = ordering::find_device_order(job, collectives);
   std::vector<bool> barriers = patterns::find_barriers(job, collectives, device_order);
+  const detectors::CodePlaces places(job);
+  GroupFindings groups(job, places);
   std::future<void> beside;
-  GroupFindings groups(job);
   // Of a job that calls nothing on NCCL, what it calls on process groups is what people look at.
   const bool by_groups = collectives.calls.empty() && !groups.calls().calls.empty();
   if (onlooker.matched)
@@ -139,7 +140,6 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
   matching::Divergences divergences = matching::find_divergences(collectives);
   progress.at("ordering", 0, 1);
   patterns::Rounds rounds(job, collectives, device_order);
-  detectors::CodePlaces places(job);
   model::Lazy<patterns::ReductionHabits> reduction_habits(
       [&] { return patterns::find_reduction_habits(job, collectives); });
   model::Lazy<std::vector<patterns::FrameworkSteps>> framework_steps(

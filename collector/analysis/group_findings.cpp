@@ -32,18 +32,16 @@ std::vector<patterns::DataParallelGroup> find_training(const std::vector<pattern
 
 }  // namespace
 
-GroupFindings::GroupFindings(const model::Job& job)
+GroupFindings::GroupFindings(const model::Job& job, const detectors::CodePlaces& places)
     : job_(job),
       calls_(matching::find_group_collectives(job)),
-      waits_(ordering::find_group_waits(job, calls_)),
+      known_(job, calls_, ordering::find_group_waits(job, calls_), places),
       barriers_(find_barriers(calls_)),
-      divergences_(matching::find_divergences(calls_)),
-      rounds_(job, calls_, waits_),
       times_([this] { return patterns::CollectiveTimes::of_runs(job_, calls_); }) {}
 
 detectors::Facts GroupFindings::facts_in(const detectors::Facts& of_job) {
   training_ = find_training(of_job.data_parallel, calls_);
-  return {{job_, calls_, divergences_, waits_, rounds_, of_job.places},
+  return {known_.facts(),
           barriers_,
           training_,
           of_job.written,

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "collector/detectors/detector.h"
+#include "collector/detectors/known_calls.h"
 
 namespace ddpscope::analysis {
 
 class GroupFindings {
  public:
-  explicit GroupFindings(const model::Job& job);
+  GroupFindings(const model::Job& job, const detectors::CodePlaces& places);
   GroupFindings(const GroupFindings&) = delete;
   GroupFindings& operator=(const GroupFindings&) = delete;
 
@@ -34,10 +34,8 @@ class GroupFindings {
  private:
   const model::Job& job_;
   matching::Collectives calls_;
-  ordering::DeviceOrder waits_;
+  detectors::KnownCalls known_;
   std::vector<bool> barriers_;  // by call
-  matching::Divergences divergences_;
-  patterns::Rounds rounds_;
   model::Lazy<patterns::CollectiveTimes> times_;
   std::vector<patterns::DataParallelGroup> training_;
 };

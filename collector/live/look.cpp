@@ -12,6 +12,7 @@
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/at_work.h"
 #include "collector/detectors/hung_collective.h"
+#include "collector/detectors/known_calls.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/live/machine.h"
@@ -27,6 +28,7 @@ namespace {
 using detectors::CallFacts;
 using detectors::Hang;
 using detectors::HangCause;
+using detectors::KnownCalls;
 using matching::Member;
 using model::Life;
 using model::Process;
@@ -40,27 +42,6 @@ constexpr std::int64_t kGrace = 30'000'000'000;
 
 // The same moment, read again, may differ by this: the clock's rate is known better from look to look.
 constexpr std::int64_t kReadAgain = 1'000'000;
-
-// What is known of the calls of one table, and of who waits for them.
-class KnownCalls {
- public:
-  KnownCalls(const model::Job& job, const matching::Collectives& calls, ordering::DeviceOrder waits,
-             const detectors::CodePlaces& places)
-      : waits_(std::move(waits)),
-        divergences_(matching::find_divergences(calls)),
-        rounds_(job, calls, waits_),
-        facts_{job, calls, divergences_, waits_, rounds_, places} {}
-  KnownCalls(const KnownCalls&) = delete;
-  KnownCalls& operator=(const KnownCalls&) = delete;
-
-  const CallFacts& facts() const { return facts_; }
-
- private:
-  ordering::DeviceOrder waits_;
-  matching::Divergences divergences_;
-  patterns::Rounds rounds_;
-  CallFacts facts_;
-};
 
 class Looker {
  public:
