@@ -1,7 +1,7 @@
 // Which findings explain that a job failed.
 #include "collector/attribution/explain_failure.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "collector/attribution/attribute.h"
 
@@ -11,8 +11,7 @@ namespace {
 using findings::Finding;
 using findings::JobFailure;
 using findings::Severity;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using Ids = std::vector<std::string>;
 
 Finding make(const std::string& slug, std::vector<std::int32_t> ranks, std::int64_t from_ns,
              std::int64_t to_ns) {
@@ -32,35 +31,34 @@ std::vector<std::string> explain_failure_of_rank_1(const std::vector<Finding>& f
 }
 
 TEST(ExplainFailure, AFindingOfItsRankInWhosePlaceItEndsExplainsIt) {
-  EXPECT_THAT(explain_failure_of_rank_1({make("mismatched-collective", {0, 1}, 10, 100)}),
-              ElementsAre("mismatched-collective"));
-  EXPECT_THAT(explain_failure_of_rank_1({make("mismatched-collective", {0, 2}, 10, 100)}), IsEmpty());
-  EXPECT_THAT(explain_failure_of_rank_1({make("missing-barrier", {0, 1}, 10, 40)}), IsEmpty())
+  EXPECT_EQ(explain_failure_of_rank_1({make("mismatched-collective", {0, 1}, 10, 100)}),
+            Ids{"mismatched-collective"});
+  EXPECT_EQ(explain_failure_of_rank_1({make("mismatched-collective", {0, 2}, 10, 100)}), Ids{});
+  EXPECT_EQ(explain_failure_of_rank_1({make("missing-barrier", {0, 1}, 10, 40)}), Ids{})
       << "the ranks have met since";
-  EXPECT_THAT(explain_failure_of_rank_1({make("missing-barrier", {0, 1}, 60, 100)}), IsEmpty())
+  EXPECT_EQ(explain_failure_of_rank_1({make("missing-barrier", {0, 1}, 60, 100)}), Ids{})
       << "it had not begun";
 }
 
 TEST(ExplainFailure, PeersWaitForWhoEndedLaterOn) {
-  EXPECT_THAT(explain_failure_of_rank_1({make("hung-collective", {1}, 60, 100)}),
-              ElementsAre("hung-collective"));
+  EXPECT_EQ(explain_failure_of_rank_1({make("hung-collective", {1}, 60, 100)}), Ids{"hung-collective"});
 }
 
 TEST(ExplainFailure, WhatOnlyCostsTimeEndsNoJob) {
   for (const char* slug :
        {"straggler", "slow-checkpoint", "redundant-accumulation-sync", "unsharded-sampler"})
-    EXPECT_THAT(explain_failure_of_rank_1({make(slug, {0, 1}, 10, 100)}), IsEmpty()) << slug;
+    EXPECT_EQ(explain_failure_of_rank_1({make(slug, {0, 1}, 10, 100)}), Ids{}) << slug;
 }
 
 TEST(ExplainFailure, TheMildFormOfAKindEndsNoJob) {
   Finding duplicate = make("duplicate-checkpoint-write", {0, 1}, 10, 100);
-  EXPECT_THAT(explain_failure_of_rank_1({duplicate}), ElementsAre(duplicate.slug));
+  EXPECT_EQ(explain_failure_of_rank_1({duplicate}), Ids{duplicate.slug});
   duplicate.severity = Severity::kWarning;
-  EXPECT_THAT(explain_failure_of_rank_1({duplicate}), IsEmpty());
+  EXPECT_EQ(explain_failure_of_rank_1({duplicate}), Ids{});
   Finding unsure = make("missing-barrier", {0, 1}, 10, 100);
   unsure.severity = Severity::kWarning;
   unsure.confidence = findings::Confidence::kLikely;
-  EXPECT_THAT(explain_failure_of_rank_1({unsure}), ElementsAre(unsure.slug)) << "less certain, not milder";
+  EXPECT_EQ(explain_failure_of_rank_1({unsure}), Ids{unsure.slug}) << "less certain, not milder";
 }
 
 TEST(ExplainFailure, WhatEndedARankIsNotHiddenUnderWhatIsHarmless) {
@@ -75,11 +73,11 @@ TEST(ExplainFailure, WhatEndedARankIsNotHiddenUnderWhatIsHarmless) {
   std::vector<Finding> apart = found(Severity::kWarning);
   ASSERT_EQ(apart.size(), 2u);
   EXPECT_EQ(apart[0].slug, "checkpoint-race") << "it leads";
-  EXPECT_THAT(explain_failure_of_rank_1(apart), ElementsAre(apart[0].id));
+  EXPECT_EQ(explain_failure_of_rank_1(apart), Ids{apart[0].id});
   std::vector<Finding> folded = found(Severity::kError);
   ASSERT_EQ(folded.size(), 1u);
   EXPECT_EQ(folded[0].slug, "duplicate-checkpoint-write");
-  EXPECT_THAT(folded[0].ended, ElementsAre(1)) << "a cause takes over whom it ended";
+  EXPECT_EQ(folded[0].ended, std::set<std::int32_t>{1}) << "a cause takes over whom it ended";
 }
 
 }  // namespace
