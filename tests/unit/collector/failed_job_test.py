@@ -8,10 +8,12 @@ from command_line import assert_cannot_run, compile_trace, ddpscope
 
 SAYS = "the job failed, and no finding explains it"
 RANKS = """
-process r0 pid=10 rank=0 world=2
+process r0 pid=10 rank=0 world=2 UNTIL
 process r1 pid=11 rank=1 world=2
 r0 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=0 size=2
 r1 0.1 +0.1 ncclCommInitRank communicator=1 id=0xabc rank=1 size=2
+r* 0.5 +0.001 ncclAllReduce communicator=1 count=1000 datatype=f32 stream=0x7
+r* 0.6 +0.010 cudaStreamSynchronize stream=0x7
 """
 RAISES = """
 r1 2 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
@@ -19,8 +21,8 @@ r1 2.1 +0.001 exit status=1
 r0 2.2 +0.001 exit status=0
 """
 WAITS = """
-r0 1 +0 ncclAllReduce communicator=1 count=1000 datatype=f32
-r0 1.1 -- cudaDeviceSynchronize
+r0 1.0 +0.001 ncclAllReduce communicator=1 count=1000 datatype=f32 stream=0x7
+r0 1.1 inside cudaStreamSynchronize stream=0x7
 r1 2 +0 python_traceback exception="RuntimeError" stack="train.py:88 main"
 r1 2.1 +0.001 exit status=1
 """
@@ -29,7 +31,7 @@ AGREES = "r0 2 +0.001 exit status=75\nr1 2 +0.001 exit status=75\n"
 
 @pytest.fixture
 def trace(tmp_path):
-    return lambda ends: compile_trace(RANKS + ends, tmp_path / "trace")
+    return lambda ends, until="": compile_trace(RANKS.replace("UNTIL", until) + ends, tmp_path / "trace")
 
 
 def test_its_report_begins_with_that(trace):
@@ -43,7 +45,7 @@ def test_it_counts_where_that_is_asked_for(trace):
 
 
 def test_a_finding_that_explains_it_is_enough(trace):
-    done = ddpscope("report", folder := trace(WAITS), "--fail-on-failure", "--format", "json")
+    done = ddpscope("report", folder := trace(WAITS, "until=40"), "--fail-on-failure", "--format", "json")
     report = json.loads(done.stdout)
     assert [finding["slug"] for finding in report["findings"]] == ["hung-collective"]
     assert report["failure"]["explained_by"] == [report["findings"][0]["id"]]
