@@ -1,7 +1,9 @@
 """Lightning by its own launcher: the program is rank 0 and starts the others, with a number within the host only."""
 import pathlib
+import subprocess
 
 import ddpscope
+import pytest
 import wheel
 
 SCRIPT = pathlib.Path(__file__).parent / "jobs" / "lightning_fit.py"
@@ -30,3 +32,31 @@ def test_a_callback_saves_on_all_ranks(tmp_path):
     assert finding["slug"] == "duplicate-checkpoint-write" and finding["ranks"] == [0, 1], finding
     line = ddpscope.line_of(SCRIPT, "# kept")
     assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+
+
+CLIPS = """import os, torch
+for folder, count in (("clips", 96), ("held-out", 16)):
+    os.mkdir(folder)
+    for number in range(count):
+        torch.save((torch.randn(32), torch.randn(1)), f"{folder}/{number}.pt")
+"""
+
+
+def samplers_of(folder, sampler):
+    subprocess.run([wheel.python("--wild"), "-c", CLIPS], cwd=folder, check=True, timeout=120)
+    return report_of(folder, "--clips", "96", "--sampler", sampler)
+
+
+def test_a_sampler_that_is_switched_off(tmp_path):
+    """What all ranks read alike before, when Lightning validates to see whether that works, is no excuse."""
+    finding, = samplers_of(tmp_path, "off")["findings"]
+    assert finding["slug"] == "unsharded-sampler" and finding["ranks"] == [0, 1], finding
+    line = ddpscope.line_of(SCRIPT, "return torch.load(")
+    assert f"{SCRIPT.name}:{line} " in finding["title"], finding["title"]
+
+
+@pytest.mark.long
+def test_a_sampler_that_is_on(tmp_path):
+    report = samplers_of(tmp_path, "on")
+    assert report["findings"] == [], report["findings"]
+    assert "unsharded-sampler" not in {slug for row in report["coverage"] for slug in row["unjudged"]}

@@ -4,12 +4,14 @@ import argparse
 import lightning
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--ranks", type=int, default=2)
 parser.add_argument("--accumulate", type=int, default=2)
 parser.add_argument("--save", choices=["rank-0", "all"], default="rank-0")
+parser.add_argument("--clips", type=int, help="train on so many files of a sample, and validate on 16, also before training")
+parser.add_argument("--sampler", choices=["on", "off"], default="on")
 arguments = parser.parse_args()
 
 
@@ -24,6 +26,9 @@ class Regression(lightning.LightningModule):
         self.log("loss", loss, sync_dist=True)
         return loss
 
+    def validation_step(self, batch, index):
+        self.log("held out", self.training_step(batch, index), sync_dist=True)
+
     def configure_optimizers(self):
         return torch.optim.Adam(self.parameters(), lr=1e-3)
 
@@ -34,9 +39,27 @@ class Keep(lightning.Callback):
             torch.save(module.state_dict(), f"epoch{trainer.current_epoch}.pt")  # kept
 
 
+class Clips(Dataset):
+    def __init__(self, folder, count):
+        self.folder, self.count = folder, count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return torch.load(f"{self.folder}/{index}.pt")
+
+
+def loaders():
+    if not arguments.clips:
+        return [DataLoader(samples, batch_size=8, shuffle=True)]
+    return [DataLoader(Clips("clips", arguments.clips), batch_size=8, shuffle=True, num_workers=1),
+            DataLoader(Clips("held-out", 16), batch_size=8, num_workers=1)]
+
+
 generator = torch.Generator().manual_seed(1)
 samples = TensorDataset(torch.randn(256, 32, generator=generator), torch.randn(256, 1, generator=generator))
 lightning.Trainer(accelerator="cpu", devices=arguments.ranks, strategy="ddp", max_epochs=2, enable_progress_bar=False, logger=False,
-                  accumulate_grad_batches=arguments.accumulate, callbacks=[Keep()]).fit(
-    Regression(), DataLoader(samples, batch_size=8, shuffle=True))
+                  accumulate_grad_batches=arguments.accumulate, callbacks=[Keep()],
+                  use_distributed_sampler=arguments.sampler == "on").fit(Regression(), *loaders())
 print("loss fitted")
