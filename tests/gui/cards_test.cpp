@@ -227,7 +227,7 @@ TEST_F(AppTest, TheLegendExplainsWhatTheFindingShows) {
   EXPECT_TRUE(has(skipped, "evidence"));
   EXPECT_FALSE(has(skipped, "input batch") || has(skipped, "sample") || has(skipped, "hatched"));
   // Hatched are those beyond the palette's colours.
-  for (auto [trace, what] : {std::pair("speaks-gloo", "sample"), {"speaks-batches", "input batch"}}) {
+  for (auto [trace, what] : {std::pair("speaks-passes", "sample"), {"speaks-batches", "input batch"}}) {
     std::vector<std::string> words = reopen(tests::golden(fmt::format("unsharded-sampler/{}", trace), 2));
     ASSERT_EQ(app_->story().lane, StoryLane::kBatches);
     EXPECT_TRUE(has(words, "evidence") && has(words, what)) << trace;

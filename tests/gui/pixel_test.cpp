@@ -211,7 +211,7 @@ TEST_P(PixelTest, OfARankWhoseFileIsCutTheHoleIsGrey) {
 
 // Also without input batches: what ranks read stands below each other, in one colour, with a sign between.
 TEST_P(PixelTest, SamplesThatTwoRanksReadHaveEqualColours) {
-  auto image = draw(tests::golden("unsharded-sampler/speaks-gloo", 2));
+  auto image = draw(tests::golden("unsharded-sampler/speaks-passes", 2));
   ASSERT_TRUE(image);
   const Palette& p = palette_of(GetParam().theme);
   Box plot = app_->panes().plot_of(app_->panes().lanes);

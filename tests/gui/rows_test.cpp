@@ -41,7 +41,22 @@ TEST_F(AppTest, LookUpsInOneRecordHideNothingThatTheirThreadDoesMeanwhile) {
 
 // Rank 0 waits in a call that is not recorded, the last computes: `ddpscope run` saw both for 20 s.
 TEST_F(AppTest, WhereAThreadWasSeenStandsBelowItsCalls) {
-  App& app = open(tests::golden("hung-collective/silent-gloo-at-work", 2));
+  App& app = open(
+      "for r in 0..1 {\n"
+      "  process r$r rank=$r world=2\n"
+      "}\n"
+      "for i in 0..9 every 0.100 {\n"
+      "  for r in 0..1 {\n"
+      "    r$r 1.000 +0.001 open path=\"/data/in.bin\" file=${i + 1} stack=\"train.py:40 step\"\n"
+      "  }\n"
+      "}\n"
+      "process run pid=9\n"
+      "run 3.0 +20.0 thread_seen pid=1000 start_time=100000 inside=\"futex\" looks=21\n"
+      "run 3.0 +20.0 thread_seen pid=1001 start_time=100000 looks=21 running=21 cpu_ns=19000000000\n"
+      "run 0.05 +23.30 job_watched pid=9 status=143\n"
+      "run 23.1 +0 job_told pid=1 status=15\n"
+      "run 23.2 +0 process_ended pid=1000 start_time=100000 status=143\n"
+      "run 23.2 +0 process_ended pid=1001 start_time=100000 status=143\n");
   settle();
   ASSERT_TRUE(app.reader().outcome().findings.empty());
   Box plot = app.panes().plot_of(app.panes().lanes);

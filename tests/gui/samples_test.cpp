@@ -26,7 +26,7 @@ std::vector<std::string> names_on(const Story& story, std::size_t line) {
 
 TEST_F(SamplesTest, OfOnePlaceStandBelowEachOtherWithTheirNames) {
   for (int ranks : {2, 4, 8}) {
-    const Story& story = story_of("speaks-gloo", ranks);
+    const Story& story = story_of("speaks-passes", ranks);
     ASSERT_EQ(story.lane, StoryLane::kBatches);
     ASSERT_EQ(story.lines.size(), static_cast<std::size_t>(std::min(ranks, 4)));
     std::vector<std::string> first = names_on(story, 0);
@@ -45,7 +45,7 @@ TEST_F(SamplesTest, OfOnePlaceStandBelowEachOtherWithTheirNames) {
 
 // What is opened, read, found to be at its end and closed is one sample, by the name of its file.
 TEST_F(SamplesTest, AFileIsOneHoweverOftenItIsRead) {
-  std::string text = tests::golden("unsharded-sampler/speaks-gloo", 2);
+  std::string text = tests::golden("unsharded-sampler/speaks-passes", 2);
   std::string read =
       "w$r 1.0000 +0.0001 pread file=1 offset=${(k * 37 % 101) * 1000} bytes=48 next=${(k * 37 % 101) * 1000 "
       "+ 48}\n";

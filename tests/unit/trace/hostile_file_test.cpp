@@ -80,7 +80,7 @@ TEST(Hostile, CutOffAnywhereKeepsWhatIsThere) {
         TraceFile::parse(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)), "cut");
     if (size < kHeaderBytes) {
       ASSERT_FALSE(trace) << size;
-      EXPECT_NE(trace.error().what.find("cut off inside its header"), std::string::npos);
+      EXPECT_NE(trace.error().what.find(size ? "cut off inside its header" : "is empty"), std::string::npos);
       continue;
     }
     ASSERT_TRUE(trace) << size;
