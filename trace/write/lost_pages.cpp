@@ -14,15 +14,15 @@ namespace ddpscope::trace {
 namespace {
 
 struct Part {
-  std::atomic<std::uintptr_t> address;  // 0: not written yet
-  std::uint32_t bytes;
-  bool is_chunk;
+  std::atomic<std::uintptr_t> address{};  // 0: not written yet
+  std::uint32_t bytes = 0;
+  bool is_chunk = false;
 };
 
 constexpr std::uint32_t kMostParts = 1u << 16;
-Part parts[kMostParts];  // no memory is taken by what nobody touches
-std::atomic<std::uint32_t> used;
-std::atomic<bool> lost;
+constinit Part parts[kMostParts]{};  // no memory is taken by what nobody touches
+constinit std::atomic<std::uint32_t> used{};
+constinit std::atomic<bool> lost{};
 
 const Part* find_part(std::uintptr_t address) {
   std::uint32_t count = used.load(std::memory_order_acquire);
