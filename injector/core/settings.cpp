@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "injector/core/process.h"
+#include "injector/core/secrets.h"
 #include "injector/core/text_lines.h"
 #include "trace/file_systems.h"
 #include "trace/schema.h"
@@ -16,34 +17,54 @@ extern char** environ;
 namespace ddpscope::injector {
 namespace {
 
-// Variables by which launchers and frameworks give a process its place, and those that change what we see.
-constexpr const char* kPrefixes[] = {"RANK=",
-                                     "WORLD_SIZE=",
-                                     "LOCAL_RANK=",
-                                     "LOCAL_WORLD_SIZE=",
-                                     "GROUP_RANK=",
-                                     "ROLE_RANK=",
-                                     "NODE_RANK=",
-                                     "MASTER_ADDR=",
-                                     "MASTER_PORT=",
-                                     "TORCHELASTIC_",
-                                     "OMPI_COMM_WORLD_",
-                                     "PMI_",
-                                     "PMIX_NAMESPACE=",
-                                     "PMIX_RANK=",
-                                     "SLURM_",
-                                     "CUDA_",
-                                     "NCCL_",
-                                     "TORCH_NCCL_",
-                                     "TORCH_DISTRIBUTED_",
-                                     "DDPSCOPE_",
-                                     "STANDIN_",
-                                     "LD_PRELOAD=",
-                                     "PYTHONDONTWRITEBYTECODE=",
-                                     "ACCELERATE_",
-                                     "DEEPSPEED_"};
+// By which launchers give a process its place, one by one: schedulers hand out secrets beside them
+// (SLURM_JWT).
+constexpr const char* kNames[] = {"RANK",
+                                  "WORLD_SIZE",
+                                  "LOCAL_RANK",
+                                  "LOCAL_WORLD_SIZE",
+                                  "GROUP_RANK",
+                                  "GROUP_WORLD_SIZE",
+                                  "ROLE_RANK",
+                                  "ROLE_WORLD_SIZE",
+                                  "NODE_RANK",
+                                  "MASTER_ADDR",
+                                  "MASTER_PORT",
+                                  "TORCHELASTIC_RUN_ID",
+                                  "TORCHELASTIC_RESTART_COUNT",
+                                  "TORCHELASTIC_MAX_RESTARTS",
+                                  "TORCHELASTIC_USE_AGENT_STORE",
+                                  "OMPI_COMM_WORLD_RANK",
+                                  "OMPI_COMM_WORLD_SIZE",
+                                  "OMPI_COMM_WORLD_LOCAL_RANK",
+                                  "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                  "OMPI_COMM_WORLD_NODE_RANK",
+                                  "PMI_RANK",
+                                  "PMI_SIZE",
+                                  "PMIX_NAMESPACE",
+                                  "PMIX_RANK",
+                                  "SLURM_JOB_ID",
+                                  "SLURM_STEP_ID",
+                                  "SLURM_PROCID",
+                                  "SLURM_NTASKS",
+                                  "SLURM_LOCALID",
+                                  "SLURM_NODEID",
+                                  "SLURM_NNODES",
+                                  "SLURM_JOB_NODELIST",
+                                  "SLURM_RESTART_COUNT",
+                                  "LD_PRELOAD",
+                                  "PYTHONDONTWRITEBYTECODE",
+                                  "ACCELERATE_MIXED_PRECISION",
+                                  "ACCELERATE_USE_FSDP",
+                                  "ACCELERATE_USE_DEEPSPEED",
+                                  "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"};
+// Of settings that change what we see, and which are many.
+constexpr const char* kPrefixes[] = {"CUDA_",     "NCCL_",   "TORCH_NCCL_", "TORCH_DISTRIBUTED_",
+                                     "DDPSCOPE_", "STANDIN_"};
 
-bool is_of_interest(const char* variable) {
+bool is_of_interest(const char* variable, std::size_t name_bytes) {
+  for (const char* name : kNames)
+    if (strlen(name) == name_bytes && memcmp(variable, name, name_bytes) == 0) return true;
   for (const char* prefix : kPrefixes)
     if (strncmp(variable, prefix, strlen(prefix)) == 0) return true;
   return false;
@@ -59,23 +80,30 @@ void write_setting(trace::FileWriter& file, trace::Call call, const char* name, 
       file, writer.open_in(file, call, trace::Budget::kKept, &setting, sizeof(setting), ticks, 0), ticks + 1);
 }
 
+char masked[16384];  // only one thread ever opens the file
+
 void write_environment(trace::FileWriter& file) {
   for (char** variable = environ; variable && *variable; ++variable) {
     const char* equals = strchr(*variable, '=');
-    if (!equals || !is_of_interest(*variable)) continue;
-    write_setting(file, trace::Call::environment, *variable, static_cast<std::size_t>(equals - *variable),
-                  equals + 1, strlen(equals + 1));
+    if (!equals) continue;
+    auto name_bytes = static_cast<std::size_t>(equals - *variable);
+    if (!is_of_interest(*variable, name_bytes)) continue;
+    const char* value = is_secret_name(*variable, name_bytes) ? "***" : equals + 1;
+    write_setting(file, trace::Call::environment, *variable, name_bytes, masked,
+                  mask_value(value, strlen(value), masked, sizeof(masked)));
   }
 }
 
 void write_arguments(trace::FileWriter& file) {
-  static char text[16384];  // only one thread ever opens the file
+  static char text[16384];
   std::size_t bytes = trace::read_text("/proc/self/cmdline", text, sizeof(text));
   char digits[24];
   std::uint64_t index = 0;
+  ArgumentMask mask;
   for (std::size_t at = 0; at < bytes; at += strlen(text + at) + 1) {
     const char* name = trace::format_number(digits + sizeof(digits), index++);
-    write_setting(file, trace::Call::argument, name, strlen(name), text + at, strlen(text + at));
+    write_setting(file, trace::Call::argument, name, strlen(name), masked,
+                  mask.mask(text + at, strlen(text + at), masked, sizeof(masked)));
   }
 }
 
