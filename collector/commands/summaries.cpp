@@ -25,10 +25,10 @@ Result<summary::Summary> summarise_trace(const TraceOptions& of) {
   if (merged::is_merged_file(of.trace)) return summary_in(of);
   TerminalProgress progress;
   summary::Summary summary;
-  auto look = [&](const detectors::Facts& facts, const detectors::Facts&,
+  auto look = [&](const detectors::Facts&, const detectors::Facts& matched,
                   const analysis::Analysis& analysis) {
-    summary =
-        summary::summarise(facts.job, facts.collectives, facts.collective_times.get(), analysis.outcome);
+    summary = summary::summarise(matched.job, matched.collectives, matched.collective_times.get(),
+                                 analysis.outcome);
   };
   auto analysis = analysis::analyze(of.trace, {}, progress, nullptr, of.attempt, {.look = look});
   if (!analysis) return analysis.error();

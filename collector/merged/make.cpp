@@ -79,7 +79,7 @@ class JobFile {
   std::optional<Error> finish(const detectors::Facts& facts, const detectors::Facts& matched) {
     show_if_due();
     writer_.add_info(info_of(facts.job, facts.collectives, facts.collective_times.get()));
-    if (judged_.load()->errors.empty()) writer_.add_summary(summary_of(facts, judged_.load()->outcome));
+    if (judged_.load()->errors.empty()) writer_.add_summary(summary_of(matched, judged_.load()->outcome));
     progress_.at("writing collectives", 0, 1);
     auto all = contents();
     if (!all && !writer_.failed()) return all.error();

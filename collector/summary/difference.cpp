@@ -143,15 +143,15 @@ void compare_issued(const Runs& base, const Runs& now, Difference& difference) {
   if (const char* which = which_is(base, now, has_no_steps)) {
     difference.not_compared.push_back(fmt::format(
         "what steps issue, and how long they and transfers last: no steps are known of {} (of a job "
-        "on Gloo or MPI without a GPU none are): findings alone are compared",
+        "on MPI, or on Gloo outside of PyTorch, without a GPU none are): findings alone are compared",
         which));
     difference.less_judged = !has_no_steps(base);
     return;
   }
   if (issues_nothing(base) && issues_nothing(now)) {
     difference.not_compared.push_back(
-        "what steps issue: no collectives of NCCL are known of BASE and NEW (of a job on Gloo or MPI none "
-        "are)");
+        "what steps issue: no collectives are known of BASE and NEW (of a job on MPI, or on Gloo outside of "
+        "PyTorch, none are)");
     return;
   }
   Issued before = issued_by(base), after = issued_by(now);

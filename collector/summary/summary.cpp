@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collector/model/order_statistics.h"
+#include "collector/patterns/called_steps.h"
 #include "collector/patterns/training_steps.h"
 
 namespace ddpscope::summary {
@@ -158,7 +159,10 @@ Summary summarise(const model::Job& job, const matching::Collectives& collective
   summary.unjudged.erase(std::unique(summary.unjudged.begin(), summary.unjudged.end()),
                          summary.unjudged.end());
   Making making(collectives, times);
-  patterns::for_each_rank_steps(job, collectives, [&](const RankSteps& rank) { making.add(rank); });
+  patterns::for_each_rank_steps(job, collectives, [&](const RankSteps& rank) {
+    bool known = !rank.steps.empty() || !rank.unreduced.empty();
+    making.add(known ? rank : patterns::find_called_steps(job, collectives, rank.process));
+  });
   making.add_to(summary);
   return summary;
 }

@@ -73,3 +73,34 @@ def test_what_cannot_be_judged_any_more_fails_where_that_is_asked_for(tmp_path):
     assert told.returncode == 1 and told.stdout.endswith("\n  LESS is judged than before\nregression\n"), told.stdout
     assert ddpscope("diff", base, base, "--fail-on-unjudged").returncode == 0
     assert "--fail-on-unjudged" in ddpscope("diff", "--help").stdout
+
+
+# PyTorch on Gloo: no device, and no communicator of NCCL.
+GLOO = """
+for r in 0..1 {
+  process r$r rank=$r world=2 until=5
+  r$r 0.100 +0.050 c10d_group communicator=1 id=0xabc name="default_pg/0/cpu" backend="gloo" rank=$r size=2
+  for step in 0..19 every 0.050 {
+    r$r 1.0150 +0.0050 autograd_backward flags=accumulate stack="train.py:61 train"
+    r$r 1.0155 +0.0001 reducer_gradients object=0x10
+    r$r 1.0160 +0.0001 c10d_allreduce communicator=1 count=64 datatype=f32 reduction=sum flags=asynchronous|reducer peer=-1 stack="train.py:61 train"
+    r$r 1.0180 +0.0010 reducer_finish object=0x10
+    for i in 1..MORE every 0.001 {
+      r$r 1.0220 +0.0001 c10d_allreduce communicator=1 count=4 datatype=f32 reduction=sum flags=synchronous peer=-1 stack="train.py:70 log"
+    }
+    r$r 1.0300 +0.0020 optimizer_step name="Optimizer.step#SGD.step" stack="train.py:62 train"
+    r$r 1.0350 +0.0010 optimizer_zero_grad name="Optimizer.zero_grad#SGD.zero_grad" stack="train.py:63 train"
+  }
+}
+"""
+
+
+def test_steps_on_process_groups_are_compared(tmp_path):
+    base, now = (compile_trace(GLOO.replace("MORE", more), tmp_path / more) for more in ("1", "3"))
+    told = ddpscope("diff", base, now)
+    assert told.returncode == 1 and "findings alone" not in told.stdout, told.stdout
+    assert "      1     3   all-reduce of 4 float32 (sum) among 2 ranks (16 bytes) by ranks 0 and 1\n" in told.stdout, told.stdout
+    assert "all-reduce of 64 " not in told.stdout, "as often as before"
+    merged = tmp_path / "base.ddpscope"
+    assert ddpscope("export", base, "--format", "merged", "-o", merged).returncode == 0
+    assert ddpscope("diff", merged, base).returncode == 0
