@@ -54,6 +54,7 @@ class HeaderCheck {
   std::vector<std::string> run() {
     check_bytes();
     check_chunks();
+    check_order();
     check_count("threads", header_.threads, contents_.threads.size());
     check_count("strings", header_.strings, contents_.strings);
     check_count("stacks", header_.stacks, contents_.stacks);
@@ -64,6 +65,7 @@ class HeaderCheck {
  private:
   void check_bytes();
   void check_chunks();
+  void check_order();
   void check_count(const char* what, std::uint32_t& said, std::size_t found);
   std::uint64_t most_events() const;
   void check_health();
@@ -113,6 +115,17 @@ void HeaderCheck::check_chunks() {
   else if (header_.ended && found > header_.chunks)
     tell("there are " + std::to_string(found) + " chunks, its header counts " +
          std::to_string(header_.chunks));
+}
+
+// A thread opens one chunk after the other.
+void HeaderCheck::check_order() {
+  auto& openings = contents_.openings;
+  std::sort(openings.begin(), openings.end());
+  auto back = std::adjacent_find(
+      openings.begin(), openings.end(),
+      [](const ChunkOpening& a, const ChunkOpening& b) { return a.thread == b.thread && b.ticks < a.ticks; });
+  if (back != openings.end())
+    tell("the numbers and the times of thread " + std::to_string(back->thread) + "'s chunks disagree");
 }
 
 void HeaderCheck::check_count(const char* what, std::uint32_t& said, std::size_t found) {

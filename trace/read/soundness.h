@@ -40,11 +40,20 @@ class RecordCheck {
 // Whether this is something that a device can have done for such a process.
 bool sound(const DeviceWork& work, Lifetime lifetime);
 
+// When a thread opened one of its chunks, of those that no ring takes anew.
+struct ChunkOpening {
+  std::uint16_t thread;
+  std::uint64_t number, ticks;
+
+  auto operator<=>(const ChunkOpening&) const = default;
+};
+
 // What was found in the chunks of a file, to be compared with its header.
 struct Contents {
   std::size_t bytes = 0;
   std::vector<std::uint64_t> chunks;  // their numbers
-  std::uint64_t overwritten = 0;      // chunks that the ring took anew
+  std::vector<ChunkOpening> openings{};
+  std::uint64_t overwritten = 0;  // chunks that the ring took anew
   std::set<std::uint16_t> threads;
   std::size_t strings = 0, stacks = 0;
   bool whole = true;  // false: it is known that some are missing

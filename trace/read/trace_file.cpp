@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <iterator>
 
@@ -16,9 +17,10 @@
 namespace ddpscope::trace {
 namespace {
 
+// Chunks of a thread double from a page on.
 bool sound(const ChunkHeader& chunk, std::size_t offset) {
   return chunk.magic == kChunkMagic && chunk.offset == offset && chunk.bytes >= kPageBytes &&
-         chunk.bytes <= kMaxChunkBytes && chunk.bytes % kPageBytes == 0;
+         chunk.bytes <= kMaxChunkBytes && std::has_single_bit(chunk.bytes);
 }
 
 // What a process leaves that is killed while it opens a chunk: a page of zeros, perhaps with the beginnings
@@ -278,6 +280,8 @@ std::size_t TraceFile::read_chunk(std::size_t offset, Contents& contents) {
   std::span<const unsigned char> content{bytes_.data() + offset + sizeof(ChunkHeader), used};
   tuples_.push_back(chunk.opened);
   contents.chunks.push_back(chunk.number);
+  if (!in_ring(chunk.kind) && used > 0)
+    contents.openings.push_back({chunk.thread, chunk.number, chunk.opened.ticks});
   if (in_ring(chunk.kind)) contents.overwritten += chunk.generation;
   contents.threads.insert(chunk.thread);
   switch (chunk.kind) {
