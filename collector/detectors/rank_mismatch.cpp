@@ -148,9 +148,10 @@ void compare_with_environment(const Facts& facts, findings::Outcome& outcome) {
   if (facts.job.ranks().size() < 2) return;
   std::vector<WorldGroup> groups = patterns::find_world_groups(facts.job, facts.collectives);
   if (groups.empty())
-    return leave_unjudged(outcome, facts.collectives.communicators.empty()
-                                       ? "no NCCL communicator was recorded, nor what Gloo's ranks announce"
-                                       : "no communicator holds all ranks");
+    return leave_unjudged(outcome,
+                          facts.collectives.communicators.empty()
+                              ? "neither a communicator of NCCL nor a process group of PyTorch was recorded"
+                              : "no communicator holds all ranks");
   const WorldGroup* worst = nullptr;
   Verdict verdict = Verdict::kUnknown;
   for (const WorldGroup& group : groups) {

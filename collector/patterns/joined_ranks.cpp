@@ -64,6 +64,18 @@ WorldGroup find_announced(const model::Job& job) {
   return group;
 }
 
+// The largest process group of each process, where that is of one size.
+WorldGroup find_joined(const model::Job& job) {
+  WorldGroup group{0, false, {}};
+  for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
+    auto joined = reading::find_joined_group(job.processes[i]);
+    if (!joined || joined->size < group.size) continue;
+    if (joined->size > group.size) group = {joined->size, false, {}};
+    group.members.push_back({i, joined->rank, {i, joined->place}, std::nullopt});
+  }
+  return group;
+}
+
 bool each_once(const matching::Communicator& communicator) {
   std::set<std::uint32_t> processes;
   return std::all_of(communicator.members.begin(), communicator.members.end(),
@@ -92,10 +104,12 @@ std::vector<WorldGroup> find_world_groups(const model::Job& job, const matching:
     groups.push_back(std::move(group));
   }
   if (!collectives.communicators.empty()) return groups;
-  WorldGroup announced = find_announced(job);
-  if (announced.size < 2) return groups;
-  add_claims(job, announced);
-  groups.push_back(std::move(announced));
+  for (WorldGroup (*find)(const model::Job&) : {find_announced, find_joined}) {
+    WorldGroup group = find(job);
+    if (group.size < 2) continue;
+    add_claims(job, group);
+    return {std::move(group)};
+  }
   return groups;
 }
 

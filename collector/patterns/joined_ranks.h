@@ -29,8 +29,8 @@ struct WorldGroup {
 };
 
 // Groups of all ranks of the job: communicators of the world's size that were not split off another; where no
-// communicator was recorded, what processes announce to the default group of torch.distributed on
-// Gloo.
+// communicator was recorded, what processes announce to the default group of torch.distributed on Gloo, or
+// else the rank that PyTorch's own calls give them in the largest group of theirs.
 //
 // Of a process that holds several ranks the environment says nothing. A claim is the first variable that
 // numbers ranks of a job, in the order of trace::kRankVariables. It is none if a size goes with it that is

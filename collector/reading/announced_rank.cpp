@@ -57,11 +57,12 @@ std::optional<AnnouncedRank> find_announced_rank(const model::Process& process) 
 std::optional<JoinedGroup> find_joined_group(const model::Process& process) {
   std::optional<JoinedGroup> joined;
   model::for_each(process.file, {trace::Operation::kProcessGroup},
-                  [&](model::EventPlace, const trace::Record& record) {
+                  [&](model::EventPlace place, const trace::Record& record) {
                     auto made = trace::payload_of<trace::payload::ProcessGroup>(record);
                     bool failed = record.end && made.result;
                     bool sound = !failed && made.rank >= 0 && made.rank < made.size;
-                    if (sound && (!joined || made.size > joined->size)) joined = {made.rank, made.size};
+                    if (sound && (!joined || made.size > joined->size))
+                      joined = {made.rank, made.size, place};
                   });
   return joined;
 }

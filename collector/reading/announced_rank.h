@@ -21,6 +21,7 @@ std::optional<AnnouncedRank> find_announced_rank(const model::Process& process);
 // In the largest of PyTorch's process groups that a process joined; of several such, the first.
 struct JoinedGroup {
   std::int32_t rank, size;
+  model::EventPlace place;  // of its making
 };
 std::optional<JoinedGroup> find_joined_group(const model::Process& process);
 

@@ -60,9 +60,10 @@ Options read_options(const HookedCall& call, std::int32_t size) {
   if (function.options == Argument::kNone) return options;
   const auto* bytes = call.pointer<const unsigned char*>(function.options);
   const Layout* known = layout();
-  Places places = places_of(function.call, known ? known->header : 0);
+  const int header = header_bytes();
+  Places places = places_of(function.call, header);
   bool by_header = reduces(function.call);
-  if (by_header && !known) {
+  if (by_header && !header) {
     options.reduction = kUnknownReduction;
     options.read = false;
     return options;

@@ -16,6 +16,8 @@ constexpr int kVotesNeeded = 3;
 
 int decided = kUndecided;  // __atomic
 int votes[kLayoutCount];   // __atomic
+constexpr int kDisagree = -1;
+int header_seen;  // __atomic; 0: no tensor was read
 
 // From the offset of the sizes on (c10::impl::SizesAndStrides, then TensorImpl's storage_offset_, numel_,
 // data_type_).
@@ -62,6 +64,22 @@ bool look_plainly(const void* from, void* to, std::size_t bytes) {
   return true;
 }
 
+// A reference-counted object begins with its table of functions and two counts, of 8 bytes each or of 4:
+// whoever hands a tensor over holds it, and a strong count holds the weak one.
+bool counts_fit(const char* tensor, std::uint8_t header) {
+  constexpr std::uint64_t kMostHolders = 1u << 31;
+  std::uint64_t words[2];
+  if (!look_safely(tensor + 8, words, sizeof(words))) return false;
+  std::uint64_t strong = words[0], weak = words[1];
+  if (header == 16) strong = words[0] & 0xFFFF'FFFF, weak = words[0] >> 32;
+  return strong > 0 && strong < kMostHolders && weak > 0 && weak < kMostHolders;
+}
+
+void note_header(std::uint8_t header) {
+  int seen = __atomic_load_n(&header_seen, __ATOMIC_RELAXED);
+  if (seen != header) __atomic_store_n(&header_seen, seen ? kDisagree : header, __ATOMIC_RELAXED);
+}
+
 // Memory full of zeros fits as a tensor without elements anywhere: it says nothing.
 bool is_empty(const Tensor& tensor) { return tensor.count == 0; }
 
@@ -85,7 +103,8 @@ bool read_undecided(const char* tensor, Tensor* out) {
   const int voted = voted_layout();
   for (int i = 0; i < kLayoutCount; ++i) {
     Tensor read{};
-    if (!parse(tensor, kLayouts[i].sizes, look_safely, &read)) continue;
+    if (!counts_fit(tensor, kLayouts[i].header) || !parse(tensor, kLayouts[i].sizes, look_safely, &read))
+      continue;
     if (is_empty(read)) {
       if (i != voted) continue;
       *out = read;
@@ -96,6 +115,7 @@ bool read_undecided(const char* tensor, Tensor* out) {
     *out = read;
   }
   if (fitting < 0) return false;
+  note_header(kLayouts[fitting].header);
   if (speaks(*out) && __atomic_add_fetch(&votes[fitting], 1, __ATOMIC_RELAXED) >= kVotesNeeded) {
     int expected = kUndecided;
     __atomic_compare_exchange_n(&decided, &expected, fitting, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -180,6 +200,13 @@ const Layout* layout() {
   if (known >= 0) return &kLayouts[known];
   const int voted = known == kUndecided ? voted_layout() : -1;
   return voted >= 0 ? &kLayouts[voted] : nullptr;
+}
+
+int header_bytes() {
+  int known = __atomic_load_n(&decided, __ATOMIC_RELAXED);
+  if (known >= 0) return kLayouts[known].header;
+  int seen = known == kUndecided ? __atomic_load_n(&header_seen, __ATOMIC_RELAXED) : 0;
+  return seen > 0 ? seen : 0;
 }
 
 void refuse_layout() { __atomic_store_n(&decided, kRefused, __ATOMIC_RELAXED); }

@@ -2,7 +2,8 @@
 //
 // No accessor of these is exported; where they lie differs between versions. So a place counts only once
 // tensors have proved it: at one offset, and at no other that a version is known to have, there are a number
-// of dimensions, as many sizes whose product is the number of elements behind them, and a type.
+// of dimensions, as many sizes whose product is the number of elements behind them, and a type; and in front
+// of it counts of holders as that version has them.
 #pragma once
 #include <cstdint>
 
@@ -27,6 +28,7 @@ struct Layout {
   std::uint8_t header;  // bytes of a reference-counted object's counts, and what stands before them
 };
 const Layout* layout();  // nullptr: no tensor spoke for one, or they disagree
+int header_bytes();      // its header, which scalars show too; 0: not known
 
 // Gloo counted otherwise: no value is read any more.
 void refuse_layout();

@@ -67,6 +67,11 @@ struct StubTensor {
     std::int64_t count = 1, dimensions = static_cast<std::int64_t>(sizes.size());
     for (std::int64_t size : sizes) count *= size;
     std::uint16_t type = 6;
+    // One holder, as counts of 8 bytes up to PyTorch 2.1, of 4 since.
+    if (offset == 72)
+      bytes[8] = bytes[16] = 1;
+    else
+      bytes[8] = bytes[12] = 1;
     std::memcpy(bytes + offset, &dimensions, 8);
     std::memcpy(bytes + offset + 8, sizes.data(), sizes.size() * 8);
     std::memcpy(bytes + offset + 96, &count, 8);
