@@ -141,7 +141,7 @@ def test_the_viewer_and_the_command_in_front_of_it_take_the_same(prefix):
 def test_bash_completes_commands_options_and_values(prefix, tmp_path):
     assert {"run", "report", "diff"} <= complete(prefix, "ddpscope", "")
     assert complete(prefix, "ddpscope", "rep") == {"report"}
-    assert complete(prefix, "ddpscope", "report", "--f") == {"--format", "--fail-on"}
+    assert complete(prefix, "ddpscope", "report", "--f") == {"--format", "--fail-on", "--fail-on-failure"}
     assert complete(prefix, "ddpscope", "report", "--format", "s") == {"sarif"}
     assert complete(prefix, "ddpscope", "run", "--gpu-timing", "c") == {"cupti"}
     assert complete(prefix, "ddpscope", "explain", "skipped") == {"skipped-barrier"}
