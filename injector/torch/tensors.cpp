@@ -65,13 +65,14 @@ bool look_plainly(const void* from, void* to, std::size_t bytes) {
 }
 
 // A reference-counted object begins with its table of functions and two counts, of 8 bytes each or of 4:
-// whoever hands a tensor over holds it, and a strong count holds the weak one.
+// whoever hands a tensor over holds it, and a strong count holds the weak one. Of the weak one of 4 bytes the
+// highest bit says, in 2.15, that Python has an object for it.
 bool counts_fit(const char* tensor, std::uint8_t header) {
   constexpr std::uint64_t kMostHolders = 1u << 31;
   std::uint64_t words[2];
   if (!look_safely(tensor + 8, words, sizeof(words))) return false;
   std::uint64_t strong = words[0], weak = words[1];
-  if (header == 16) strong = words[0] & 0xFFFF'FFFF, weak = words[0] >> 32;
+  if (header == 16) strong = words[0] & 0xFFFF'FFFF, weak = words[0] >> 32 & 0x7FFF'FFFF;
   return strong > 0 && strong < kMostHolders && weak > 0 && weak < kMostHolders;
 }
 

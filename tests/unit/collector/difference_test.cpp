@@ -138,7 +138,7 @@ TEST(DifferenceTest, ACallInFewRunsOnlyIsNotWhatAStepIssues) {
   EXPECT_TRUE(compare(runs({10}), now).issued.empty());
 }
 
-// As of a job on Gloo without a GPU.
+// As of a job on MPI without a GPU.
 TEST(DifferenceTest, WithoutStepsFindingsAloneAreComparedAndThatIsTold) {
   Summary none = run();
   none.steps = 0, none.ranks_with_steps.clear(), none.issued.clear(), none.durations.clear();
@@ -154,12 +154,12 @@ TEST(DifferenceTest, WithoutStepsFindingsAloneAreComparedAndThatIsTold) {
   EXPECT_TRUE(compare({none}, {found}).regression());
 }
 
-// As of one on Gloo that computes on a GPU.
+// As of one on MPI that computes on a GPU.
 TEST(DifferenceTest, WithoutCollectivesWhatStepsIssueIsNotJudged) {
   Summary none = run();
   none.issued.clear();
   EXPECT_THAT(to_text(compare({none}, {none})),
-              HasSubstr("not judged: what steps issue: no collectives of NCCL"));
+              HasSubstr("not judged: what steps issue: no collectives are known"));
   EXPECT_TRUE(compare({none}, {run()}).regression()) << "which it is where one side has some";
 }
 
