@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds preset dev and tests everything: what CI runs, 40 minutes on two cores.
+# Installs what is missing, builds preset dev and tests everything: what CI runs, about 70 minutes on two
+# cores once it is built.
 #
 #   tests/run.sh                  every test once, every fuzz target over its seeds
 #   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts, preset release; see tests/long.sh
