@@ -183,8 +183,9 @@ Result<Analysis> analyze_once(const std::filesystem::path& trace, const std::vec
     judged.insert("missing-gradient-sync");
   }
   attribution::attribute(analysis.outcome.findings);
-  analysis.outcome.first_failure = detectors::find_first_failure(job);
-  analysis.outcome.failure = detectors::find_job_failure(job);
+  const detectors::RankEnds ends = detectors::find_rank_ends(job);
+  analysis.outcome.first_failure = detectors::find_first_failure(job, ends);
+  analysis.outcome.failure = detectors::find_job_failure(job, ends);
   if (analysis.outcome.failure) attribution::explain(analysis.outcome.findings, *analysis.outcome.failure);
   tell_lost(job, analysis.errors);
   add_coverage(job, collectives, judged, analysis.errors, analysis.outcome.coverage);

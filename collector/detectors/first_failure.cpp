@@ -8,9 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/detectors/rank_ends.h"
 #include "collector/detectors/story.h"
-#include "collector/detectors/untraced_failures.h"
 #include "collector/detectors/whereabouts.h"
 #include "collector/model/process_name.h"
 
@@ -98,9 +96,9 @@ findings::FirstFailure tell(const Job& job, const std::vector<RankEnd>& ends, co
 
 }  // namespace
 
-std::optional<findings::FirstFailure> find_first_failure(const Job& job) {
-  std::vector<RankEnd> ends = find_rank_ends(job);
-  std::vector<UntracedFailure> untraced = find_untraced_failures(job);
+std::optional<findings::FirstFailure> find_first_failure(const Job& job, const RankEnds& all) {
+  const std::vector<RankEnd>& ends = all.recorded;
+  const std::vector<UntracedFailure>& untraced = all.untraced;
   if (ends.size() + untraced.size() < 2) return std::nullopt;
   bool untraced_first = !untraced.empty() && std::none_of(ends.begin(), ends.end(), [&](const RankEnd& end) {
     return (end.failed || end.unknown) && end.began_ns < untraced.front().to_ns;

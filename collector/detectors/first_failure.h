@@ -2,8 +2,8 @@
 #pragma once
 #include <optional>
 
+#include "collector/detectors/rank_ends.h"
 #include "collector/findings/finding.h"
-#include "collector/model/job.h"
 
 namespace ddpscope::detectors {
 
@@ -17,6 +17,6 @@ namespace ddpscope::detectors {
 // - two were killed within a second: somebody kills the job, rank by rank;
 // - the clocks of two hosts cannot tell which of two was the first;
 // - another rank's trace had stopped before, and how it ended nobody saw.
-std::optional<findings::FirstFailure> find_first_failure(const model::Job& job);
+std::optional<findings::FirstFailure> find_first_failure(const model::Job& job, const RankEnds& all);
 
 }  // namespace ddpscope::detectors

@@ -34,14 +34,6 @@ Hang blame(const Hang& hang, const Members& victims) {
   return blamed;
 }
 
-std::vector<std::int32_t> ranks_of(const Communicator& communicator,
-                                   const std::vector<std::uint32_t>& members) {
-  std::vector<std::int32_t> ranks;
-  for (std::uint32_t m : members) ranks.push_back(communicator.members[m].rank);
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
-
 LostRanks lost_of(const CallFacts& facts, const Hang& hang, const Members& members) {
   LostRanks lost;
   for (std::uint32_t m : members) {

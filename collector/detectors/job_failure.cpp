@@ -8,15 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "collector/detectors/rank_ends.h"
-#include "collector/detectors/untraced_failures.h"
-
 namespace ddpscope::detectors {
 
-std::optional<findings::JobFailure> find_job_failure(const model::Job& job) {
-  const std::vector<RankEnd> ends = find_rank_ends(job);
-  const std::vector<UntracedFailure> untraced = find_untraced_failures(job);
-  if (untraced.empty() && ended_by_agreement(job, ends)) return std::nullopt;
+std::optional<findings::JobFailure> find_job_failure(const model::Job& job, const RankEnds& ends) {
+  if (ends.untraced.empty() && ended_by_agreement(job, ends.recorded)) return std::nullopt;
   findings::JobFailure failure;
   std::vector<std::pair<std::int32_t, std::string>> told;
   failure.t_ns = std::numeric_limits<std::int64_t>::max();
@@ -26,13 +21,13 @@ std::optional<findings::JobFailure> find_job_failure(const model::Job& job) {
     failure.t_ns = t_ns;
     failure.first_rank = rank;
   };
-  for (const RankEnd& end : ends) {
+  for (const RankEnd& end : ends.recorded) {
     if (!end.failed) continue;
     add(end.rank, end.began_ns);
     told.emplace_back(end.rank, end.ending.sentence);
   }
   failure.how = tell_by_ranks(told);
-  for (const UntracedFailure& one : untraced) {
+  for (const UntracedFailure& one : ends.untraced) {
     add(one.rank, one.to_ns);
     failure.how += fmt::format("{}{} {}", failure.how.empty() ? "" : "; ",
                                one.rank < 0 ? one.process : findings::list_ranks({one.rank}), one.sentence);

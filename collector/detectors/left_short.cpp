@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
-#include "collector/detectors/process_ending.h"
 #include "collector/detectors/story.h"
 
 namespace ddpscope::detectors {
@@ -30,14 +29,6 @@ std::set<std::uint32_t> find_blocked(const CallFacts& facts) {
   for (const ordering::HostWait& wait : facts.device_order.waits)
     if (wait.end_ns == ordering::kNever) blocked.insert(wait.event.process);
   return blocked;
-}
-
-std::vector<std::int32_t> ranks_of(const Communicator& communicator,
-                                   const std::vector<std::uint32_t>& members) {
-  std::vector<std::int32_t> ranks;
-  for (std::uint32_t member : members) ranks.push_back(communicator.members[member].rank);
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
 }
 
 void add_calls(const CallFacts& facts, const LeftShort& left, findings::Finding& finding) {
@@ -62,7 +53,6 @@ void add_calls(const CallFacts& facts, const LeftShort& left, findings::Finding&
 
 std::vector<LeftShort> find_left_short(const CallFacts& facts) {
   if (facts.divergences.short_members.empty()) return {};
-  const std::set<std::uint32_t> blocked = find_blocked(facts);
   std::set<std::uint32_t> parted;
   for (const matching::Divergence& divergence : facts.divergences.divergences)
     parted.insert(divergence.communicator);
@@ -82,8 +72,7 @@ std::vector<LeftShort> find_left_short(const CallFacts& facts) {
     bool well =
         !parted.contains(index) && communicator.without_trace() == 0 &&
         std::all_of(communicator.members.begin(), communicator.members.end(), [&](const Member& member) {
-          return ended_by_itself(facts.job, member) && !member.incomplete &&
-                 !blocked.contains(member.process);
+          return ended_by_itself(facts.job, member) && !member.incomplete;
         });
     if (!well) continue;
     std::sort(left.ended.begin(), left.ended.end());
@@ -91,6 +80,13 @@ std::vector<LeftShort> find_left_short(const CallFacts& facts) {
       if (!std::binary_search(left.ended.begin(), left.ended.end(), m)) left.going_on.push_back(m);
     if (!left.going_on.empty()) found.push_back(std::move(left));
   }
+  if (found.empty()) return found;
+  const std::set<std::uint32_t> blocked = find_blocked(facts);
+  std::erase_if(found, [&](const LeftShort& left) {
+    const auto& members = facts.collectives.communicators[left.communicator].members;
+    return std::any_of(members.begin(), members.end(),
+                       [&](const Member& member) { return blocked.contains(member.process); });
+  });
   return found;
 }
 
@@ -112,8 +108,7 @@ findings::Finding tell_left_short(const CallFacts& facts, const LeftShort& left,
                               list_ranks(going_on), verb(going_on, "runs", "run"), at(facts.places.of(call)));
   finding.advice =
       "Let every rank of the group run this call, or none. Here the ranks that ran it did not need the "
-      "others, "
-      "which depends on its size and on the backend: elsewhere they wait without an end.";
+      "others, which depends on its size and on the backend: elsewhere they wait without an end.";
   add_calls(facts, left, finding);
   add_captured(facts, call, finding);
   finding.first_ns = call.begin_ns;

@@ -19,7 +19,7 @@ struct LeftShort {
 
 std::vector<LeftShort> find_left_short(const CallFacts& facts);
 
-// Likely, and a warning: whether the call is missing on one side or too many on the other nothing tells, and
+// Likely, and a warning: whether the call is missing on one side or too many on the other nothing shows, and
 // this run came to a good end.
 findings::Finding tell_left_short(const CallFacts& facts, const LeftShort& left, std::string_view slug);
 

@@ -87,11 +87,11 @@ std::int64_t gives_up_ns(const Job& job, std::uint32_t process) {
   return closed_ns;
 }
 
-std::vector<RankEnd> find_rank_ends(const Job& job) {
-  std::vector<RankEnd> ends;
+RankEnds find_rank_ends(const Job& job) {
+  RankEnds ends{{}, find_untraced_failures(job)};
   for (std::int32_t rank : job.ranks())
     if (std::int32_t process = job.process_of_rank(rank); process >= 0)
-      ends.push_back(find_end(job, rank, static_cast<std::uint32_t>(process)));
+      ends.recorded.push_back(find_end(job, rank, static_cast<std::uint32_t>(process)));
   return ends;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collector/detectors/process_ending.h"
+#include "collector/detectors/untraced_failures.h"
 
 namespace ddpscope::detectors {
 
@@ -24,8 +25,11 @@ struct RankEnd {
   bool left = false;  // ended by itself, with 0
 };
 
-// Of all recorded ranks, ascending.
-std::vector<RankEnd> find_rank_ends(const model::Job& job);
+struct RankEnds {
+  std::vector<RankEnd> recorded;  // by rank, ascending
+  std::vector<UntracedFailure> untraced;
+};
+RankEnds find_rank_ends(const model::Job& job);
 
 // All ended with one code, which is neither 0 nor 1, and none of an exception: they agreed to (to be
 // requeued, say). 1 is what failures end with.

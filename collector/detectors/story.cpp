@@ -106,6 +106,14 @@ std::string call_and_file(const model::Job& job, model::EventRef event) {
   return (info ? info->symbol : "a call") + (file.empty() ? "" : " of " + file);
 }
 
+std::vector<std::int32_t> ranks_of(const matching::Communicator& communicator,
+                                   const std::vector<std::uint32_t>& members) {
+  std::vector<std::int32_t> ranks;
+  for (std::uint32_t m : members) ranks.push_back(communicator.members[m].rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets, std::string_view between) {
   constexpr std::size_t kMaxTold = 4;
   std::string text;

@@ -47,6 +47,9 @@ std::string call_and_file(const model::Job& job, model::EventRef event);
 
 using findings::list_numbers;
 using findings::list_ranks;
+// Of these members, ascending.
+std::vector<std::int32_t> ranks_of(const matching::Communicator& communicator,
+                                   const std::vector<std::uint32_t>& members);
 // "ranks 0 and 2, and likewise ranks 1 and 3"; the first four sets.
 std::string list_sets(const std::vector<std::vector<std::int32_t>>& sets,
                       std::string_view between = ", and likewise ");

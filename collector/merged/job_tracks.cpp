@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "collector/patterns/framework_steps.h"
+#include "collector/patterns/called_steps.h"
 #include "collector/patterns/training_steps.h"
 
 namespace ddpscope::merged {
@@ -42,8 +42,7 @@ struct Span {
   std::int64_t begin_ns, end_ns;
 };
 
-std::vector<Span> steps_on_device(const Making& making, std::uint32_t process) {
-  patterns::RankSteps found = patterns::find_steps(making.facts.job, making.facts.collectives, process);
+std::vector<Span> spans_of(const patterns::RankSteps& found) {
   std::vector<Span> steps;
   for (const auto* of : {&found.steps, &found.unreduced})
     for (const patterns::Step& step : *of) steps.push_back({step.begin_ns, step.end_ns});
@@ -51,19 +50,12 @@ std::vector<Span> steps_on_device(const Making& making, std::uint32_t process) {
   return steps;
 }
 
-// From one optimizer's end to the next one's.
-std::vector<Span> steps_of_framework(const Making& making, std::uint32_t process) {
-  std::vector<Span> steps;
-  for (const patterns::FrameworkStep& step : patterns::find_framework_steps(making.facts.job, process).steps)
-    steps.push_back({steps.empty() ? step.begin_ns : steps.back().end_ns, step.end_ns});
-  return steps;
-}
-
 }  // namespace
 
 void write_steps(Making& making, std::uint32_t process, LaneTracks& tracks) {
-  std::vector<Span> steps = steps_on_device(making, process);
-  if (steps.empty()) steps = steps_of_framework(making, process);
+  const auto& [job, collectives, barriers] = making.facts;
+  std::vector<Span> steps = spans_of(patterns::find_steps(job, collectives, process));
+  if (steps.empty()) steps = spans_of(patterns::find_called_steps(job, collectives, process));
   std::uint32_t name = making.writer.name("step", Kind::kStep);
   StepSlot slot{};
   for (const Span& step : steps) {

@@ -45,8 +45,8 @@ struct Summary {
   std::vector<DurationRow> durations;  // of the lowest rank with steps
 };
 
-// `collectives`: of NCCL; of a job that calls nothing there, those on process groups (analysis::Matched). Steps end
-// with the optimizer (docs/steps.md); the first one, in which buffers are made, counts for nothing.
+// `collectives`: of NCCL; of a job that calls nothing there, those on process groups (analysis::Matched).
+// Steps end with the optimizer (docs/steps.md); the first one, in which buffers are made, counts for nothing.
 // Transfers are those of collectives that devices' times split (CollectiveTimes).
 Summary summarise(const model::Job& job, const matching::Collectives& collectives,
                   const patterns::CollectiveTimes& times, const findings::Outcome& outcome);

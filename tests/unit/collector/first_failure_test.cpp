@@ -36,7 +36,7 @@ auto find_in(const std::string& text, Find&& find) {
   auto reading = tests::Recorded(text).read();
   EXPECT_TRUE(reading.ok()) << reading.error().what;
   alignment::align(reading->job);
-  return find(reading->job);
+  return find(reading->job, find_rank_ends(reading->job));
 }
 
 std::optional<findings::FirstFailure> first_failure_of(const std::string& ends) {
@@ -209,7 +209,7 @@ std::optional<findings::FirstFailure> failure_of_two(const std::string& ends) {
   auto reading = tests::Recorded(text + ends).read();
   EXPECT_TRUE(reading.ok()) << reading.error().what;
   alignment::align(reading->job);
-  return find_first_failure(reading->job);
+  return find_first_failure(reading->job, find_rank_ends(reading->job));
 }
 
 TEST(FirstFailure, ARankThatFailedBeforeItsFirstRecordedCall) {
