@@ -25,7 +25,7 @@ def test_all_wait_for_rank_0(tmp_path, ranks, how):
                    for text in ("torch.save(state", "    dist.barrier()" if how == "barrier" else "loss.backward()"))
     assert any(save in frame for frame in ddpscope.frames(finding, 0))
     waiting = [step for step in finding["evidence"] if step["rank"] != 0]
-    assert len(waiting) == ranks - 1 and all("its main thread has waited since" in step["detail"] for step in waiting)
+    assert len(waiting) == ranks - 1 and all("its host waits for it" in step["detail"] for step in waiting)
     if how == "barrier":  # of the last save they wait in the all-reduce behind the loop
         for rank in range(1, ranks):
             assert any(waits in frame for frame in ddpscope.frames(finding, rank))
