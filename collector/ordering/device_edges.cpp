@@ -61,7 +61,9 @@ class ProcessStreams : public DeviceEvents {
 
   void waited(const HostCall& wait, const Cover& cover, bool done) override {
     if (!done) return;
-    std::vector<std::uint32_t>& known = known_[wait.record->thread];
+    // What may be luck leaves open what a later wait covers.
+    std::vector<std::uint32_t>& known = (wait.by_luck ? perhaps_known_ : known_)[wait.record->thread];
+    Trust trust = wait.by_luck ? Trust::kUnseen : Trust::kSeen;
     known.resize(std::max(known.size(), cover.size()));
     Node after = kNoNode;
     std::int64_t end = job_.time_ns(process_, wait.record->end);
@@ -73,7 +75,7 @@ class ProcessStreams : public DeviceEvents {
       std::int64_t aborted = collectives_.member_of(collectives_.calls.form(call)).aborted_ns;
       if (aborted <= end && collectives_.calls.begin_ns(call) < aborted) continue;
       if (after == kNoNode) after = graph_.after({{process_, wait.record->thread}, wait.begin_ns, end});
-      graph_.edge(streams_[s].out_of(cover[s]), after, EdgeKind::kCollective);
+      graph_.edge(streams_[s].out_of(cover[s]), after, EdgeKind::kCollective, trust);
     }
   }
 
@@ -92,7 +94,8 @@ class ProcessStreams : public DeviceEvents {
   Graph& graph_;
   NodesOfCalls& nodes_;
   std::vector<Stream> streams_;
-  std::map<std::uint16_t, std::vector<std::uint32_t>> known_;  // by thread: how many calls of each stream
+  // By thread: how many calls of each stream.
+  std::map<std::uint16_t, std::vector<std::uint32_t>> known_, perhaps_known_;
 };
 
 // The k-th calls of all members. NCCL pairs calls by nothing but their place: those that differ order their

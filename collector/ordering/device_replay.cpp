@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/model/cuda_types.h"
+#include "collector/ordering/work_events.h"
 
 namespace ddpscope::ordering {
 namespace {
@@ -17,9 +18,12 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
+constexpr trace::OperationSet kOfProcessGroups{Operation::kGroupCollective, Operation::kGroupBarrier,
+                                               Operation::kGroupPointToPoint};
 constexpr trace::OperationSet kOrdering =
     trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
-    trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd, Operation::kCapture};
+    trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd, Operation::kCapture} |
+    kOfProcessGroups;
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
 
 // What only enqueues returns at once, so an asynchronous copy that has not returned waits for its stream: the
@@ -34,7 +38,8 @@ class Replay {
         collectives_(collectives),
         process_(process),
         events_(events),
-        host_calls_(job.processes[process].file, kOrdering) {}
+        host_calls_(job.processes[process].file, kOrdering),
+        works_(job.processes[process]) {}
 
   void run() {
     collect_enqueued();
@@ -53,6 +58,7 @@ class Replay {
   void apply_capture(const Record& record);
   void apply_copy(const HostCall& host_call);
   void apply_end(const HostCall& host_call);
+  void apply_query(HostCall host_call, const payload::DeviceOrder& query, bool done);
 
   const Job& job_;
   const matching::Collectives& collectives_;
@@ -61,6 +67,7 @@ class Replay {
   model::TimeOrder host_calls_;
   trace::Table<std::uint32_t> enqueued_;  // collectives, by enqueue_ns
   Streams streams_;
+  WorkEvents works_;
   int captures_ = 0;  // that are open: meanwhile events stand in graphs
   std::map<std::uint32_t, Cover>
       of_communicators_;  // by number in the process: what its collectives come after
@@ -103,6 +110,8 @@ void Replay::apply(const HostCall& host_call) {
   if (host_call.operation == Operation::kCommunicatorEnd) return apply_end(host_call);
   const Record& record = *host_call.record;
   if (host_call.operation == Operation::kCapture) return apply_capture(record);
+  if (kOfProcessGroups.has(host_call.operation))
+    return works_.called(record, host_call.begin_ns, record.end ? job_.time_ns(process_, record.end) : 0);
   auto call = trace::payload_of<payload::DeviceOrder>(record);
   bool done = record.end != 0 && call.result == 0;
   auto stream = [&] { return streams_.find(call.stream, call.device, record.thread); };
@@ -111,6 +120,7 @@ void Replay::apply(const HostCall& host_call) {
       return streams_.create(call.stream, call.device, !(call.flags & kNonBlockingStream));
     case Operation::kEventRecord:
       if (captures_ > 0) return;
+      works_.recorded(call.event, record.thread, host_call.begin_ns, streams_.device_of(stream()));
       return streams_.record_event(call.event, stream());
     case Operation::kStreamWaitEvent:
       if (captures_ > 0) return;
@@ -121,12 +131,21 @@ void Replay::apply(const HostCall& host_call) {
     case Operation::kStreamQuery:
       streams_.cover_of(stream(), cover_);
       return events_.waited(host_call, cover_, done);
-    case Operation::kEventWait:
     case Operation::kEventQuery:
+      return apply_query(host_call, call, done);
+    case Operation::kEventWait:
       return events_.waited(host_call, streams_.cover_of_event(call.event), done);
     default:
       return;
   }
+}
+
+void Replay::apply_query(HostCall host_call, const payload::DeviceOrder& query, bool done) {
+  Asked asked = works_.asked(query.event, host_call.record->thread, host_call.begin_ns, query.device, done);
+  if (done && asked != Asked::kWaits) streams_.all_wait_for_event(works_.device_of(query.event), query.event);
+  if (asked == Asked::kStreamWaits) return;
+  host_call.by_luck = asked == Asked::kMayWait;
+  events_.waited(host_call, streams_.cover_of_event(query.event), done);
 }
 
 void Replay::apply_capture(const Record& record) {

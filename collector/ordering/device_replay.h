@@ -15,6 +15,7 @@ struct HostCall {
   const trace::Record* record;
   model::EventPlace place;
   trace::Operation operation;
+  bool by_luck = false;  // a query that said "done", and that its program may not have waited for otherwise
 };
 
 class DeviceEvents {
@@ -29,7 +30,8 @@ class DeviceEvents {
 // Source of the rules: CUDA's stream and event semantics. A stream depends on what was enqueued to it and,
 // through a wait for an event, on what that event's stream depended on when the event was recorded; the
 // legacy stream of a device depends on its blocking streams. Waits: stream, event and device synchronize, a
-// query that says done, copies that return only when they are done; and copies that have not returned.
+// query that says done (of those that PyTorch's process groups make for themselves: WorkEvents), copies that
+// return only when they are done; and copies that have not returned.
 void replay_device(const model::Job& job, const matching::Collectives& collectives, std::uint32_t process,
                    DeviceEvents& events);
 

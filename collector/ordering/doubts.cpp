@@ -104,6 +104,11 @@ class Words {
     switch (step.kind) {
       case EdgeKind::kHandOver:
         return tell_hand_over(step);
+      case EdgeKind::kCollective:
+        return fmt::format(
+            "{} asked{} whether an asynchronous collective was complete, which it was: whether the program "
+            "waits where it is not is not known",
+            actor(step.to), at(step.to));
       case EdgeKind::kFile:
         return fmt::format("{} may have waited for what it found of a file{}", actor(step.to), at(step.to));
       case EdgeKind::kProcess:

@@ -43,6 +43,12 @@ void Streams::wait_for_event(StreamNumber stream, std::uint64_t event) {
   if (found != events_.end()) join(streams_[stream].cover, found->second);
 }
 
+void Streams::all_wait_for_event(std::uint8_t device, std::uint64_t event) {
+  find(kLegacyHandle, device, 0);  // it may not have been used yet
+  for (StreamNumber stream = 0; stream < count(); ++stream)
+    if (streams_[stream].device == device) wait_for_event(stream, event);
+}
+
 bool Streams::follows(StreamNumber stream, StreamNumber other) const {
   const Stream &own = streams_[stream], &that = streams_[other];
   if (own.device != that.device) return false;

@@ -26,6 +26,7 @@ class Streams {
   std::uint32_t enqueue_collective(StreamNumber stream);
   void record_event(std::uint64_t event, StreamNumber stream) { cover_of(stream, events_[event]); }
   void wait_for_event(StreamNumber stream, std::uint64_t event);
+  void all_wait_for_event(std::uint8_t device, std::uint64_t event);  // all streams of the device
 
   void cover_of(StreamNumber stream, Cover& cover) const;  // what a wait for the stream covers
   Cover cover_of(StreamNumber stream) const {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "collector/ordering/meeting_entries.h"
+
 namespace ddpscope::ordering {
 namespace {
 
@@ -61,13 +63,19 @@ void UnseenTalk::note_processes(const model::Job& job, const Graph& graph) {
 }
 
 void UnseenTalk::note_edges(const Graph& graph) {
+  MeetingEntries entries(graph);
   for (const Edge& edge : graph.edges()) {
     bool leaves = graph.at_some_time(edge.from), reaches = graph.at_some_time(edge.to);
     auto process_of = [&](Node node) { return graph.thread(graph.thread_number(node)).process; };
     if (leaves && reaches && process_of(edge.from) == process_of(edge.to)) continue;
     Passage passage{graph.ns(leaves ? edge.from : edge.to), graph.ns(reaches ? edge.to : edge.from)};
     if (leaves) told_[process_of(edge.from)].push_back(passage);
-    if (reaches) heard_[process_of(edge.to)].push_back(passage);
+    if (!reaches) continue;
+    std::uint32_t process = process_of(edge.to);
+    // It left its process when that went into the meeting, which may have been long before.
+    if (!graph.on_thread(edge.from))
+      passage.left_ns = std::min(passage.left_ns, entries.latest_ns(edge.from, process));
+    heard_[process].push_back(passage);
   }
 }
 
