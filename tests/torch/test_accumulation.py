@@ -27,7 +27,7 @@ def test_the_wrong_micro_batches_are_reduced(tmp_path, seed, ranks, reduce, slug
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("how", [["--past-wrapper"], ["--reduce", "never"]])
+@pytest.mark.parametrize("how", [["--past-wrapper"], pytest.param(["--reduce", "never"], marks=pytest.mark.long)])
 def test_no_pass_is_reduced(tmp_path, seed, ranks, how):
     finding = ddpscope.only_finding(trained(tmp_path, seed, ranks, *how), "missing-gradient-sync")
     assert finding["ranks"] == list(range(ranks)) and finding["severity"] == "error", finding
@@ -37,7 +37,7 @@ def test_no_pass_is_reduced(tmp_path, seed, ranks, how):
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("what", ["gradients", "parameters"])
+@pytest.mark.parametrize("what", ["gradients", pytest.param("parameters", marks=pytest.mark.long)])
 def test_the_program_reduces_by_itself(tmp_path, seed, ranks, what):
     report = ddpscope.report(trained(tmp_path, seed, ranks, "--past-wrapper", "--by-hand", what))
     assert report["findings"] == [], report["findings"]
@@ -45,7 +45,7 @@ def test_the_program_reduces_by_itself(tmp_path, seed, ranks, what):
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("beside", ["nothing", "critic", *(pytest.param(beside, marks=pytest.mark.long) for beside in ("search", "adversary", "penalty"))])
+@pytest.mark.parametrize("beside", ["critic", *(pytest.param(beside, marks=pytest.mark.long) for beside in ("nothing", "search", "adversary", "penalty"))])
 def test_each_step_is_reduced_once(tmp_path, seed, ranks, beside):
     report = ddpscope.report(trained(tmp_path, seed, ranks, "--beside", beside))
     assert report["findings"] == [], report["findings"]

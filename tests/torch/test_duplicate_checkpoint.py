@@ -27,6 +27,7 @@ def test_every_rank_saves_the_same_checkpoint(tmp_path, seed):
         assert any(f"pretrain_trainer.py:{line} Trainer._save_snapshot" in frame for frame in ddpscope.frames(finding, rank))
 
 
+@pytest.mark.long
 def test_every_rank_saves_it_under_its_own_name(tmp_path):
     """A model of 430 KB; torch.save writes the file's name in front of each of its tensors."""
     config = {"snapshot_dir": "out", "name": "model-{rank}.pt", "width": 160, "samples": 48, "seed": 3}

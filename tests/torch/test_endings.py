@@ -76,6 +76,7 @@ def test_a_rank_calls_alone(tmp_path, seed, how, ranks):
         assert meets in told[other] and alone not in told[other], failure
 
 
+@pytest.mark.long
 def test_a_rank_sleeps(tmp_path, seed):
     """Who waited for it runs out of time, and the launcher ends the one that sleeps."""
     rank, job = drawn(seed, "sleep", 2, True)

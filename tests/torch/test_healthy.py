@@ -26,6 +26,7 @@ def test_rank_0_prepares_and_saves_between_barriers(tmp_path, seed):
     expect_silence(run_twice(job, tmp_path), ranks)
 
 
+@pytest.mark.long
 def test_every_rank_saves_its_own_shard(tmp_path, seed):
     rng = ddpscope.draw(seed, "sharded")
     ranks = rng.choice([2, 3, 4])
@@ -67,6 +68,7 @@ def test_every_rank_reads_all_shards_and_keeps_its_lines(tmp_path, at_once, seed
     expect_silence(trace, ranks)
 
 
+@pytest.mark.long
 def test_ranks_that_share_a_model_share_its_samples(tmp_path, seed):
     rng = ddpscope.draw(seed, "split")
     ranks = rng.choice([2, 4])

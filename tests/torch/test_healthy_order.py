@@ -20,6 +20,7 @@ def test_run_on_main(tmp_path, seed, guard):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES if guard == "outside" else SAMPLES)
 
 
+@pytest.mark.long
 def test_main_process_first(tmp_path, seed):
     rng = ddpscope.draw(seed, "main-first")
     ranks = rng.choice([2, 4])
@@ -93,6 +94,7 @@ def test_forked_writer_that_is_waited_for(tmp_path, seed):
     expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_staging_rename_and_rotation(tmp_path, seed):
     rng = ddpscope.draw(seed, "rotation")
     ranks, limit = rng.choice([2, 4]), rng.randrange(1, 3)
@@ -110,6 +112,7 @@ def test_one_database(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | {"missing-barrier", "divergent-existence-check"})
 
 
+@pytest.mark.long
 def test_sharded_safetensors(tmp_path, seed):
     pytest.importorskip("safetensors")
     rng = ddpscope.draw(seed, "safetensors")
@@ -143,6 +146,7 @@ def test_published_by_rename(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES)
 
 
+@pytest.mark.long
 def test_broadcast_folder(tmp_path, seed):
     rng = ddpscope.draw(seed, "broadcast")
     ranks = rng.choice([2, 3])

@@ -94,6 +94,7 @@ def test_the_rank_that_did_not_come_is_named(tmp_path, seed, way, how, inside, r
     assert evidence_of(finding, rank), finding
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_barrier_that_one_rank_runs(tmp_path, seed, ranks):
     """All wait, until Gloo gives up: each in a call of its own."""
@@ -106,6 +107,7 @@ def test_a_barrier_that_one_rank_runs(tmp_path, seed, ranks):
     assert any(f"{SCRIPT.name}:{barrier} " in frame for step in evidence_of(finding, rank) for frame in step["stack"]), finding
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_thread_of_its_own_is_waited_for(tmp_path, seed, ranks):
     """By what goes over TCP nobody knows who is missing, by the collectives of the process group one does."""

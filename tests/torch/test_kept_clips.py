@@ -69,7 +69,8 @@ def test_pair(tmp_path, sampler, store, start, seed):
         expect_nothing_found(trace, 2)
 
 
-@pytest.mark.parametrize("sampler, store", [("own-shuffle", "packed"), pytest.param("no-set-epoch", "saved", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("sampler, store", [("own-shuffle", "packed"), ("no-set-epoch", "saved")])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_four_ranks(tmp_path, sampler, store, seed):
     trace = record(tmp_path, seed, store, ["--sampler", sampler, *STARTS["fork-persistent"]], ranks=4)
@@ -79,7 +80,7 @@ def test_four_ranks(tmp_path, sampler, store, seed):
 # Healthy: a curriculum by length, batches of clips of like length, draws with replacement, an evaluation of all by every
 # rank, batches read far ahead.
 @pytest.mark.parametrize("options", [
-    pytest.param(["by-length"], marks=pytest.mark.long), ["buckets"], pytest.param(["weighted"], marks=pytest.mark.long),
+    pytest.param(["by-length"], marks=pytest.mark.long), pytest.param(["buckets"], marks=pytest.mark.long), pytest.param(["weighted"], marks=pytest.mark.long),
     ["distributed", "--evaluate", "--prefetch", 6]], ids=lambda options: options[0])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_look_alike(tmp_path, options, seed):

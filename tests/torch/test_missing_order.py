@@ -12,6 +12,7 @@ pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 LATE = [1, 1.5]
 
 
+@pytest.mark.long
 def test_barriers_of_a_group_that_is_made_later(tmp_path, seed):
     rng = ddpscope.draw(seed, "group-late")
     ranks, out = rng.choice([2, 3]), f"results{rng.randrange(100)}"
@@ -31,6 +32,7 @@ def test_barrier_behind_a_check_that_ranks_answer_differently(tmp_path, seed):
     expect_race(trace, "speech_recipe.py", f"{out}/pieces.model", 0, "torch.save({\"pieces\"", [1], "torch.load(model)")
 
 
+@pytest.mark.long
 def test_check_around_a_barrier(tmp_path, seed):
     """Who finds the features leaves out a barrier and reads the statistics too early: the check is to blame."""
     rng = ddpscope.draw(seed, "check-around")
@@ -71,6 +73,7 @@ def test_wait_for_another_key_of_the_store(tmp_path, seed):
                 "vocabulary = torch.load(path)")
 
 
+@pytest.mark.long
 def test_barrier_of_the_wrong_group(tmp_path, seed):
     rng = ddpscope.draw(seed, "wrong-group")
     out = f"nodes{rng.randrange(100)}"

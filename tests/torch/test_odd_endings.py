@@ -14,8 +14,8 @@ def expect_nobody_accused(trace, ranks, attempt=0):
     return report
 
 
-@pytest.mark.parametrize("way", ["all-at-once", "rank-0-leaves",
-                                 *(pytest.param(way, marks=pytest.mark.long) for way in ("exec", "one-at-once", "daemon"))])
+@pytest.mark.parametrize("way", ["all-at-once",
+                                 *(pytest.param(way, marks=pytest.mark.long) for way in ("rank-0-leaves", "exec", "one-at-once", "daemon"))])
 def test_ends_by_itself(tmp_path, way, seed):
     rng = ddpscope.draw(seed, f"odd/{way}")
     ranks, steps = rng.choice([2, 4]), rng.randrange(15, 40)
@@ -36,7 +36,7 @@ def test_begins_again(tmp_path, seed):
     assert "1 other attempt of the job" in [row["what"] for row in report["coverage"]]
 
 
-@pytest.mark.parametrize("way", ["save", "speeds"])
+@pytest.mark.parametrize("way", ["save", pytest.param("speeds", marks=pytest.mark.long)])
 def test_somebody_ends_it(tmp_path, way, seed):
     rng = ddpscope.draw(seed, f"odd/{way}")
     ranks, how = rng.choice([2, 4]), rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

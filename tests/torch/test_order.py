@@ -16,7 +16,7 @@ def by_store(seed, serve, ranks, *more):
     return Job("sync_by_store.py", ranks=ranks, arguments=arguments), rng
 
 
-@pytest.mark.parametrize("serve,ranks", [("agent", 2), ("agent", 4), ("rank0", 2), ("rank0", 4)])
+@pytest.mark.parametrize("serve,ranks", [("rank0", 2), ("rank0", 4), *(pytest.param("agent", ranks, marks=pytest.mark.long) for ranks in (2, 4))])
 def test_a_store_alone_orders(tmp_path, serve, ranks, seed):
     job, rng = by_store(seed, serve, ranks, "--beat", random.Random(seed).choice([0, 0.02, 0.1]))
     report = ddpscope.report(run_recorded(job, tmp_path))
@@ -24,7 +24,7 @@ def test_a_store_alone_orders(tmp_path, serve, ranks, seed):
     assert not any("missing-barrier" in row["unjudged"] for row in report["coverage"]), report["coverage"]
 
 
-@pytest.mark.parametrize("serve,ranks", [("agent", 2), ("agent", 4), ("rank0", 2), ("rank0", 4)])
+@pytest.mark.parametrize("serve,ranks", [("agent", 2), ("agent", 4), *(pytest.param("rank0", ranks, marks=pytest.mark.long) for ranks in (2, 4))])
 def test_a_wait_left_out_is_a_missing_barrier(tmp_path, serve, ranks, seed):
     forget = random.Random(f"{seed}/{serve}/{ranks}").choice(["wait", "count"])
     job, rng = by_store(seed, serve, ranks, "--beat", "0.05", "--forget", forget)

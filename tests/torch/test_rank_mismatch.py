@@ -44,6 +44,7 @@ def launched(rng, gpus, *more):
         f"out{rng.randrange(100)}", free_port(), "--gpus", ",".join(map(str, gpus)), *more])
 
 
+@pytest.mark.long
 def test_gpus_as_ranks(tmp_path, seed):
     rng = ddpscope.draw(seed, "gpus")
     gpus = rng.sample(range(4, 12), rng.choice([2, 3]))

@@ -17,7 +17,7 @@ def record(folder, seed, split):
 
 
 # Each has shards of its own; all read all and keep every n-th clip; rank 0 reads and sends.
-@pytest.mark.parametrize("split", ["shards", pytest.param("clips", marks=pytest.mark.long), "dispatched"])
+@pytest.mark.parametrize("split", [*(pytest.param(split, marks=pytest.mark.long) for split in ("shards", "clips")), "dispatched"])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_healthy(tmp_path, split, seed):
     # Whether a wait for a batch is for the one who reads it, or for a rank that is late, is not seen.

@@ -45,6 +45,7 @@ def test_barrier_before_the_save_instead_of_after_it(tmp_path, seed):
     expect_race(trace, "zero_consolidated.py", f"{out}/epoch", 0, "torch.save({", range(1, ranks), "kept = torch.load(")
 
 
+@pytest.mark.long
 def test_optimizer_state_is_gathered_and_saved_by_all(tmp_path, seed):
     rng = ddpscope.draw(seed, "zero-all")
     ranks, out = rng.choice([2, 3]), f"out{rng.randrange(100)}"
@@ -53,7 +54,7 @@ def test_optimizer_state_is_gathered_and_saved_by_all(tmp_path, seed):
 
 
 @needs_async_save
-@pytest.mark.parametrize("way", ["together", "thread"])
+@pytest.mark.parametrize("way", ["together", pytest.param("thread", marks=pytest.mark.long)])
 def test_shards_are_saved_before_they_are_loaded(tmp_path, seed, way):
     rng = ddpscope.draw(seed, f"fsdp/{way}")
     ranks = rng.choice([2, 3])

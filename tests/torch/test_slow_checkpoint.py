@@ -16,7 +16,7 @@ def run(tmp_path, ranks, how, pace=PACE):
         return jobs.run_recorded(jobs.Job(JOB, [folder, "--how", how, "--epochs", EPOCHS, "--width", WIDTH], ranks), tmp_path)
 
 
-@pytest.mark.parametrize("how", ["barrier", "next-step"])
+@pytest.mark.parametrize("how", ["next-step", pytest.param("barrier", marks=pytest.mark.long)])
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_all_wait_for_rank_0(tmp_path, ranks, how):
     finding = ddpscope.only_finding(run(tmp_path, ranks, how), "slow-checkpoint")
@@ -31,7 +31,7 @@ def test_all_wait_for_rank_0(tmp_path, ranks, how):
             assert any(waits in frame for frame in ddpscope.frames(finding, rank))
 
 
-@pytest.mark.parametrize("how, pace", [("barrier", 0), ("thread", PACE), ("process", PACE), ("shards", PACE),
+@pytest.mark.parametrize("how, pace", [("barrier", 0), ("thread", PACE), *(pytest.param(how, PACE, marks=pytest.mark.long) for how in ("process", "shards")),
                                        ("evaluation", PACE)])
 def test_nobody_waits_for_a_save(tmp_path, how, pace):
     trace = run(tmp_path, 2, how, pace)

@@ -103,7 +103,7 @@ def test_ranks_wait_in_different_calls(tmp_path, ranks, seed):
             assert f" at {SCRIPT}:{ddpscope.line_of(SCRIPT, text)} " in told.stdout.splitlines()[0], told.stdout
 
 
-@pytest.mark.parametrize("way", ["no", "compute"])
+@pytest.mark.parametrize("way", ["compute", pytest.param("no", marks=pytest.mark.long)])
 def test_a_healthy_job_is_never_stuck(tmp_path, way, ranks, seed):
     rng = ddpscope.draw(seed, f"status/healthy/{way}/{ranks}")
     said = []

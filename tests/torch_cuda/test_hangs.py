@@ -15,7 +15,7 @@ def stuck(seed, ranks, how):
 
 
 @both
-@pytest.mark.parametrize("how, inside", [("sleeps", "inside clock_nanosleep"), ("leaves", "exited with 0")])
+@pytest.mark.parametrize("how, inside", [("sleeps", "inside clock_nanosleep"), pytest.param("leaves", "exited with 0", marks=pytest.mark.long)])
 def test_a_rank_does_not_come(tmp_path, ranks, how, inside, seed):
     rank, job = stuck(seed, ranks, how)
     trace = record(job, tmp_path, code=None)

@@ -51,6 +51,7 @@ def test_every_rank_saves_all_of_fsdp2(tmp_path, ranks, save, file, text, seed):
 
 
 @both
+@pytest.mark.long
 def test_every_rank_saves_the_replica(tmp_path, ranks, seed):
     job, _ = classifier(seed, "save", ranks)
     expect_duplicate(record(job, tmp_path), job, f"{job.arguments[0]}/epoch0.pt", "# by everyone")
