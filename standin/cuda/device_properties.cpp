@@ -109,11 +109,11 @@ constexpr std::pair<cudaDeviceAttr, int> kConstants[] = {
 
 }  // namespace
 
-cudaDeviceProp describe(const Device& device) {
+cudaDeviceProp describe(int physical) {
   cudaDeviceProp p{};
   std::snprintf(p.name, sizeof p.name, "CPU stand-in for CUDA");
-  p.uuid = device.uuid();
-  p.pciBusID = device.physical() + 1;
+  p.uuid = uuid_of(physical);
+  p.pciBusID = physical + 1;
   describe_launch_limits(p);
   describe_memory(p);
   return p;

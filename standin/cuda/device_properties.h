@@ -5,10 +5,9 @@
 
 namespace ddpscope::standin {
 
-class Device;
-
-/// The properties of a device: those of a GPU of compute capability 8.0, where a program may depend on them.
-cudaDeviceProp describe(const Device& device);
+/// The properties of the host's device of that number: those of a GPU of compute capability 8.0, where a
+/// program may depend on them.
+cudaDeviceProp describe(int physical);
 
 /// One attribute, from the properties. Fails with cudaErrorInvalidValue where the attribute is unknown.
 int attribute(const cudaDeviceProp& properties, cudaDeviceAttr attr);

@@ -7,6 +7,7 @@
 
 #include "standin/cuda/block.h"
 #include "standin/cuda/device.h"
+#include "standin/cuda/device_properties.h"
 #include "standin/cuda/entry.h"
 #include "standin/cuda/given_up.h"
 #include "standin/cuda/kernel.h"
@@ -120,6 +121,17 @@ bool is_active(int ordinal) {
   return ordinal < static_cast<int>(visible_devices().size()) && visible_devices()[ordinal]->active;
 }
 
+bool usage_of(int physical, std::size_t* bytes) {
+  *bytes = 0;
+  if (!process_used_runtime() || forked_from_user()) return false;
+  for (const Device* device : visible_devices()) {
+    if (device->physical() != physical) continue;
+    *bytes = device->bytes_allocated;
+    return device->active;
+  }
+  return false;
+}
+
 bool stream_id(cudaStream_t handle, bool per_thread, int* device, std::uint64_t* id) {
   if (forked_from_user() || visible_devices().empty()) return false;
   try {
@@ -194,6 +206,9 @@ extern "C" [[gnu::visibility("default")]] const ddpscope::standin::Runtime* stan
                                     process_used_runtime,
                                     is_active,
                                     thread_has_context,
-                                    leave_context};
+                                    leave_context,
+                                    devices_of_host,
+                                    describe,
+                                    usage_of};
   return &kRuntime;
 }

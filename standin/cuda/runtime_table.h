@@ -4,6 +4,7 @@
 #include <cuda.h>
 #include <driver_types.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ddpscope::standin {
@@ -36,6 +37,13 @@ struct Runtime {
   bool (*active)(int device);    ///< the device's primary context exists
   bool (*thread_has_context)();  ///< the calling thread has used or chosen a device
   void (*leave_context)();       ///< it has not, until it does again
+
+  /// The host's devices, from 0 on, whatever CUDA_VISIBLE_DEVICES leaves of them to the process. To ask is
+  /// not to use: the process may still change that variable, or fork.
+  int (*devices_of_host)();
+  cudaDeviceProp (*describe)(int physical);
+  /// Whether this process has a context on the device, and how many bytes it has allocated there.
+  bool (*usage)(int physical, std::size_t* bytes);
 };
 
 inline constexpr const char* kRuntimeSymbol = "standin_cudart_runtime";

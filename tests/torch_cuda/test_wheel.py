@@ -1,5 +1,6 @@
 """What PyTorch's wheel wants of CUDA's libraries, and the stand-ins export. A name that is new in a wheel fails here."""
 import functools
+import pathlib
 import re
 import subprocess
 
@@ -8,6 +9,7 @@ import pytest
 import wheel
 
 STANDIN = ddpscope.BUILD / "lib" / "standin"
+NVML_MODULE = pathlib.Path(__file__).parents[2] / ".venv" / "nvml"
 
 # By library: how its functions are called. CUDA's other libraries (cublas, cudnn) have a lower-case letter there.
 PREFIXES = {"libcudart.so.*": r"(__)?cuda[A-Z]", "libnccl.so.2": r"(p)?nccl[A-Z]", "libcupti.so.*": r"cupti[A-Z]",
@@ -69,4 +71,44 @@ print(torch.ones(2, 3, device="cuda").sum().item(), torch.cuda.get_device_name()
     done = ddpscope.record([wheel.python(), tmp_path / "script.py"], tmp_path / "trace", tmp_path, cpu=True)
     assert done.code == 0, done.stderr[-4000:]
     assert done.stdout.startswith("6.0 "), done.stdout
+
+
+def test_nvml_answers_pytorch_as_on_a_gpu(tmp_path):
+    """Devices are counted without CUDA, memory is CUDA's, measurements are refused. Device 0 is the host's device 2."""
+    if not (NVML_MODULE / "pynvml.py").exists():
+        pytest.skip("no nvidia-ml-py: bash cmake/install_dependencies.sh")
+    script = f"""
+import sys
+sys.path.append({str(NVML_MODULE)!r})
+import torch
+import torch.cuda as cuda
+assert cuda.is_available() and cuda.device_count() == 2
+assert not cuda.is_initialized() and not torch._C._cuda_isInBadFork()
+memory = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+free, total = cuda.mem_get_info()
+assert cuda.device_memory_used() == total - free >= 1 << 20, cuda.device_memory_used()
+assert cuda.device_memory_used(1) == 0
+import pynvml
+assert pynvml.nvmlDeviceGetCount() == 8
+theirs = pynvml.nvmlDeviceGetHandleByIndex(2)
+assert pynvml.nvmlDeviceGetUUID(theirs) == f"GPU-{{cuda.get_device_properties(0).uuid}}"
+assert [process.usedGpuMemory for process in pynvml.nvmlDeviceGetComputeRunningProcesses(theirs)] == [total - free]
+for measure in cuda.utilization, cuda.memory_usage, cuda.temperature, cuda.power_draw, cuda.clock_rate:
+    try:
+        print(measure.__name__, measure())
+    except pynvml.NVMLError_NotSupported:
+        pass
+try:
+    torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+except torch.OutOfMemoryError as error:
+    print("this process has" in str(error))
+"""
+    (tmp_path / "script.py").write_text(script)
+    done = ddpscope.record([wheel.python(), tmp_path / "script.py"], tmp_path / "trace", tmp_path, cpu=True,
+                           env={"PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CUDA_VISIBLE_DEVICES": "2,5"})
+    assert done.code == 0, done.stderr[-4000:]
+    assert done.stdout == "True\n", done.stdout
+    refused = re.findall(r"standin libnvidia-ml: (\w+) is not provided", done.stderr)
+    assert sorted(refused) == ["nvmlDeviceGetClockInfo", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetTemperature",
+                               "nvmlDeviceGetUtilizationRates"], done.stderr[-4000:]
 
