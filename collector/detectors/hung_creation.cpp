@@ -169,9 +169,13 @@ std::optional<HungCreation> find_creation(const CallFacts& facts, const ordering
 
 // Of a rank that left no trace, or which of the job's it is not known, nothing shows that it is not on its
 // way.
-bool counts(const HungCreation& found) {
+std::int64_t needed_ns(const HungCreation& found) {
   bool unseen = found.absent.size() < found.missing.size();
-  return found.hang.longest_wait >= found.hang.needed_wait * (unseen ? kPatience : 1) && !found.at_work;
+  return found.hang.needed_wait * (unseen ? kPatience : 1);
+}
+
+bool counts(const HungCreation& found) {
+  return found.hang.longest_wait >= needed_ns(found) && !found.at_work;
 }
 
 std::vector<std::int32_t> ranks_of(const std::vector<Member>& members) {
@@ -301,24 +305,44 @@ findings::Coverage describe_doubt(const CallFacts& facts, const HungCreation& fo
           {"hung-collective"}};
 }
 
+std::vector<HungCreation> find_creations(const CallFacts& facts, const ordering::StuckWork& stuck) {
+  std::vector<HungCreation> all;
+  for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
+    auto found = find_creation(facts, stuck, c);
+    auto other_side_of = [&](const HungCreation& other) {
+      return counts(other) && is_other_side(*found, other);
+    };
+    if (found && std::ranges::none_of(all, other_side_of)) all.push_back(std::move(*found));
+  }
+  return all;
+}
+
+std::map<std::int32_t, std::uint32_t> by_rank(const std::vector<Member>& members) {
+  std::map<std::int32_t, std::uint32_t> processes;
+  for (const Member& member : members) processes.emplace(member.rank, member.process);
+  return processes;
+}
+
 }  // namespace
+
+std::vector<OpenCreation> find_open_creations(const CallFacts& facts, const ordering::StuckWork& stuck) {
+  std::vector<OpenCreation> open;
+  for (const HungCreation& found : find_creations(facts, stuck))
+    open.push_back({describe(facts, found), by_rank(found.came), by_rank(found.absent),
+                    found.hang.longest_wait, needed_ns(found)});
+  return open;
+}
 
 std::set<std::uint32_t> detect_hung_creation(const CallFacts& facts, const ordering::StuckWork& stuck,
                                              findings::Outcome& outcome) {
-  std::vector<HungCreation> that_count;
   std::set<std::uint32_t> held;
-  for (std::uint32_t c = 0; c < facts.collectives.communicators.size(); ++c) {
-    auto found = find_creation(facts, stuck, c);
-    if (!found || std::ranges::any_of(
-                      that_count, [&](const HungCreation& other) { return is_other_side(*found, other); }))
-      continue;
-    if (!counts(*found)) {
-      outcome.coverage.push_back(describe_doubt(facts, *found));
+  for (const HungCreation& found : find_creations(facts, stuck)) {
+    if (!counts(found)) {
+      outcome.coverage.push_back(describe_doubt(facts, found));
       continue;
     }
-    outcome.findings.push_back(describe(facts, *found));
-    held.merge(processes_of(found->came));
-    that_count.push_back(std::move(*found));
+    outcome.findings.push_back(describe(facts, found));
+    held.merge(processes_of(found.came));
   }
   return held;
 }

@@ -12,6 +12,7 @@
 #include "collector/attribution/attribute.h"
 #include "collector/detectors/at_work.h"
 #include "collector/detectors/hung_collective.h"
+#include "collector/detectors/hung_creation.h"
 #include "collector/detectors/known_calls.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
@@ -43,6 +44,15 @@ constexpr std::int64_t kGrace = 30'000'000'000;
 // The same moment, read again, may differ by this: the clock's rate is known better from look to look.
 constexpr std::int64_t kReadAgain = 1'000'000;
 
+using ByRank = std::map<std::int32_t, std::uint32_t>;  // processes
+
+// And its severity.
+findings::Finding with_identity(findings::Finding&& finding) {
+  std::vector<findings::Finding> alone{std::move(finding)};
+  attribution::attribute(alone);
+  return std::move(alone.front());
+}
+
 class Looker {
  public:
   Looker(model::Job& job, const trace::Identity& here, const Look* earlier, std::int64_t monotonic_ns,
@@ -62,7 +72,8 @@ class Looker {
   void find_threads(const matching::Collectives& collectives);
   void find_signs();
   void look_inside_threads();
-  void add_unanswered(Unanswered& found);
+  void add_silence(findings::Finding&& finding, const ByRank& waiting, const ByRank& silent,
+                   std::int64_t waited_ns, std::int64_t needed_ns);
   void judge(const CallFacts& nccl, const CallFacts& groups);
   void add_stalls(const CallFacts& facts, const ordering::StuckWork& stuck);
   void note_askers();
@@ -262,9 +273,7 @@ void Looker::add_stall(const CallFacts& facts, const std::vector<Hang>& hangs,
   if (!stall.stuck && stall.waited_ns * detectors::kPatience < stall.needed_ns) return;
   stall.finding = detectors::tell_hang(facts, hangs, found, cause);
   name_stopped(facts, root, stall.finding);
-  std::vector<findings::Finding> alone{std::move(stall.finding)};
-  attribution::attribute(alone);  // gives it its id and severity
-  stall.finding = std::move(alone.front());
+  stall.finding = with_identity(std::move(stall.finding));
   Condition condition = stall.stuck ? Condition::kStuck : Condition::kSlow;
   std::set<std::int32_t> waiting;
   for (std::size_t h : all) {
@@ -281,23 +290,19 @@ void Looker::add_stall(const CallFacts& facts, const std::vector<Hang>& hangs,
   look_.stalls.push_back(std::move(stall));
 }
 
-void Looker::add_unanswered(Unanswered& found) {
-  Stall stall;
-  stall.waited_ns = found.waited_ns;
-  stall.needed_ns = found.needed_ns;
-  stall.stuck = earlier_ && !is_told_to_end() && found.waited_ns >= found.needed_ns &&
-                std::any_of(found.silent.begin(), found.silent.end(), [&](const auto& of) {
-                  return lingers(of.second, found.waited_ns, found.needed_ns);
-                });
-  std::vector<findings::Finding> alone{std::move(found.finding)};
-  attribution::attribute(alone);
-  stall.finding = std::move(alone.front());
-  Condition condition = stall.stuck ? Condition::kStuck : Condition::kSlow;
-  for (const auto& [rank, process] : found.waiting) {
+// They wait, and none of those that they wait for comes.
+void Looker::add_silence(findings::Finding&& finding, const ByRank& waiting, const ByRank& silent,
+                         std::int64_t waited_ns, std::int64_t needed_ns) {
+  auto lingers_there = [&](const auto& of) { return lingers(of.second, waited_ns, needed_ns); };
+  bool stuck = earlier_ && !is_told_to_end() && waited_ns >= needed_ns &&
+               (silent.empty() || std::any_of(silent.begin(), silent.end(), lingers_there));
+  Stall stall{with_identity(std::move(finding)), stuck, waited_ns, needed_ns, {}};
+  Condition condition = stuck ? Condition::kStuck : Condition::kSlow;
+  for (const auto& [rank, process] : waiting) {
     stall.waiting.push_back(rank);
     waits_.emplace(rank, Wait{condition, {}, {}});
   }
-  for (const auto& [rank, process] : found.silent) waits_.emplace(rank, Wait{condition, {}, {}});
+  for (const auto& [rank, process] : silent) waits_.emplace(rank, Wait{condition, {}, {}});
   look_.stalls.push_back(std::move(stall));
 }
 
@@ -310,10 +315,11 @@ void Looker::judge(const CallFacts& nccl, const CallFacts& groups) {
   add_stalls(groups, {});
   bool any_nccl = !nccl.collectives.calls.empty();
   bool all_groups = matching::knows_all_groups(job_, groups.collectives);
-  if (any_nccl || all_groups) look_.judged = Judged::kCollectives;
+  if (any_nccl || all_groups || !look_.stalls.empty()) look_.judged = Judged::kCollectives;
   if (any_nccl || !look_.stalls.empty()) return;
   Heard heard = find_unanswered(job_, nccl.collectives, inside_);
-  for (Unanswered& found : heard.stalls) add_unanswered(found);
+  for (Unanswered& found : heard.stalls)
+    add_silence(std::move(found.finding), found.waiting, found.silent, found.waited_ns, found.needed_ns);
   if (all_groups) return;
   if (heard.anything && heard.unjudged.empty()) look_.judged = Judged::kTcp;
   for (std::string& what : heard.unjudged) look_.unjudged.push_back(std::move(what));
@@ -323,6 +329,9 @@ void Looker::add_stalls(const CallFacts& facts, const ordering::StuckWork& stuck
   std::vector<Hang> hangs = detectors::find_hangs(facts, stuck);
   detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
   for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
+  for (detectors::OpenCreation& open : detectors::find_open_creations(facts, stuck))
+    if (open.waited_ns * detectors::kPatience >= open.needed_ns)
+      add_silence(std::move(open.finding), open.waiting, open.absent, open.waited_ns, open.needed_ns);
   for (const Hang& hang : hangs)
     if (hang.unknown && hang.missing().empty())
       look_.unjudged.push_back(

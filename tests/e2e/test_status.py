@@ -3,10 +3,12 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import ddpscope
@@ -114,6 +116,21 @@ def test_a_slow_job_is_not_stuck(tmp_path, number, seed):
     assert looks > 0
     ended = status(tmp_path)
     assert ended.code == 0 and ended.stdout.startswith("ended: "), ended.stdout
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_communicator_that_is_not_made(tmp_path, ranks):
+    """The others wait in ncclCommInitRank, for which NCCL sets no limit of time."""
+    job = pathlib.Path(__file__).parent / "late_member.py"
+    each = f'for r in $(seq 0 {ranks - 1}); do RANK=$r WORLD_SIZE={ranks} "$0" "$@" & done; wait'
+    with live_jobs.running(["sh", "-c", each, sys.executable, job, 1000], tmp_path, "--cpu") as running_job:
+        first = wait_until_stuck(tmp_path, running_job).splitlines()[0]
+        report = ddpscope.report(tmp_path / "trace")
+    line = ddpscope.line_of(job, "assert nccl.ncclCommInitRank")
+    others = "rank 0 waits" if ranks == 2 else "ranks 0 and 1 wait"
+    assert f"{others} in ncclCommInitRank at {job}:{line} <module> for rank {ranks - 1}, to make a communicator of {ranks} ranks" in first
+    assert "sleep" in first, first
+    assert [(found["slug"], found["ranks"]) for found in report["findings"]] == [("hung-collective", [ranks - 1])]
 
 
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
