@@ -67,7 +67,7 @@ bool has_holes(const struct stat& status) {
 ssize_t read_all(int fd, std::vector<unsigned char>& bytes) {
   std::size_t at = 0;
   while (at < bytes.size()) {
-    ssize_t got = ::read(fd, bytes.data() + at, bytes.size() - at);
+    ssize_t got = ::pread(fd, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -1;
     if (got == 0) break;
@@ -101,6 +101,8 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent exte
   // Not a FIFO or a device that happens to have the suffix: those would block, or never end.
   int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return cannot(errno);
+  FileHeader header;
+  bool has_header = ::pread(fd, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header));
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd);
@@ -111,33 +113,36 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent exte
     return not_ours(path.string());
   }
   TraceFile file;
-  std::span<const unsigned char> in_memory;
-  auto file_bytes = static_cast<std::size_t>(status.st_size);
-  if (extent == Extent::kLatest) {
-    file.latest_ = LatestPart::of(fd, file_bytes);
-    in_memory = file.latest_.bytes();
-  }
-  if (in_memory.empty() && is_complete(fd) && !has_holes(status)) {
-    file.mapped_ = MappedFile::of(fd, file_bytes);
-    in_memory = file.mapped_.bytes();
-  }
-  if (!in_memory.empty()) {
-    ::close(fd);
-    return from_bytes(std::move(file), in_memory, path.string());
-  }
-  std::vector<unsigned char> bytes;
-  ssize_t got = -1;
-  try {
-    bytes.resize(file_bytes);
-    got = read_all(fd, bytes);
-  } catch (const std::exception&) {  // bad_alloc, length_error
-    errno = EFBIG;
-  }
-  int error = errno;
+  int error = file.read_from(fd, static_cast<std::size_t>(status.st_size), has_holes(status), extent);
   ::close(fd);
-  if (got < 0) return cannot(error);
-  bytes.resize(static_cast<std::size_t>(got));
-  return parse(std::move(bytes), path.string());
+  if (error) return cannot(error);
+  // Of a file that is written, what the header said before the size was asked for is there.
+  bool complete = !file.mapped_.bytes().empty();
+  std::span<const unsigned char> bytes = file.bytes_;
+  return from_bytes(std::move(file), bytes, path.string(), has_header && !complete ? &header : nullptr);
+}
+
+int TraceFile::read_from(int fd, std::size_t file_bytes, bool holes, Extent extent) {
+  if (extent == Extent::kLatest) {
+    latest_ = LatestPart::of(fd, file_bytes);
+    bytes_ = latest_.bytes();
+    if (!bytes_.empty()) return 0;
+  }
+  if (is_complete(fd) && !holes) {
+    mapped_ = MappedFile::of(fd, file_bytes);
+    bytes_ = mapped_.bytes();
+    if (!bytes_.empty()) return 0;
+  }
+  try {
+    copied_.resize(file_bytes);
+  } catch (const std::exception&) {  // bad_alloc, length_error
+    return EFBIG;
+  }
+  ssize_t got = read_all(fd, copied_);
+  if (got < 0) return errno;
+  copied_.resize(static_cast<std::size_t>(got));
+  bytes_ = copied_;
+  return 0;
 }
 
 bool TraceFile::ended_since() const {
@@ -153,11 +158,11 @@ Result<TraceFile> TraceFile::parse(std::vector<unsigned char> bytes, std::string
   TraceFile file;
   file.copied_ = std::move(bytes);
   std::span<const unsigned char> view = file.copied_;
-  return from_bytes(std::move(file), view, std::move(name));
+  return from_bytes(std::move(file), view, std::move(name), nullptr);
 }
 
 Result<TraceFile> TraceFile::from_bytes(TraceFile file, std::span<const unsigned char> bytes,
-                                        std::string name) {
+                                        std::string name, const FileHeader* header) {
   if (bytes.size() >= sizeof(kMagic) && std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0)
     return not_ours(std::move(name));
   if (bytes.empty())
@@ -168,7 +173,7 @@ Result<TraceFile> TraceFile::from_bytes(TraceFile file, std::span<const unsigned
                  "its process may have died while it was made, or it is none of ours: move it away"};
   file.name_ = std::move(name);
   file.bytes_ = bytes;
-  file.header_ = load<FileHeader>(file.bytes_, 0);
+  file.header_ = header ? *header : load<FileHeader>(file.bytes_, 0);
   const FileHeader& h = file.header_;
   if (h.version > kVersion)
     return Error{"the trace file has format version " + std::to_string(h.version) +

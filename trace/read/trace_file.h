@@ -100,7 +100,11 @@ class TraceFile {
 
  private:
   TraceFile() = default;
-  static Result<TraceFile> from_bytes(TraceFile file, std::span<const unsigned char> bytes, std::string name);
+  // header: what it said before the rest was read; null: as it stands in `bytes`.
+  static Result<TraceFile> from_bytes(TraceFile file, std::span<const unsigned char> bytes, std::string name,
+                                      const FileHeader* header);
+  // Sets bytes_. errno, or 0.
+  int read_from(int fd, std::size_t file_bytes, bool holes, Extent extent);
   void read_chunks();
   void note_damage(std::string sentence);
   std::size_t read_chunk(std::size_t offset, Contents& contents);  // bytes to go on by

@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 
+#include <atomic>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "tests/unit/trace/recording.h"
 
@@ -97,6 +99,26 @@ TEST(LatestPart, SeesWhatWasWrittenSince) {
   EXPECT_EQ(records.back().end, 0u);
   recording.close(inside);
   EXPECT_NE(all_records(latest_of(recording)).back().end, 0u);
+}
+
+// Its header may know of more than was there when the reader asked for the size.
+TEST(LatestPart, OfAFileThatGrowsIsNotDamaged) {
+  Recording recording;
+  const std::filesystem::path path = recording.file().path();
+  std::atomic<bool> enough{false};
+  std::thread writer([&] {
+    for (std::uint64_t i = 0; i < 4 * kMany && !enough; ++i)
+      recording.close(recording.open_kept(recording.thread(), i));
+  });
+  for (Extent extent : {Extent::kLatest, Extent::kAll})
+    for (int i = 0; i < 15; ++i) {
+      auto trace = TraceFile::open(path, extent);
+      ASSERT_TRUE(trace.ok());
+      for (const std::string& sentence : trace->damage())
+        EXPECT_FALSE(sentence.starts_with("cut off")) << sentence;
+    }
+  enough = true;
+  writer.join();
 }
 
 TEST(LatestPart, OfAFileThatIsCutOff) {
