@@ -1,4 +1,6 @@
 // ddpscope run: the job, recorded; at its end a summary on standard error.
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -21,6 +23,7 @@
 #include "collector/commands/terminal_progress.h"
 #include "collector/commands/wait_for_rest.h"
 #include "collector/commands/write_back.h"
+#include "collector/detectors/process_ending.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 #include "trace/write/identity.h"
@@ -143,8 +146,9 @@ void say_what_runs_on(const std::vector<RunningProcess>& outlived, const std::st
 }
 
 void sum_up(const RunOptions& options, const std::filesystem::path& folder, const HowItEnded& ended) {
-  if (ended.code > 128)
-    say("ddpscope: the job was ended by signal {}\n", ended.code - 128);
+  // A shell or launcher, too, exits so after a signal has ended what it started.
+  if (int signal = ended.code - 128; signal > 0 && signal <= SIGRTMAX)
+    say("ddpscope: the job ended with exit code {}: {}\n", ended.code, detectors::text_of_signal(signal));
   else if (ended.code != 0)
     say("ddpscope: the job ended with exit code {}\n", ended.code);
   say_what_runs_on(ended.outlived, folder.string());

@@ -525,8 +525,10 @@ def test_a_library_that_is_missing(tmp_path):
 def test_it_says_how_the_job_ended(tmp_path):
     result = ddpscope("run", "-o", tmp_path / "a", "--", "sh", "-c", WRITES + "; exit 3", cwd=tmp_path)
     assert result.returncode == 3 and "the job ended with exit code 3" in result.stderr
+    result = ddpscope("run", "-o", tmp_path / "c", "--", "sh", "-c", WRITES + "; exit 255", cwd=tmp_path)
+    assert result.returncode == 255 and "the job ended with exit code 255\n" in result.stderr
     result = ddpscope("run", "-o", tmp_path / "b", "--", "sh", "-c", WRITES + "; kill -9 $$", cwd=tmp_path)
-    assert result.returncode == 137 and "the job was ended by signal 9" in result.stderr
+    assert result.returncode == 137 and "the job ended with exit code 137: signal 9 (SIGKILL)" in result.stderr
 
 
 def test_it_says_when_a_stand_in_cannot_be_used(tmp_path):
