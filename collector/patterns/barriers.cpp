@@ -1,4 +1,5 @@
-// One-element all-reduces without those whose value is fetched, or would have been.
+// One-element all-reduces that PyTorch calls barriers, or else without those whose value is fetched, or would
+// have been.
 #include "collector/patterns/barriers.h"
 
 #include <algorithm>
@@ -62,6 +63,40 @@ class Fetches {
   std::vector<Download> downloads_;
 };
 
+// The calls of one process on PyTorch's process groups, which issue collectives of NCCL.
+class GroupCalls {
+ public:
+  enum class Inside : std::uint8_t { kNone, kBarrier, kOther };
+
+  GroupCalls(const model::Job& job, std::uint32_t process) {
+    model::for_each(job.processes[process].file,
+                    {Operation::kGroupBarrier, Operation::kGroupCollective, Operation::kGroupPointToPoint},
+                    [&](model::EventPlace, const Record& record) {
+                      std::int64_t end = record.end ? job.time_ns(process, record.end) : ordering::kNever;
+                      bool barrier = trace::operation_of(record.call) == Operation::kGroupBarrier;
+                      calls_[record.thread].push_back({job.time_ns(process, record.begin), end, barrier});
+                    });
+    for (auto& [thread, calls] : calls_) std::sort(calls.begin(), calls.end(), earlier);
+  }
+
+  Inside at(std::uint16_t thread, std::int64_t ns) const {
+    auto own = calls_.find(thread);
+    if (own == calls_.end()) return Inside::kNone;
+    auto next = std::upper_bound(own->second.begin(), own->second.end(), Call{ns, 0, false}, earlier);
+    if (next == own->second.begin() || (next - 1)->end_ns < ns) return Inside::kNone;
+    return (next - 1)->barrier ? Inside::kBarrier : Inside::kOther;
+  }
+
+ private:
+  struct Call {
+    std::int64_t begin_ns, end_ns;
+    bool barrier;
+  };
+  static bool earlier(const Call& a, const Call& b) { return a.begin_ns < b.begin_ns; }
+
+  std::unordered_map<std::uint16_t, std::vector<Call>> calls_;  // by thread, by begin
+};
+
 bool has_one_element(const matching::Signature& signature) {
   return signature.operation == Operation::kAllReduce && signature.count == 1;
 }
@@ -73,6 +108,7 @@ class OneElementReductions {
       : calls_(collectives.calls),
         first_(collectives.first_of_process[process]),
         end_(collectives.first_of_process[process + 1]),
+        group_calls_(job, process),
         fetches_(any() ? find_downloads(job, process) : std::vector<Download>{}) {}
 
   // Marks those that the issuing thread waited for and whose value nobody fetches, between them and that wait
@@ -82,8 +118,11 @@ class OneElementReductions {
     for (std::uint32_t call = end_; call-- > first_;) {
       std::uint64_t buffer = calls_.form(call).buffer;
       std::int64_t& next = next_use.try_emplace(buffer, ordering::kNever).first->second;
+      GroupCalls::Inside inside = group_calls_.at(calls_.form(call).thread, calls_.begin_ns(call));
       std::uint32_t wait = is_one(call) ? device_order.completions[call].own_wait : matching::kNone;
-      if (wait != matching::kNone)
+      if (inside != GroupCalls::Inside::kNone)
+        barriers[call] = is_one(call) && inside == GroupCalls::Inside::kBarrier;
+      else if (wait != matching::kNone)
         barriers[call] = !fetches_.any(buffer, calls_.enqueue_ns(call), next) &&
                          !fetches_.any_by(calls_.form(call).thread, calls_.enqueue_ns(call),
                                           device_order.waits[wait].begin_ns);
@@ -101,6 +140,7 @@ class OneElementReductions {
 
   const matching::CallTable& calls_;
   std::uint32_t first_, end_;
+  GroupCalls group_calls_;
   Fetches fetches_;
 };
 

@@ -58,10 +58,12 @@ Data data_of_workers(const model::Job& job, std::int32_t rank) {
   return data;
 }
 
-// Loaders that start their workers anew for each pass talk to them through new pipes.
+// Loaders that start their workers anew for each pass talk to them through new pipes. When a pass ends, a
+// loader that pins memory sends itself a last message through the old ones, so the latest message counts.
 bool takes_from_new_workers(const model::Job& job, const LastStretch& stretch) {
   Bytes sent = bytes_sent_by_workers(job, stretch.rank);
-  std::set<std::uint64_t> before, since;
+  std::set<std::uint64_t> before;
+  std::pair<std::int64_t, std::uint64_t> latest{};  // since the last step: when, through which pipe
   for (std::uint32_t i = 0; i < job.processes.size(); ++i) {
     if (job.processes[i].rank != stretch.rank || job.processes[i].role == model::Role::kWorker) continue;
     model::for_each(job.processes[i].file, {Operation::kStreamReceive},
@@ -69,11 +71,13 @@ bool takes_from_new_workers(const model::Job& job, const LastStretch& stretch) {
                       auto io = trace::payload_of<trace::payload::StreamIo>(record);
                       if (!io.bytes || !sent.contains(io.inode)) return;
                       std::int64_t at = job.begin_ns(i, record);
-                      if (at < stretch.until_ns) (at <= stretch.from_ns ? before : since).insert(io.inode);
+                      if (at <= stretch.from_ns)
+                        before.insert(io.inode);
+                      else if (at < stretch.until_ns)
+                        latest = std::max(latest, {at, io.inode});
                     });
   }
-  auto old = [&](std::uint64_t inode) { return before.contains(inode); };
-  return !since.empty() && std::none_of(since.begin(), since.end(), old);
+  return latest.first && !before.contains(latest.second);
 }
 
 // Follows what a rank's own process opens and reads.
