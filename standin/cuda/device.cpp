@@ -13,6 +13,7 @@
 
 #include "standin/cuda/device_properties.h"
 #include "standin/cuda/entry.h"
+#include "standin/cuda/observer.h"
 #include "standin/cuda/uuid_text.h"
 
 namespace ddpscope::standin {
@@ -21,9 +22,9 @@ namespace {
 thread_local int current_ordinal = 0;
 thread_local bool has_context = false;
 
-void activate(Device& device) {
+void use_context_of(Device& device) {
   has_context = true;
-  if (!device.active.load(std::memory_order_relaxed)) device.active.store(true, std::memory_order_relaxed);
+  device.activate();
 }
 
 constexpr int kDevicesUnlessTold = 8;
@@ -157,6 +158,11 @@ std::vector<Mark> Device::legacy_scope() {
   return tails(true);
 }
 
+void Device::activate() {
+  if (active.load(std::memory_order_relaxed) || active.exchange(true)) return;
+  if (Observer* const present = observer()) present->context_created(ordinal_);
+}
+
 void Device::synchronize() {
   std::vector<Mark> marks;
   {
@@ -181,13 +187,13 @@ Device& chosen_device() { return device_at(current_ordinal); }
 
 Device& current_device() {
   Device& device = chosen_device();
-  activate(device);
+  use_context_of(device);
   return device;
 }
 
 void make_current(Device& device) {
   current_ordinal = device.ordinal();
-  activate(device);
+  use_context_of(device);
 }
 
 bool thread_has_context() { return has_context; }

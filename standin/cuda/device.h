@@ -40,6 +40,9 @@ class Device {
   /// What the legacy stream stands for: the ends of itself and of all blocking streams.
   std::vector<Mark> legacy_scope();
 
+  /// Its primary context exists from now on.
+  void activate();
+
   /// Sleeps until all streams have finished what had been submitted before the call.
   void synchronize();
 

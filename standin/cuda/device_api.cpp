@@ -50,7 +50,7 @@ RUNTIME_API(cudaInitDevice,
             (int device, [[maybe_unused]] unsigned int init_flags, [[maybe_unused]] unsigned int flags),
             (device, init_flags, flags)) {
   return enter([&] {
-    device_at(device).active = true;
+    device_at(device).activate();
     return cudaSuccess;
   });
 }

@@ -90,6 +90,7 @@ class Observer {
   /// Null where nobody wants to know. `call` is the one that queues, null if there is none.
   virtual std::shared_ptr<Run> queued(const Activity& activity, const ApiCall* call) = 0;
   virtual void synchronized(const Synchronization& wait, const ApiCall* call) = 0;
+  virtual void context_created(int device) = 0;
   virtual std::uint64_t now() = 0;        ///< ns
   virtual bool serializes_kernels() = 0;  ///< no two kernels of the process run at once
 

@@ -79,6 +79,7 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle) {
   return guarded([&] {
     check_subscriber(handle);
     for (const Api api : {Api::kRuntime, Api::kDriver}) Session::instance().enable_callbacks(api, false);
+    Session::instance().enable_resource_callback(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, false);
     subscriber = nullptr;
   });
 }
@@ -98,6 +99,8 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle, 
                                 CUpti_CallbackId id) {
   return guarded([&] {
     check_subscriber(handle);
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+      return Session::instance().enable_resource_callback(id, enable != 0);
     Session::instance().enable_callback(api_of(domain), id, enable != 0);
   });
 }

@@ -153,6 +153,14 @@ class Client final : public Observer {
     put(synchronization_record(wait, call ? call->correlation : CUPTI_CORRELATION_ID_UNKNOWN, now()));
   }
 
+  void context_created(int device) override {
+    CUpti_Subscriber_st* const to = subscriber.load(std::memory_order_acquire);
+    if (!to || !to->callback || !Session::instance().context_callbacks) return;
+    CUpti_ResourceData data{};
+    data.context = context_handle(device);
+    to->callback(to->user_data, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
+  }
+
   std::uint64_t now() override { return Session::instance().now(); }
 
   bool serializes_kernels() override { return Session::instance().enabled(CUPTI_ACTIVITY_KIND_KERNEL); }

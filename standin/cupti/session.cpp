@@ -98,12 +98,21 @@ void Session::enable_callbacks(Api api, bool on) {
   attach_or_detach();
 }
 
+void Session::enable_resource_callback(CUpti_CallbackId id, bool on) {
+  require(id > CUPTI_CBID_RESOURCE_INVALID && id < CUPTI_CBID_RESOURCE_SIZE, CUPTI_ERROR_INVALID_PARAMETER);
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) return;
+  if (id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+    throw Failure{refuse(("callback of resource " + std::to_string(id)).c_str())};
+  context_callbacks = on;
+  attach_or_detach();
+}
+
 void Session::attach_or_detach() {
   const bool of_a_context = std::ranges::any_of(contexts_, [](const auto& kinds) {
     return std::ranges::any_of(kinds, [](const auto& kind) { return kind.load() == Setting::kOn; });
   });
   const bool wanted = std::ranges::any_of(kinds_, [](const auto& kind) { return kind.load(); }) ||
-                      of_a_context || recorded_.any() || called_back_.any();
+                      of_a_context || context_callbacks || recorded_.any() || called_back_.any();
   runtime().observe(wanted ? &client() : nullptr);
 }
 
@@ -127,6 +136,7 @@ void Session::reset() {
     recorded_.set_all(api, false);
     called_back_.set_all(api, false);
   }
+  context_callbacks = false;
   clock_ = nullptr;
   latency_timestamps = false;
   all_synchronizations = true;

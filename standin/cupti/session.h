@@ -54,6 +54,10 @@ class Session {
   void enable_callbacks(Api api, bool on);
   bool calls_back(Api api, CUpti_CallbackId id) const { return called_back_.get(api, id); }
 
+  /// Of the resources only the creation and the end of contexts; they end with the process, without a call.
+  void enable_resource_callback(CUpti_CallbackId id, bool on);
+  std::atomic<bool> context_callbacks{false};
+
   /// Nanoseconds of the client's clock, else of CLOCK_REALTIME.
   std::uint64_t now() const;
   void set_clock(CUpti_TimestampCallbackFunc clock) { clock_ = clock; }
