@@ -2,6 +2,7 @@
 import atexit
 import os
 import sys
+import warnings
 
 from . import runtime
 
@@ -45,8 +46,11 @@ def _replace_operators(torch):
     names = operator_lists.cuda_names(torch)
     library = torch.library.Library("aten", "IMPL")
     _libraries.append(library)
-    _install_overrides(torch, library, operator_lists.overridden_names(torch, names))
-    compositions.install(torch, library, names)
+    overridden = [name for name in operator_lists.overridden_names(torch, names) if name not in compositions.WRITTEN]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of each registration that takes another's place
+        _install_overrides(torch, library, overridden)
+        compositions.install(torch, library, names)
     switches.set_up(torch)
 
 
