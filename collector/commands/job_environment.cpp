@@ -77,7 +77,9 @@ Result<std::map<std::string, std::string>> job_environment(const RecordingOption
   const fs::path& libraries = *found;
   std::vector<fs::path> preload = {libraries / kInjector};
   if (options.stand_ins)
-    for (const char* name : {"libcudart.so.13", "libnccl.so.2", "libcuda.so.1", "libcupti.so.13"})
+    // A program is built for CUDA 12 or 13, and what it is built for shows only once it runs: both are there.
+    for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libcuda.so.1",
+                             "libcupti.so.13", "libcupti.so.12"})
       preload.push_back(libraries / "standin" / name);
   std::map<std::string, std::string> changed;
   std::string list = environment("LD_PRELOAD");

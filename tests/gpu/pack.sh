@@ -22,7 +22,7 @@ copy_stripped() { # FILE FOLDER
 
 for program in ddpscope reference_trainer cupti_standin_test gpu_guest; do copy_stripped "$build/bin/$program" "$pack/build/bin"; done
 copy_stripped "$build/lib/libddpscope.so" "$pack/build/lib"
-for name in libcuda.so.1 libcudart.so.13 libnccl.so.2 libcupti.so.13 libnvidia-ml.so.1; do copy_stripped "$build/lib/standin/$name" "$pack/build/lib/standin"; done
+for name in libcuda.so.1 libcudart.so.1{2,3} libnccl.so.2 libcupti.so.1{2,3} libnvidia-ml.so.1; do copy_stripped "$build/lib/standin/$name" "$pack/build/lib/standin"; done
 cp -r "$build/lib/standin/torch" "$pack/build/lib/standin/"
 
 # What the programs need besides glibc and CUDA.

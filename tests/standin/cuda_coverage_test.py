@@ -28,6 +28,15 @@ def test_cudart_column_is_what_was_built():
     assert table("cuda") == {name: {"T": "yes", "W": "no"}.get(built.get(name)) for name in table("cuda")}
 
 
+def test_all_names_of_cuda_12_are_exported():
+    theirs = PAGE.parents[1] / ".venv/cuda12/nvidia/cuda_runtime/lib/libcudart.so.12"
+    if not theirs.exists():
+        pytest.skip("no runtime of CUDA 12: bash cmake/install_dependencies.sh")
+    names = {name for name in symbols(theirs, "--defined-only") if re.match("(__)?cuda", name)}
+    assert len(names) > 400
+    assert names - symbols(BUILD / "lib/standin/libcudart.so.12", "--defined-only").keys() == set()
+
+
 def test_nccl_column_is_what_was_built():
     built = symbols(BUILD / "lib/standin/libnccl.so.2", "--defined-only")
     assert table("nccl") == {name: "yes" if name in built else "no" for name in table("nccl")}

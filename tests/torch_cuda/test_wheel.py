@@ -112,3 +112,19 @@ except torch.OutOfMemoryError as error:
     assert sorted(refused) == ["nvmlDeviceGetClockInfo", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetTemperature",
                                "nvmlDeviceGetUtilizationRates"], done.stderr[-4000:]
 
+
+def test_pytorchs_profiler_sees_kernels(tmp_path):
+    script = """
+import torch
+from torch.profiler import ProfilerActivity, profile
+x = torch.randn(64, 64, device="cuda")
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+    torch.relu(x @ x)
+    torch.cuda.synchronize()
+kernels = [event for event in seen.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+print(*sorted(event.name for event in kernels if event.time_range.elapsed_us() > 0))
+"""
+    (tmp_path / "script.py").write_text(script)
+    done = ddpscope.record([wheel.python(), tmp_path / "script.py"], tmp_path / "trace", tmp_path, cpu=True)
+    assert done.code == 0, done.stderr[-4000:]
+    assert done.stdout.split() == ["aten::mm", "aten::relu"], done.stdout + done.stderr[-2000:]

@@ -155,7 +155,8 @@ def test_cpu_puts_the_stand_ins_in_front_and_says_that_nobody_used_them(tmp_path
                       "import os; print(os.environ['LD_PRELOAD']); open('y', 'w').write('x')", cwd=tmp_path)  # fmt: skip
     assert result.returncode == 0, script
     names = [Path(library).name for library in result.stdout.strip().split(":")]
-    assert names == ["libddpscope.so", "libcudart.so.13", "libnccl.so.2", "libcuda.so.1", "libcupti.so.13"]
+    assert names == ["libddpscope.so", "libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libcuda.so.1", "libcupti.so.13",
+                     "libcupti.so.12"]
     assert "the stand-ins of --cpu were not used" in result.stderr
 
 
