@@ -59,6 +59,35 @@ Mark queue_staged(const StreamRef& stream, const Target& to, const Source& from,
       [&] { return describe(*stream, to.base, from.base, rows.bytes(), true); });
 }
 
+struct Sides {
+  Target to;
+  Source from;
+  Rows rows;
+};
+
+// The division is exact: the API has no slice pitch that is not a multiple of the row pitch.
+cudaMemcpy3DParms parameters_of(const Sides& sides, cudaMemcpyKind kind) {
+  const auto pitched = [&](auto side) {
+    return cudaPitchedPtr{const_cast<char*>(side.base), side.row_pitch, sides.rows.width,
+                          side.row_pitch ? side.slice_pitch / side.row_pitch : 0};
+  };
+  cudaMemcpy3DParms parameters{};
+  parameters.srcPtr = pitched(sides.from);
+  parameters.dstPtr = pitched(sides.to);
+  parameters.extent = {sides.rows.width, sides.rows.height, sides.rows.depth};
+  parameters.kind = kind;
+  return parameters;
+}
+
+NodeWork node_of(const Sides& sides, const cudaMemcpy3DParms& given, const Stream& stream) {
+  const auto parameters = parameters_of_type(cudaGraphNodeTypeMemcpy);
+  parameters->memcpy.copyParams = given;
+  return {.type = cudaGraphNodeTypeMemcpy,
+          .work = [sides] { copy_rows(sides.to, sides.from, sides.rows); },
+          .activity = describe(stream, sides.to.base, sides.from.base, sides.rows.bytes(), true),
+          .parameters = parameters};
+}
+
 enum class Caller { kWaits, kGoesOn };
 
 // Pageable memory is the caller's again when the call returns: a source is staged, a target waited for.
@@ -71,8 +100,11 @@ void copy(const StreamRef& stream, Target to, Source from, Rows rows, cudaMemcpy
   const bool within_device = target == Place::kDevice && source == Place::kDevice;
   const bool within_host = target != Place::kDevice && source != Place::kDevice;
   if (caller == Caller::kWaits) unsafe_in_capture();
-  const bool captured = captures_run() && is_captured(*stream);  // then the source is read at each launch
-  if (source == Place::kPageable && target == Place::kDevice && caller == Caller::kGoesOn && !captured) {
+  if (captures_run() && is_captured(*stream)) {  // then the source is read at each launch
+    const Sides sides{to, from, rows};
+    if (capture_node(*stream, node_of(sides, parameters_of(sides, kind), *stream))) return;
+  }
+  if (source == Place::kPageable && target == Place::kDevice && caller == Caller::kGoesOn) {
     queue_staged(stream, to, from, rows);
     return;
   }
@@ -100,18 +132,6 @@ cudaError_t copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_
     return cudaSuccess;
   });
 }
-
-char* inside_variable(const void* symbol, std::size_t offset, std::size_t bytes) {
-  const Allocation variable = find_variable(symbol);
-  require(offset <= variable.bytes && bytes <= variable.bytes - offset, cudaErrorInvalidValue);
-  return variable.base + offset;
-}
-
-struct Sides {
-  Target to;
-  Source from;
-  Rows rows;
-};
 
 // Both sides are pitched pointers: there are no CUDA arrays here.
 Sides sides_of(const cudaMemcpy3DParms& p) {
@@ -143,10 +163,11 @@ NodeWork copy_work(const cudaMemcpy3DParms& parameters) {
   const Sides sides = sides_of(parameters);
   require(sides.to.base && sides.from.base && !sides.rows.empty(), cudaErrorInvalidValue);
   check_direction(place_of(sides.to.base), place_of(sides.from.base), parameters.kind);
-  return {.type = cudaGraphNodeTypeMemcpy,
-          .work = [sides] { copy_rows(sides.to, sides.from, sides.rows); },
-          .activity = describe(*current_device().legacy_stream(), sides.to.base, sides.from.base,
-                               sides.rows.bytes(), true)};
+  return node_of(sides, parameters, *current_device().legacy_stream());
+}
+
+NodeWork flat_copy_work(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return copy_work(parameters_of({flat(to, bytes), flat(from, bytes), {bytes, 1, 1}}, kind));
 }
 
 }  // namespace ddpscope::standin

@@ -58,6 +58,10 @@ class Event : public std::enable_shared_from_this<Event> {
 
 cudaEvent_t add_event(std::shared_ptr<Event> event);
 
+inline cudaEvent_t handle_of(const Event& event) {
+  return reinterpret_cast<cudaEvent_t>(const_cast<Event*>(&event));
+}
+
 /// Fails with cudaErrorInvalidResourceHandle.
 std::shared_ptr<Event> find_event(cudaEvent_t handle);
 

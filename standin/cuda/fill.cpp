@@ -35,12 +35,44 @@ Activity describe(const Stream& stream, Target to, int value, Rows rows, bool as
                   .value = value};
 }
 
+Target pitched(const cudaPitchedPtr& pointer) {
+  return {static_cast<char*>(pointer.ptr), pointer.pitch, pointer.pitch * pointer.ysize};
+}
+
+// Values wider than a byte are kept as they are: cudaMemset has none.
+void fill_elements(const cudaMemsetParams& p) {
+  const Target to{static_cast<char*>(p.dst), p.pitch, 0};
+  if (p.elementSize == 1) return fill_rows(to, static_cast<int>(p.value), {p.width, p.height, 1});
+  for (std::size_t y = 0; y < p.height; ++y) {
+    for (std::size_t x = 0; x < p.width; ++x)
+      std::memcpy(to.row(y, 0) + x * p.elementSize, &p.value, p.elementSize);
+  }
+}
+
+NodeWork node_of(const cudaMemsetParams& p, const Stream& stream) {
+  const auto parameters = parameters_of_type(cudaGraphNodeTypeMemset);
+  parameters->memset = {p.dst, p.pitch, p.value, p.elementSize, p.width, p.height};
+  const Target to{static_cast<char*>(p.dst), p.pitch, 0};
+  return {.type = cudaGraphNodeTypeMemset,
+          .work = [p] { fill_elements(p); },
+          .activity =
+              describe(stream, to, static_cast<int>(p.value), {p.width * p.elementSize, p.height, 1}, true),
+          .parameters = parameters};
+}
+
+NodeWork captured_node(Target to, int value, Rows rows, const Stream& stream) {
+  return node_of({to.base, to.row_pitch, static_cast<unsigned>(value), 1, rows.width, rows.height}, stream);
+}
+
 cudaError_t fill(Target to, int value, Rows rows, cudaStream_t stream, Pinned pinned) {
   return enter([&] {
     if (rows.empty()) return cudaSuccess;
     const Place place = place_of(to.base);
     require(place != Place::kPageable, cudaErrorInvalidValue);
     const StreamRef target = find_stream(stream);
+    if (captures_run() && is_captured(*target) && rows.depth == 1 &&
+        capture_node(*target, captured_node(to, value, rows, *target)))
+      return cudaSuccess;  // a fill of more slices is a node that has no parameters in the API
     const Mark mark = submit_observed(
         target, [=] { fill_rows(to, value, rows); },
         [&] { return describe(*target, to, value, rows, pinned == Pinned::kIsLikeOthers); });
@@ -49,30 +81,16 @@ cudaError_t fill(Target to, int value, Rows rows, cudaStream_t stream, Pinned pi
   });
 }
 
-Target pitched(const cudaPitchedPtr& pointer) {
-  return {static_cast<char*>(pointer.ptr), pointer.pitch, pointer.pitch * pointer.ysize};
-}
-
-// Values wider than a byte are kept as they are: cudaMemset has none.
-void fill_elements(Target to, unsigned value, unsigned element, Rows rows) {
-  for (std::size_t y = 0; y < rows.height; ++y) {
-    for (std::size_t x = 0; x < rows.width; x += element) std::memcpy(to.row(y, 0) + x, &value, element);
-  }
-}
-
 }  // namespace
 
 namespace ddpscope::standin {
 
 NodeWork fill_work(const cudaMemsetParams& parameters) {
-  const unsigned element = parameters.elementSize, value = parameters.value;
+  const unsigned element = parameters.elementSize;
   require(element == 1 || element == 2 || element == 4, cudaErrorInvalidValue);
-  const Target to{static_cast<char*>(parameters.dst), parameters.pitch, 0};
-  const Rows rows{parameters.width * element, parameters.height, 1};
-  require(!rows.empty() && place_of(to.base) != Place::kPageable, cudaErrorInvalidValue);
-  return {.type = cudaGraphNodeTypeMemset,
-          .work = [=] { fill_elements(to, value, element, rows); },
-          .activity = describe(*current_device().legacy_stream(), to, static_cast<int>(value), rows, true)};
+  require(parameters.width > 0 && parameters.height > 0 && place_of(parameters.dst) != Place::kPageable,
+          cudaErrorInvalidValue);
+  return node_of(parameters, *current_device().legacy_stream());
 }
 
 }  // namespace ddpscope::standin

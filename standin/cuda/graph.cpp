@@ -48,7 +48,28 @@ void forget(const GraphNode& node) {
   live_nodes().all.erase(&node);
 }
 
+std::shared_ptr<const Conditional> copy_of_conditional(const Conditional& conditional) {
+  auto copied = std::make_shared<Conditional>(conditional);
+  for (std::size_t i = 0; i < copied->bodies.size(); ++i) {
+    copied->bodies[i] = embed(copied->bodies[i]->copy());
+    copied->handles[i] = handle_of(*copied->bodies[i]);
+  }
+  return copied;
+}
+
 }  // namespace
+
+std::vector<GraphRef> NodeWork::graphs() const {
+  if (child) return {child};
+  return conditional ? conditional->bodies : std::vector<GraphRef>{};
+}
+
+NodeWork in_place_of(const NodeWork& old, NodeWork fresh) {
+  require(old.type == fresh.type, cudaErrorInvalidValue);
+  fresh.attributes = old.attributes;
+  if (old.activity && fresh.activity) fresh.activity->cooperative = old.activity->cooperative;
+  return fresh;
+}
 
 Graph::Graph() : id_(next_id()) {}
 
@@ -107,10 +128,12 @@ GraphRef Graph::copy() const {
   std::map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : nodes_) {
     NodeWork does = node->does;
-    if (does.child) does.child = does.child->copy();
+    if (does.child) does.child = embed(does.child->copy());
+    if (does.conditional) does.conditional = copy_of_conditional(*does.conditional);
     GraphNode& made = copied->add(std::move(does), {});
     made.id = node->id;
     made.original = node.get();
+    made.enabled = node->enabled;
     copies[node.get()] = &made;
   }
   for (const auto& node : nodes_) {
@@ -122,7 +145,7 @@ GraphRef Graph::copy() const {
 
 GraphNode* Graph::copy_of(const GraphNode& original) const {
   for (const auto& node : nodes_) {
-    if (node->original == &original) return node.get();
+    if (node->original == &original && node->id == original.id) return node.get();  // addresses come again
   }
   return nullptr;
 }
@@ -149,11 +172,15 @@ GraphRef take_graph(cudaGraph_t handle) {
   return or_invalid_value([](cudaGraph_t wanted) { return graphs().take(wanted); }, handle);
 }
 
-Conditional::~Conditional() {
-  for (const cudaGraph_t handle : handles) try {
+GraphRef embed(GraphRef graph) {
+  const cudaGraph_t handle = add_graph(graph);
+  Graph* const embedded = graph.get();
+  return GraphRef(embedded, [held = std::move(graph), handle](Graph*) {
+    try {
       take_graph(handle);
     } catch (const Failure&) {  // the program has destroyed it, which is not its to do
     }
+  });
 }
 
 cudaGraphConditionalHandle add_condition(Graph& graph, unsigned initial, bool assigned) {

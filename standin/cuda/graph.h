@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,11 +33,11 @@ struct Condition {
 struct Conditional {
   cudaGraphConditionalNodeType type;
   std::shared_ptr<Condition> condition;
-  std::vector<GraphRef> bodies;
+  std::vector<GraphRef> bodies;      ///< each embedded
   std::vector<cudaGraph_t> handles;  ///< of the bodies
-
-  ~Conditional();
 };
+
+using LaunchAttributes = std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue>;
 
 /// What a node does each time its graph runs.
 struct NodeWork {
@@ -44,10 +45,21 @@ struct NodeWork {
   Work work = {};                         ///< kernel, copy, fill, host function; may be empty
   std::optional<Activity> activity = {};  ///< kernel, copy, fill; its stream is that of the launch
   std::shared_ptr<Event> event = {};      ///< event record and wait
-  GraphRef child = {};                    ///< child graph: a copy that nobody changes
+  GraphRef child = {};                    ///< child graph: an embedded copy
   std::shared_ptr<void> memory = {};      ///< allocation: what ends with the last graph that has it
   std::shared_ptr<const Conditional> conditional = {};
+
+  /// Kernel, copy, fill, host function, allocation and free: the parameters that the API shows, with the
+  /// memory they point to. Null for work that the API has no parameters for.
+  std::shared_ptr<const cudaGraphNodeParams> parameters = {};
+  LaunchAttributes attributes = {};  ///< kernel; whether it is cooperative is in the activity
+
+  std::vector<GraphRef> graphs() const;  ///< embedded ones: the child, or the bodies
 };
+
+/// `fresh` with the attributes of `old`, for the node that has `old`. Fails with cudaErrorInvalidValue where
+/// the types differ.
+NodeWork in_place_of(const NodeWork& old, NodeWork fresh);
 
 struct GraphNode {
   Graph* graph;
@@ -55,10 +67,11 @@ struct GraphNode {
   NodeWork does;
   std::vector<GraphNode*> dependencies;  ///< each once
   const GraphNode* original = nullptr;   ///< in a copy: the node it was made of
+  bool enabled = true;                   ///< false in executable graphs only: runs as an empty node
 };
 
 /// Not synchronized, as CUDA's are not.
-class Graph : public std::enable_shared_from_this<Graph> {
+class Graph {
  public:
   Graph();
   Graph(const Graph&) = delete;
@@ -78,7 +91,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   /// circle.
   std::vector<GraphNode*> in_order() const;
 
-  /// With copies of child graphs.
+  /// With copies of embedded graphs.
   GraphRef copy() const;
   GraphNode* copy_of(const GraphNode& original) const;  ///< null if this is no copy of that node's graph
 
@@ -92,6 +105,11 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
 /// Handles of the API. The finds fail with cudaErrorInvalidValue.
 cudaGraph_t add_graph(GraphRef graph);
+inline cudaGraph_t handle_of(const Graph& graph) {
+  return reinterpret_cast<cudaGraph_t>(const_cast<Graph*>(&graph));
+}
+/// Makes `graph` part of a node: it has a handle until the last copy of the returned reference is gone.
+GraphRef embed(GraphRef graph);
 GraphRef find_graph(cudaGraph_t handle);
 GraphRef take_graph(cudaGraph_t handle);
 inline cudaGraphNode_t handle_of(const GraphNode& node) {

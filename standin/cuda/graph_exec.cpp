@@ -2,7 +2,6 @@
 #include "standin/cuda/graph_exec.h"
 
 #include <algorithm>
-#include <map>
 
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
@@ -119,9 +118,11 @@ GraphExec::~GraphExec() {
 }
 
 void GraphExec::launch(const StreamRef& stream) {
-  if (captures_run() && capture_node(*stream, {.type = cudaGraphNodeTypeGraph, .child = graph_->copy()}))
+  if (captures_run() &&
+      capture_node(*stream, {.type = cudaGraphNodeTypeGraph, .child = embed(graph_->copy())}))
     return;
   std::lock_guard lock(launching_);
+  if (!program_) program_ = make_program(*graph_);
   while (beside_.size() + 1 < program_->lanes.size())
     beside_.push_back(stream->device().create_stream(StreamKind::kNonBlocking, stream->priority()));
   std::vector<StreamRef> lanes{stream};
@@ -138,69 +139,68 @@ void GraphExec::launch(const StreamRef& stream) {
   last_ = submit(stream, start, {last_});
 }
 
-GraphNode& GraphExec::node_of(const GraphNode& original) const {
-  GraphNode* const node = graph_->copy_of(original);
-  require(node != nullptr, cudaErrorInvalidValue);
-  return *node;
-}
-
-void GraphExec::change(GraphNode& node, NodeWork does) {
-  require(node.does.type == does.type, cudaErrorInvalidValue);
-  std::lock_guard lock(launching_);
-  node.does = std::move(does);
-  program_ = make_program(*graph_);
-}
-
 namespace {
 
-using Places = std::map<const GraphNode*, std::size_t>;
-
-Places places_of(const Graph& graph) {
-  Places places;
-  for (const auto& node : graph.nodes()) places.emplace(node.get(), places.size());
-  return places;
-}
-
-bool needs_alike(const GraphNode& a, const Places& in_a, const GraphNode& b, const Places& in_b) {
-  const auto needs = [](const GraphNode& node, const Places& places) {
-    std::vector<std::size_t> all;
-    for (const GraphNode* needed : node.dependencies) all.push_back(places.at(needed));
-    std::ranges::sort(all);
-    return all;
-  };
-  return needs(a, in_a) == needs(b, in_b);
-}
-
-cudaGraphExecUpdateResult compare(const Graph& old, const Graph& fresh, const GraphNode*& differs) {
-  differs = nullptr;
-  const auto &was = old.nodes(), &is = fresh.nodes();
-  if (was.size() != is.size()) return cudaGraphExecUpdateErrorTopologyChanged;
-  const Places in_old = places_of(old), in_fresh = places_of(fresh);
-  for (std::size_t i = 0; i < is.size(); ++i) {
-    differs = is[i].get();
-    if (!needs_alike(*was[i], in_old, *is[i], in_fresh)) return cudaGraphExecUpdateErrorTopologyChanged;
-    if (was[i]->does.type != is[i]->does.type) return cudaGraphExecUpdateErrorNodeTypeChanged;
-    if (!was[i]->does.child) continue;
-    const GraphNode* within = nullptr;
-    const auto result = compare(*was[i]->does.child, *is[i]->does.child, within);
-    if (result != cudaGraphExecUpdateSuccess) return result;
+GraphNode* copy_within(const Graph& graph, const GraphNode& original) {
+  if (GraphNode* const copy = graph.copy_of(original)) return copy;
+  for (const auto& node : graph.nodes()) {
+    for (const GraphRef& embedded : node->does.graphs())
+      if (GraphNode* const copy = copy_within(*embedded, original)) return copy;
   }
-  differs = nullptr;
-  return cudaGraphExecUpdateSuccess;
+  return nullptr;
+}
+
+bool is_flat_copy(const NodeWork& does) {
+  if (!does.parameters) return false;
+  const cudaExtent& extent = does.parameters->memcpy.copyParams.extent;
+  return extent.height == 1 && extent.depth == 1;
 }
 
 }  // namespace
 
-// The handles of nodes that this exec was made of stay good for it, as in CUDA.
+GraphNode& GraphExec::own_node(const GraphNode& original) const {
+  GraphNode* const node = copy_within(*graph_, original);
+  require(node != nullptr, cudaErrorInvalidValue);
+  return *node;
+}
+
+const GraphNode& GraphExec::node_of(const GraphNode& original) const { return own_node(original); }
+
+void GraphExec::change(const GraphNode& original, NodeWork does) {
+  GraphNode& node = own_node(original);
+  does = in_place_of(node.does, std::move(does));
+  require(compare(node.does, does) == cudaGraphExecUpdateSuccess, cudaErrorInvalidValue);
+  require(does.type != cudaGraphNodeTypeMemcpy || (is_flat_copy(node.does) && is_flat_copy(does)),
+          cudaErrorInvalidValue);
+  std::lock_guard lock(launching_);
+  node.does = std::move(does);
+  program_.reset();
+}
+
+void GraphExec::change_child(const GraphNode& original, const Graph& graph) {
+  const GraphNode& node = own_node(original);
+  require(node.does.child != nullptr, cudaErrorInvalidValue);
+  const GraphNode* differs = nullptr;
+  require(compare(*node.does.child, graph, differs) == cudaGraphExecUpdateSuccess, cudaErrorInvalidValue);
+  std::lock_guard lock(launching_);
+  take_over(*node.does.child, graph);
+  program_.reset();
+}
+
+void GraphExec::enable(const GraphNode& original, bool enabled) {
+  GraphNode& node = own_node(original);
+  std::lock_guard lock(launching_);
+  node.enabled = enabled;
+  program_.reset();
+}
+
 cudaGraphExecUpdateResult GraphExec::update(const Graph& graph, const GraphNode*& differs) {
   const auto result = compare(*graph_, graph, differs);
   if (result != cudaGraphExecUpdateSuccess) return result;
   std::lock_guard lock(launching_);
-  const GraphRef fresh = graph.copy();
-  for (std::size_t i = 0; i < graph_->nodes().size(); ++i)
-    fresh->nodes()[i]->original = graph_->nodes()[i]->original;
-  graph_ = fresh;
-  program_ = make_program(*graph_);
+  take_over(*graph_, graph);
+  graph_->keeps = graph.keeps;
+  program_.reset();
   return result;
 }
 

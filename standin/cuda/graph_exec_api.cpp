@@ -1,9 +1,8 @@
-// Entry points that make graphs ready, launch them and change what they do.
+// Entry points that make graphs ready, launch them and update them.
 #include <cuda_runtime_api.h>
 
 #include "standin/cuda/entry.h"
 #include "standin/cuda/graph_exec.h"
-#include "standin/cuda/node_work.h"
 #include "standin/cuda/observer.h"
 
 using namespace ddpscope::standin;
@@ -91,41 +90,6 @@ RUNTIME_API(cudaGraphExecUpdate,
     info->result = find_exec(exec)->update(*find_graph(graph), differs);
     if (differs) info->errorNode = handle_of(*differs);
     return info->result == cudaGraphExecUpdateSuccess ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
-  });
-}
-
-RUNTIME_API(cudaGraphExecKernelNodeSetParams,
-            (cudaGraphExec_t exec, cudaGraphNode_t node, const cudaKernelNodeParams* params),
-            (exec, node, params)) {
-  return enter([&] {
-    require(params != nullptr && params->extra == nullptr, cudaErrorInvalidValue);
-    const auto changed = find_exec(exec);
-    changed->change(changed->node_of(find_node(node)),
-                    kernel_work(params->func, params->gridDim, params->blockDim, params->kernelParams,
-                                params->sharedMemBytes));
-    return cudaSuccess;
-  });
-}
-
-RUNTIME_API(cudaGraphExecMemcpyNodeSetParams,
-            (cudaGraphExec_t exec, cudaGraphNode_t node, const cudaMemcpy3DParms* params),
-            (exec, node, params)) {
-  return enter([&] {
-    require(params != nullptr, cudaErrorInvalidValue);
-    const auto changed = find_exec(exec);
-    changed->change(changed->node_of(find_node(node)), copy_work(*params));
-    return cudaSuccess;
-  });
-}
-
-RUNTIME_API(cudaGraphExecMemsetNodeSetParams,
-            (cudaGraphExec_t exec, cudaGraphNode_t node, const cudaMemsetParams* params),
-            (exec, node, params)) {
-  return enter([&] {
-    require(params != nullptr, cudaErrorInvalidValue);
-    const auto changed = find_exec(exec);
-    changed->change(changed->node_of(find_node(node)), fill_work(*params));
-    return cudaSuccess;
   });
 }
 

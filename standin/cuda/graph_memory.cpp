@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <vector>
 
 #include "standin/cuda/device.h"
 #include "standin/cuda/entry.h"
@@ -31,17 +32,43 @@ void took(Use& use, std::size_t bytes) {
   }
 }
 
+struct OwnedParameters {
+  cudaGraphNodeParams shown{};
+  std::vector<cudaMemAccessDesc> access;
+};
+
 }  // namespace
 
-NodeWork allocation_work(std::size_t bytes, Device& device, void** pointer) {
-  require(bytes > 0, cudaErrorInvalidValue);
-  *pointer = allocate(bytes, MemoryKind::kDevice, device, kOfGraph);
-  took(use_of(device), bytes);
-  std::shared_ptr<void> memory(*pointer, [bytes, &device](void* allocated) {
+cudaMemAllocNodeParams allocation_parameters(std::size_t bytes, const Device& device) {
+  cudaMemAllocNodeParams parameters{};
+  parameters.poolProps.allocType = cudaMemAllocationTypePinned;
+  parameters.poolProps.location = {.type = cudaMemLocationTypeDevice, .id = device.ordinal()};
+  parameters.bytesize = bytes;
+  return parameters;
+}
+
+NodeWork allocation_work(cudaMemAllocNodeParams& p) {
+  require(p.bytesize > 0 && (p.accessDescs != nullptr || p.accessDescCount == 0), cudaErrorInvalidValue);
+  Device& device = device_at(p.poolProps.location.id);
+  p.dptr = allocate(p.bytesize, MemoryKind::kDevice, device, kOfGraph);
+  took(use_of(device), p.bytesize);
+  std::shared_ptr<void> memory(p.dptr, [bytes = p.bytesize, &device](void* allocated) {
     use_of(device).now -= bytes;
     release(allocated, MemoryKind::kDevice);
   });
-  return {.type = cudaGraphNodeTypeMemAlloc, .memory = std::move(memory)};
+  const auto owned = std::make_shared<OwnedParameters>();
+  owned->access.assign(p.accessDescs, p.accessDescs + p.accessDescCount);
+  owned->shown.type = cudaGraphNodeTypeMemAlloc;
+  owned->shown.alloc = {p.poolProps, owned->access.data(), p.accessDescCount, p.bytesize, p.dptr};
+  return {
+      .type = cudaGraphNodeTypeMemAlloc, .memory = std::move(memory), .parameters = {owned, &owned->shown}};
+}
+
+NodeWork free_work(void* pointer) {
+  require(pointer != nullptr, cudaErrorInvalidValue);
+  const auto parameters = parameters_of_type(cudaGraphNodeTypeMemFree);
+  parameters->free.dptr = pointer;
+  return {.type = cudaGraphNodeTypeMemFree, .parameters = parameters};
 }
 
 }  // namespace ddpscope::standin

@@ -47,7 +47,7 @@ class Builder {
     std::vector<std::uint32_t>& own = program_->lanes[lane];
     if (!own.empty()) std::erase(needs, own.back());
     own.push_back(step);
-    program_->steps.push_back({node.does, node.id, std::move(needs), lane, {}});
+    program_->steps.push_back({node.enabled ? node.does : NodeWork{}, node.id, std::move(needs), lane, {}});
     if (node.does.conditional)
       for (const GraphRef& body : node.does.conditional->bodies)
         program_->steps.back().bodies.push_back(make_program(*body));

@@ -27,12 +27,13 @@ std::size_t aligned(std::size_t bytes) {
 }
 
 /// A copy of a launch's arguments, laid out as the launch had them: an array of pointers, one an argument.
-class Arguments {
+class CopiedArguments {
  public:
-  Arguments(void** args, const std::size_t* sizes) {
+  CopiedArguments(void** args, const std::size_t* sizes) {
     std::size_t total = 0, count = 0;
     for (; sizes[count] != 0; ++count) total += aligned(sizes[count]);
     if (total == 0) return;
+    require(args != nullptr, cudaErrorInvalidValue);
     bytes_.reset(static_cast<char*>(std::aligned_alloc(kArgumentAlignment, total)));
     if (!bytes_) throw std::bad_alloc();
     char* next = bytes_.get();
@@ -49,6 +50,13 @@ class Arguments {
   };
   std::unique_ptr<char, Free> bytes_;
   std::vector<void*> pointers_;
+};
+
+struct HeldCall {
+  explicit HeldCall(const HostCall& made) : call(made) {}
+
+  HostCall call;
+  void* pointer = &call;
 };
 
 // The value of STANDIN_KERNEL_NS for a kernel: a number for all, or `substring=number,...`, the first match
@@ -104,22 +112,34 @@ void Kernel::look_up() {
   if (!body_) say_no_body(name_);
 }
 
-Work Kernel::body_call(void** args, dim3 grid, dim3 block) const {
-  if (runs_host_calls_) return [call = *static_cast<const HostCall*>(args[0])] { call.run(); };
+Arguments Kernel::copy_arguments(void** args) {
+  std::call_once(looked_up_, &Kernel::look_up, this);
+  if (runs_host_calls_) {
+    require(args != nullptr, cudaErrorInvalidValue);
+    const auto held = std::make_shared<HeldCall>(*static_cast<const HostCall*>(args[0]));
+    return {held, &held->pointer};
+  }
+  if (!body_) return nullptr;
+  const auto copied = std::make_shared<CopiedArguments>(args, sizes_);
+  return {copied, copied->pointers()};
+}
+
+Work Kernel::body_call(Arguments arguments, dim3 grid, dim3 block) const {
+  if (runs_host_calls_) return [held = std::move(arguments)] { static_cast<const HostCall*>(*held)->run(); };
   if (!body_) {
     require(!bodies_required, cudaErrorNoKernelImageForDevice);
     return {};
   }
-  return [body = body_, copied = std::make_shared<Arguments>(args, sizes_), grid, block] {
+  return [body = body_, copied = std::move(arguments), grid, block] {
     const unsigned blocks[3] = {grid.x, grid.y, grid.z};
     const unsigned threads[3] = {block.x, block.y, block.z};
-    body(copied->pointers(), blocks, threads);
+    body(copied.get(), blocks, threads);
   };
 }
 
-Work Kernel::prepare(void** args, dim3 grid, dim3 block) {
+Work Kernel::prepare(Arguments arguments, dim3 grid, dim3 block) {
   std::call_once(looked_up_, &Kernel::look_up, this);
-  Work call = body_call(args, grid, block);
+  Work call = body_call(std::move(arguments), grid, block);
   if (at_least_.count() <= 0) return call;
   return [call = std::move(call), at_least = at_least_] {
     const auto end = std::chrono::steady_clock::now() + at_least;

@@ -22,16 +22,22 @@ struct HostCall {
   void run() const;
 };
 
+using Arguments = std::shared_ptr<void*>;
+
 class Kernel {
  public:
   explicit Kernel(const char* mangled_name) : name_(mangled_name) {}
 
   const std::string& name() const { return name_; }
 
-  /// What a launch has the stream do; empty where nothing. Copies the arguments: `args` points into the
-  /// caller's stack. The body is looked up at the first launch. Fails with cudaErrorNoKernelImageForDevice
-  /// where bodies are required and there is none.
-  Work prepare(void** args, dim3 grid, dim3 block);
+  /// A launch's own copy of its arguments: one pointer each, as `args` has them, which points into the
+  /// caller's stack. Null where there is no body that says how large they are. The body is looked up at the
+  /// first launch. Fails with cudaErrorInvalidValue where arguments are missing.
+  Arguments copy_arguments(void** args);
+
+  /// What a launch has the stream do; empty where nothing. Fails with cudaErrorNoKernelImageForDevice where
+  /// bodies are required and there is none.
+  Work prepare(Arguments arguments, dim3 grid, dim3 block);
 
   /// From now on a launch's argument is a HostCall. Called before the first launch.
   void run_host_calls() { runs_host_calls_ = true; }
@@ -41,7 +47,7 @@ class Kernel {
   using Body = void (*)(void** args, const unsigned grid[3], const unsigned block[3]);
 
   void look_up();
-  Work body_call(void** args, dim3 grid, dim3 block) const;
+  Work body_call(Arguments arguments, dim3 grid, dim3 block) const;
 
   const std::string name_;
   std::once_flag looked_up_;

@@ -43,24 +43,65 @@ void check_configuration(const cudaDeviceProp& limits, dim3 grid, dim3 block, si
   require(shared_bytes <= limits.sharedMemPerBlockOptin, cudaErrorInvalidValue);
 }
 
-cudaError_t launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
-                   cudaStream_t stream, bool cooperative = false) {
+struct Launch {
+  const void* function;
+  dim3 grid;
+  dim3 block;
+  void** args;
+  size_t shared_bytes;
+  bool cooperative = false;
+};
+
+Activity describe(const Kernel& kernel, const Launch& launch, const Device& device, std::uint64_t stream) {
+  return {.kind = Activity::kKernel,
+          .device = device.ordinal(),
+          .stream = stream,
+          .name = kernel.name().c_str(),
+          .grid = launch.grid,
+          .block = launch.block,
+          .shared_bytes = launch.shared_bytes,
+          .cooperative = launch.cooperative};
+}
+
+struct OwnedParameters {
+  cudaGraphNodeParams shown{};
+  Arguments arguments;
+};
+
+NodeWork node_of(Kernel& kernel, const Launch& launch, const Device& device) {
+  const auto owned = std::make_shared<OwnedParameters>();
+  owned->arguments = kernel.copy_arguments(launch.args);
+  owned->shown.type = cudaGraphNodeTypeKernel;
+  owned->shown.kernel = {const_cast<void*>(launch.function),
+                         launch.grid,
+                         launch.block,
+                         static_cast<unsigned>(launch.shared_bytes),
+                         owned->arguments.get(),
+                         nullptr};
+  return {.type = cudaGraphNodeTypeKernel,
+          .work = kernel.prepare(owned->arguments, launch.grid, launch.block),
+          .activity = describe(kernel, launch, device, 0),
+          .parameters = {owned, &owned->shown}};
+}
+
+NodeWork captured_node(Kernel& kernel, const Launch& launch, const Stream& stream) {
+  NodeWork does = node_of(kernel, launch, stream.device());
+  does.attributes[cudaLaunchAttributePriority].priority = stream.priority();
+  return does;
+}
+
+cudaError_t start(const Launch& launch, cudaStream_t stream) {
   return enter([&] {
-    Kernel& kernel = find_kernel(function);
+    Kernel& kernel = find_kernel(launch.function);
     const StreamRef target = find_stream(stream);
     Device& device = target->device();
     require(&device == &current_device(), cudaErrorInvalidResourceHandle);
-    check_configuration(device.properties(), grid, block, shared_bytes);
-    submit_observed(target, kernel.prepare(args, grid, block), [&] {
-      return Activity{.kind = Activity::kKernel,
-                      .device = device.ordinal(),
-                      .stream = target->id(),
-                      .name = kernel.name().c_str(),
-                      .grid = grid,
-                      .block = block,
-                      .shared_bytes = shared_bytes,
-                      .cooperative = cooperative};
-    });
+    check_configuration(device.properties(), launch.grid, launch.block, launch.shared_bytes);
+    if (captures_run() && is_captured(*target) &&
+        capture_node(*target, captured_node(kernel, launch, *target)))
+      return cudaSuccess;
+    submit_observed(target, kernel.prepare(kernel.copy_arguments(launch.args), launch.grid, launch.block),
+                    [&] { return describe(kernel, launch, device, target->id()); });
     return cudaSuccess;
   });
 }
@@ -73,15 +114,7 @@ NodeWork kernel_work(const void* function, dim3 grid, dim3 block, void** args, s
   Kernel& kernel = find_kernel(function);
   Device& device = current_device();
   check_configuration(device.properties(), grid, block, shared_bytes);
-  return {.type = cudaGraphNodeTypeKernel,
-          .work = kernel.prepare(args, grid, block),
-          .activity = Activity{.kind = Activity::kKernel,
-                               .device = device.ordinal(),
-                               .stream = 0,
-                               .name = kernel.name().c_str(),
-                               .grid = grid,
-                               .block = block,
-                               .shared_bytes = shared_bytes}};
+  return node_of(kernel, {function, grid, block, args, shared_bytes}, device);
 }
 
 }  // namespace ddpscope::standin
@@ -108,27 +141,27 @@ RUNTIME_API(__cudaLaunchKernel,
             (cudaKernel_t kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes,
              cudaStream_t stream),
             (kernel, grid, block, args, shared_bytes, stream)) {
-  return launch(kernel, grid, block, args, shared_bytes, stream);
+  return start({kernel, grid, block, args, shared_bytes}, stream);
 }
 
 RUNTIME_API(cudaLaunchKernel,
             (const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
              cudaStream_t stream),
             (function, grid, block, args, shared_bytes, stream)) {
-  return launch(function, grid, block, args, shared_bytes, stream);
+  return start({function, grid, block, args, shared_bytes}, stream);
 }
 
 RUNTIME_API(cudaLaunchCooperativeKernel,
             (const void* function, dim3 grid, dim3 block, void** args, size_t shared_bytes,
              cudaStream_t stream),
             (function, grid, block, args, shared_bytes, stream)) {
-  return launch(function, grid, block, args, shared_bytes, stream, true);
+  return start({function, grid, block, args, shared_bytes, true}, stream);
 }
 
 RUNTIME_API(cudaLaunchKernelExC, (const cudaLaunchConfig_t* config, const void* function, void** args),
             (config, function, args)) {
   if (!config) return record_error(cudaErrorInvalidValue);
-  return launch(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream);
+  return start({function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes}, config->stream);
 }
 
 }  // extern "C"

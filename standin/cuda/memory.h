@@ -60,4 +60,7 @@ std::optional<Allocation> find_allocation(const void* pointer);
 /// The device variable behind the address of its host-side shadow. Fails with cudaErrorInvalidSymbol.
 Allocation find_variable(const void* symbol);
 
+/// `offset` bytes into that variable. Fails with cudaErrorInvalidValue too, where `bytes` do not fit there.
+char* inside_variable(const void* symbol, std::size_t offset, std::size_t bytes);
+
 }  // namespace ddpscope::standin

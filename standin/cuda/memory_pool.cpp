@@ -95,7 +95,9 @@ cudaError_t allocate_async(void** pointer, std::size_t bytes, const StreamRef& s
                            const std::shared_ptr<MemoryPool>& pool) {
   require(pointer != nullptr, cudaErrorInvalidValue);
   if (captures_run() && is_captured(*stream)) {
-    NodeWork does = allocation_work(bytes, pool->device(), pointer);
+    cudaMemAllocNodeParams parameters = allocation_parameters(bytes, pool->device());
+    NodeWork does = allocation_work(parameters);
+    *pointer = parameters.dptr;
     capture_node(*stream, std::move(does));
     return cudaSuccess;
   }
@@ -241,7 +243,7 @@ RUNTIME_API(cudaFreeAsync, (void* pointer, cudaStream_t stream), (pointer, strea
     const auto allocation = find_allocation(pointer);
     require(allocation && allocation->base == pointer && allocation->kind == MemoryKind::kDevice,
             cudaErrorInvalidValue);
-    if (captures_run() && capture_node(*behind, {.type = cudaGraphNodeTypeMemFree})) return cudaSuccess;
+    if (captures_run() && capture_node(*behind, free_work(pointer))) return cudaSuccess;
     if (allocation->flags & kOfGraph) return cudaSuccess;
     submit(behind, [pointer] { release(pointer, MemoryKind::kDevice); });
     return cudaSuccess;

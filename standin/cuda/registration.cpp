@@ -44,6 +44,12 @@ Allocation find_variable(const void* symbol) {
   return *variable;
 }
 
+char* inside_variable(const void* symbol, std::size_t offset, std::size_t bytes) {
+  const Allocation variable = find_variable(symbol);
+  require(offset <= variable.bytes && bytes <= variable.bytes - offset, cudaErrorInvalidValue);
+  return variable.base + offset;
+}
+
 }  // namespace ddpscope::standin
 
 extern "C" {

@@ -9,6 +9,7 @@
 #include "standin/cuda/entry.h"
 #include "standin/cuda/graph.h"
 #include "standin/cuda/handle_table.h"
+#include "standin/cuda/node_work.h"
 #include "standin/cuda/observer.h"
 #include "standin/cuda/stream.h"
 
@@ -148,14 +149,12 @@ RUNTIME_API(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, voi
             (stream, function, data)) {
   return enter([&] {
     require(function != nullptr, cudaErrorInvalidValue);
-    const auto call = [function, data] {
+    const StreamRef target = find_stream(stream);
+    if (captures_run() && capture_node(*target, host_work(function, data))) return cudaSuccess;
+    submit(target, [function, data] {
       HostFunctionScope scope;
       function(data);
-    };
-    const StreamRef target = find_stream(stream);
-    if (captures_run() && capture_node(*target, {.type = cudaGraphNodeTypeHost, .work = call}))
-      return cudaSuccess;
-    submit(target, call);
+    });
     return cudaSuccess;
   });
 }

@@ -6,6 +6,7 @@ add_cuda_object(cuda_per_thread ${CMAKE_CURRENT_LIST_DIR}/cuda_per_thread.cu OPT
 add_executable(cuda_standin_test
   ${CMAKE_CURRENT_LIST_DIR}/cuda_copies_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_devices_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_captures_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_events_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/cuda_graph_nodes_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_graph_changes_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_graphs_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_kernels_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_ipc_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_memory_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cuda_operator_launch_test.cpp ${CMAKE_CURRENT_LIST_DIR}/cuda_process_test.cpp

@@ -1,33 +1,9 @@
 // Graphs of the stand-in that the program puts together itself: nodes, order, copies, updates, user objects.
-#include "tests/standin/cuda_gate.h"
-#include "tests/standin/cuda_kernels.h"
+#include "tests/standin/cuda_graph_fixture.h"
 
 namespace {
 
-struct GraphTest : CudaTest {
-  void SetUp() override {
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaMalloc(&memory, 64));
-  }
-
-  cudaGraphNode_t host(Log::Line& line, std::initializer_list<cudaGraphNode_t> after = {}) {
-    const cudaHostNodeParams params{[](void* data) {
-                                      Log::Line& came = *static_cast<Log::Line*>(data);
-                                      came.log->add(came.letter);
-                                    },
-                                    &line};
-    cudaGraphNode_t node = nullptr;
-    EXPECT_EQ(cudaGraphAddHostNode(&node, graph, std::data(after), after.size(), &params), cudaSuccess);
-    return node;
-  }
-
-  cudaGraphExec_t instantiated() {
-    cudaGraphExec_t exec = nullptr;
-    EXPECT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
-    return exec;
-  }
-
+struct ConditionalTest : GraphTest {
   // Its bodies. The value is that one at each launch.
   cudaGraph_t* conditional(cudaGraphConditionalNodeType type, unsigned value, unsigned bodies) {
     EXPECT_EQ(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault),
@@ -40,30 +16,17 @@ struct GraphTest : CudaTest {
     return params.conditional.phGraph_out;
   }
 
-  static void add_to(cudaGraph_t body, cudaHostFn_t function, void* data) {
+  static cudaGraphNode_t add_to(cudaGraph_t body, cudaHostFn_t function, void* data) {
     const cudaHostNodeParams params{function, data};
     cudaGraphNode_t node = nullptr;
     EXPECT_EQ(cudaGraphAddHostNode(&node, body, nullptr, 0, &params), cudaSuccess);
+    return node;
   }
 
-  void run(cudaGraphExec_t exec) {
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
-  }
-
-  cudaKernelNodeParams count_kernel(void** arguments) {
-    return {const_cast<void*>(count_function()), dim3(1), dim3(2), 0, arguments, nullptr};
-  }
-
-  Log log;
-  Log::Line a{&log, 'a'}, b{&log, 'b'}, c{&log, 'c'};
-  cudaStream_t stream;
-  cudaGraph_t graph;
   cudaGraphConditionalHandle handle = 0;
-  int* memory;
 };
 
-TEST_F(GraphTest, ABodyRunsAsItsConditionSays) {
+TEST_F(ConditionalTest, ABodyRunsAsItsConditionSays) {
   const auto say = [](void* data) {
     const auto* line = static_cast<Log::Line*>(data);
     line->log->add(line->letter);
@@ -84,11 +47,11 @@ TEST_F(GraphTest, ABodyRunsAsItsConditionSays) {
 }
 
 // What a kernel sets is written at the handle; a host function does it here.
-TEST_F(GraphTest, ABodyRunsUntilItsConditionIsZero) {
+TEST_F(ConditionalTest, ABodyRunsUntilItsConditionIsZero) {
   add_to(
       conditional(cudaGraphCondTypeWhile, 3, 1)[0],
       [](void* data) {
-        const auto* test = static_cast<GraphTest*>(data);
+        const auto* test = static_cast<ConditionalTest*>(data);
         test->a.log->add('a');
         --*reinterpret_cast<std::atomic<unsigned>*>(test->handle);
       },
@@ -99,12 +62,43 @@ TEST_F(GraphTest, ABodyRunsUntilItsConditionIsZero) {
   EXPECT_EQ(log.text(), "aaaaaa");
 }
 
-TEST_F(GraphTest, AConditionalNodeNeedsAHandleOfOurs) {
+TEST_F(ConditionalTest, AConditionalNodeNeedsAHandleOfOurs) {
   cudaGraphNodeParams params{};
   params.type = cudaGraphNodeTypeConditional;
   params.conditional = {.handle = 7, .type = cudaGraphCondTypeIf, .size = 1, .phGraph_out = nullptr};
   cudaGraphNode_t node = nullptr;
   EXPECT_EQ(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params), cudaErrorInvalidValue);
+}
+
+TEST_F(ConditionalTest, ABodyIsCopiedWithItsGraph) {
+  const cudaGraphNode_t first = add_to(conditional(cudaGraphCondTypeIf, 1, 1)[0], saying(a).fn, &a);
+  const cudaGraphNode_t second = host(b);
+  const cudaGraphExec_t exec = instantiated();
+  const cudaHostNodeParams other = saying(c), nothing{[](void*) {}, nullptr};
+  OK(cudaGraphHostNodeSetParams(first, &other));
+  OK(cudaGraphExecHostNodeSetParams(exec, second, &nothing));
+  run(exec);
+  OK(cudaGraphExecHostNodeSetParams(exec, first, &other));
+  run(exec);
+  EXPECT_EQ(log.text(), "ac");
+}
+
+TEST_F(ConditionalTest, AnUpdateReachesBodies) {
+  add_to(conditional(cudaGraphCondTypeIf, 1, 1)[0], saying(a).fn, &a);
+  const cudaGraphExec_t exec = instantiated();
+  OK(cudaGraphCreate(&graph, 0));
+  const cudaGraph_t body = conditional(cudaGraphCondTypeIf, 1, 1)[0];
+  const cudaGraphNode_t node = add_to(body, saying(b).fn, &b);
+  cudaGraphExecUpdateResultInfo info;
+  OK(cudaGraphExecUpdate(exec, graph, &info));
+  const cudaHostNodeParams later = saying(c);
+  OK(cudaGraphHostNodeSetParams(node, &later));  // is none of the executable graph
+  run(exec);
+  OK(cudaGraphCreate(&graph, 0));
+  conditional(cudaGraphCondTypeIf, 0, 2);
+  EXPECT_EQ(cudaGraphExecUpdate(exec, graph, &info), cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateErrorParametersChanged);
+  EXPECT_EQ(log.text(), "b");
 }
 
 TEST_F(GraphTest, NodesRunInTheirOrder) {
