@@ -49,12 +49,13 @@ std::uint64_t count_calls(const model::Job& job, model::CallClass call_class) {
   return sum;
 }
 
-// Which stand-ins had nothing to do.
+// Which stand-ins had nothing to do, or answered only calls that are not recorded, such as
+// cudaGetDeviceCount.
 void say_what_was_not_used(const model::Job& job) {
   bool cuda = count_calls(job, model::CallClass::kCuda) > 0,
        nccl = count_calls(job, model::CallClass::kNccl) > 0;
   if (!cuda && !nccl)
-    say("ddpscope: the job made no CUDA or NCCL call: the stand-ins of --cpu were not used\n");
+    say("ddpscope: no call of CUDA or NCCL was recorded: the job may not need --cpu\n");
   else if (!cuda)
     say("ddpscope: the job made NCCL calls, but none of the CUDA runtime's: it has a CUDA runtime of its own "
         "(nvcc links it statically, unless told -cudart shared), which the stand-in of --cpu cannot "

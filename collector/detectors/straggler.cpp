@@ -179,7 +179,7 @@ findings::Finding finding_of(const Facts& facts, const LateRanks& late) {
 
 // Why lateness that counts may come of a machine with too few processors; empty: nothing speaks for that.
 std::string doubt_of(const Facts& facts, const LateRanks& late) {
-  if (late.processors_short) return "its members waited for processors longer than for each other";
+  if (late.processors_short) return patterns::kProcessorsShort;
   if (late.waits_known) return {};
   const model::Process& first = facts.job.processes[member_of(facts, late, late.members.front()).process];
   if (first.ended_ticks)  // it was watched, and over before `ddpscope run` had looked twice

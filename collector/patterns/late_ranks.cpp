@@ -1,6 +1,8 @@
 // First when each member came in each turn, then whether some always come last.
 #include "collector/patterns/late_ranks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -113,6 +115,7 @@ class Finder {
   std::int64_t least_ns(const Arrivals& turn) const { return std::max(error_ns_, turn.turn_ns / kLeastPart); }
   LostTurn lost_in(const Arrivals& turn, const std::vector<bool>& is_late, bool devices) const;
   std::optional<LateRanks> judge(const std::vector<Arrivals>& all, bool devices, Measure measure) const;
+  std::string what_is_unsteady(const std::vector<Arrivals>& timed) const;
   bool in_graphs() const;
   std::string what_is_untimed() const;
 
@@ -339,6 +342,40 @@ std::optional<LateRanks> Finder::judge(const std::vector<Arrivals>& all, bool de
   return late;
 }
 
+// A rank that costs as much as would count, and many times more than any other, but not in each turn: a
+// loader with several workers that is too slow brings their batches all at once, and so does a rank that has
+// more to do in some steps. Empty if there is none.
+std::string Finder::what_is_unsteady(const std::vector<Arrivals>& timed) const {
+  constexpr std::int64_t kMuchMore = 4;  // than the others
+  std::vector<std::int64_t> late_ns(members_.size());
+  std::vector<std::size_t> times_late(members_.size());
+  std::int64_t all_ns = 0;
+  for (const Arrivals& turn : timed) {
+    all_ns += turn.turn_ns;
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      std::int64_t ns = turn.late[m].least_ns;
+      if (ns <= least_ns(turn)) continue;
+      late_ns[m] += ns;
+      ++times_late[m];
+    }
+  }
+  std::size_t last = static_cast<std::size_t>(std::ranges::max_element(late_ns) - late_ns.begin());
+  for (std::size_t m = 0; m < members_.size(); ++m)
+    if (m != last && late_ns[m] * kMuchMore > late_ns[last]) return {};
+  if (late_ns[last] * 100 < all_ns * kLeastPercent || times_late[last] * 3 < timed.size()) return {};
+  std::vector<bool> is_late(members_.size());
+  is_late[last] = true;
+  Processors processors = find_processors(job_, members_, is_late);
+  double waited = (processors.typical + processors.beyond) * static_cast<double>(all_ns);
+  if (waited >= static_cast<double>(late_ns[last])) return kProcessorsShort;
+  return fmt::format(
+      "rank {} comes last in {} of {} steps, which costs up to {} % of the time, but much more in some steps "
+      "than in others: "
+      "its input may be slow, or it may have more to do in some steps",
+      members_[last].rank, times_late[last], timed.size(),
+      late_ns[last] * 100 / std::max<std::int64_t>(all_ns, 1));
+}
+
 // In one turn of ten or more.
 bool Finder::any_foreign_untimed(const std::vector<Arrivals>& timed) const {
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -368,7 +405,9 @@ LateRanksFound Finder::find() {
     bool same = late_members(timed, Measure::kLeast) == late_members(timed, Measure::kMost);
     if (!found.late || !same) found.perhaps = judge(timed, true, Measure::kMost);
     auto counts = [](const std::optional<LateRanks>& late) { return late && late->counts(); };
-    if (!counts(found.late) && !counts(found.perhaps)) found.doubt = what_is_open(timed);
+    if (counts(found.late) || counts(found.perhaps)) return found;
+    found.doubt = what_is_open(timed);
+    if (found.doubt.empty()) found.doubt = what_is_unsteady(timed);
     return found;
   }
   if (times_.on_hosts()) return {.doubt = what_is_untimed()};

@@ -20,6 +20,9 @@ constexpr std::size_t kLeastTurns = 50;    // design, section 2
 constexpr std::int64_t kLeastPercent = 5;  // of a turn: what is lost counts (design, section 2)
 constexpr std::int64_t kLeastPart = 100;   // of a turn: one part in so many is no lateness
 
+// Why lateness says nothing of the ranks on a machine with too few processors.
+constexpr const char* kProcessorsShort = "its members waited for processors longer than for each other";
+
 // In three turns of four, and often enough.
 constexpr bool is_late_in_most(std::size_t late, std::size_t judged) {
   return late >= kLeastTurns && late * 4 >= judged * 3;
