@@ -1,5 +1,6 @@
 """A model's loss is that of the CPU, and does not depend on how the model is spread over ranks."""
 import json
+import re
 
 import ddpscope
 import nccl_jobs
@@ -45,7 +46,8 @@ def expect_call_sites_of_the_program(folder):
     launches = [line for line in calls if " cudaLaunchKernel " in line]
     assert any('name="aten::addmm"' in line for line in launches) and len(launches) > 500
     assert any("model_losses.py:" in line for line in launches)
-    assert [line for line in launches if "standin_torch" in line] == []
+    # A thread of autograd has no frame of Python now and then: then its native frames show, of compiled operators too.
+    assert [line for line in launches if re.search(r"/standin_torch/\S+\.py:", line)] == []
 
 
 @pytest.mark.parametrize("variant,ranks", [
