@@ -124,9 +124,9 @@ Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
 }
 
 void say_that_nothing_was_recorded(const std::filesystem::path& folder) {
-  say("ddpscope: no process of the job recorded anything: its environment was scrubbed of LD_PRELOAD, it "
-      "is a static binary, one of 32 bits or one that changes its user, or it made no call that is "
-      "recorded\n");
+  say("ddpscope: no process of the job recorded anything: it ended before it made a call that is recorded, "
+      "its environment was scrubbed of LD_PRELOAD, or it is a static binary, one of 32 bits or one that "
+      "changes its user\n");
   if (reading::count_traces(folder) > 0)
     say("ddpscope: the traces in {} are those of an earlier job\n", escape(folder.string()));
 }

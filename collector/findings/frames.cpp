@@ -144,8 +144,8 @@ bool is_in_package(std::string_view frame) {
 
 bool is_library_frame(std::string_view frame) {
   if (is_made_up(frame) || is_of_cuda(frame) || is_of_cpython(frame) || is_in_package(frame)) return true;
-  constexpr std::string_view kLibraries[] = {"/lib/python3",   " std::",        ".so",
-                                             " __libc_start_", " start_thread", " clone3"};
+  constexpr std::string_view kLibraries[] = {"/lib/python3",  " std::",  ".so",      " __libc_start_",
+                                             " start_thread", " clone3", " __clone3"};
   return std::any_of(std::begin(kLibraries), std::end(kLibraries),
                      [&](std::string_view part) { return frame.find(part) != std::string_view::npos; });
 }

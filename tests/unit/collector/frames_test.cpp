@@ -54,6 +54,12 @@ TEST(KeyOfStack, OfAProgramThatIsAPackageHasItsLines) {
   EXPECT_EQ(key_of_stack({}), "");
 }
 
+// Where a thread begins, in a libc with debug information.
+TEST(LibraryFrames, AreThoseOfAThreadsStart) {
+  EXPECT_TRUE(is_library_frame("clone3.S:81 __clone3"));
+  EXPECT_TRUE(is_library_frame("pthread_create.c:442 start_thread"));
+}
+
 TEST(LibraryFrames, AreThoseOfAnInterpreterWithDebugInformation) {
   for (const char* frame :
        {"/src/Python/pylifecycle.c:2944 Py_Exit", "pythonrun.c:789 handle_system_exit",
