@@ -224,28 +224,6 @@ TEST_F(Callbacks, RefuseWhatIsNoFunction) {
   EXPECT_STREQ(name, "cudaMemset_v3020");
 }
 
-TEST_F(Calls, CallbacksComeForContextsThatAreCreated) {
-  static std::vector<std::uint32_t> created;
-  const auto note = [](void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-    EXPECT_EQ(domain, CUPTI_CB_DOMAIN_RESOURCE);
-    EXPECT_EQ(id, static_cast<CUpti_CallbackId>(CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
-    cuptiGetDeviceId(static_cast<const CUpti_ResourceData*>(data)->context, &created.emplace_back());
-  };
-  CUpti_SubscriberHandle handle = nullptr;
-  CU(cuptiSubscribe(&handle, note, nullptr));
-  CU(cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
-  CU(cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING));
-  EXPECT_EQ(cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_STREAM_CREATED),
-            CUPTI_ERROR_NOT_SUPPORTED);
-  EXPECT_EQ(cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_SIZE),
-            CUPTI_ERROR_INVALID_PARAMETER);
-  for (const int device : {5, 3, 5}) OK(cudaSetDevice(device));
-  EXPECT_EQ(created, (std::vector<std::uint32_t>{5, 3}));
-  CU(cuptiUnsubscribe(handle));
-  OK(cudaSetDevice(6));
-  EXPECT_EQ(created.size(), 2U);
-}
-
 // As NVIDIA's header wants it: from the callback at the end of a call. The next session starts from nothing.
 TEST_F(Callbacks, CanEndCupti) {
   enable({CUPTI_ACTIVITY_KIND_MEMSET});
