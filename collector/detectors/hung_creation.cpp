@@ -325,8 +325,8 @@ std::map<std::int32_t, std::uint32_t> by_rank(const std::vector<Member>& members
 
 }  // namespace
 
-std::vector<OpenCreation> find_open_creations(const CallFacts& facts, const ordering::StuckWork& stuck) {
-  std::vector<OpenCreation> open;
+std::vector<OpenWait> find_open_creations(const CallFacts& facts, const ordering::StuckWork& stuck) {
+  std::vector<OpenWait> open;
   for (const HungCreation& found : find_creations(facts, stuck))
     open.push_back({describe(facts, found), by_rank(found.came), by_rank(found.absent),
                     found.hang.longest_wait, needed_ns(found)});

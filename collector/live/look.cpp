@@ -44,8 +44,6 @@ constexpr std::int64_t kGrace = 30'000'000'000;
 // The same moment, read again, may differ by this: the clock's rate is known better from look to look.
 constexpr std::int64_t kReadAgain = 1'000'000;
 
-using ByRank = std::map<std::int32_t, std::uint32_t>;  // processes
-
 // And its severity.
 findings::Finding with_identity(findings::Finding&& finding) {
   std::vector<findings::Finding> alone{std::move(finding)};
@@ -72,8 +70,7 @@ class Looker {
   void find_threads(const matching::Collectives& collectives);
   void find_signs();
   void look_inside_threads();
-  void add_silence(findings::Finding&& finding, const ByRank& waiting, const ByRank& silent,
-                   std::int64_t waited_ns, std::int64_t needed_ns);
+  void add_wait(detectors::OpenWait& wait);
   void judge(const CallFacts& nccl, const CallFacts& groups);
   void add_stalls(const CallFacts& facts, const ordering::StuckWork& stuck);
   void note_askers();
@@ -291,18 +288,17 @@ void Looker::add_stall(const CallFacts& facts, const std::vector<Hang>& hangs,
 }
 
 // They wait, and none of those that they wait for comes.
-void Looker::add_silence(findings::Finding&& finding, const ByRank& waiting, const ByRank& silent,
-                         std::int64_t waited_ns, std::int64_t needed_ns) {
-  auto lingers_there = [&](const auto& of) { return lingers(of.second, waited_ns, needed_ns); };
-  bool stuck = earlier_ && !is_told_to_end() && waited_ns >= needed_ns &&
-               (silent.empty() || std::any_of(silent.begin(), silent.end(), lingers_there));
-  Stall stall{with_identity(std::move(finding)), stuck, waited_ns, needed_ns, {}};
+void Looker::add_wait(detectors::OpenWait& wait) {
+  auto lingers_there = [&](const auto& of) { return lingers(of.second, wait.waited_ns, wait.needed_ns); };
+  bool stuck = earlier_ && !is_told_to_end() && wait.waited_ns >= wait.needed_ns &&
+               (wait.silent.empty() || std::any_of(wait.silent.begin(), wait.silent.end(), lingers_there));
+  Stall stall{with_identity(std::move(wait.finding)), stuck, wait.waited_ns, wait.needed_ns, {}};
   Condition condition = stuck ? Condition::kStuck : Condition::kSlow;
-  for (const auto& [rank, process] : waiting) {
+  for (const auto& [rank, process] : wait.waiting) {
     stall.waiting.push_back(rank);
     waits_.emplace(rank, Wait{condition, {}, {}});
   }
-  for (const auto& [rank, process] : silent) waits_.emplace(rank, Wait{condition, {}, {}});
+  for (const auto& [rank, process] : wait.silent) waits_.emplace(rank, Wait{condition, {}, {}});
   look_.stalls.push_back(std::move(stall));
 }
 
@@ -318,8 +314,7 @@ void Looker::judge(const CallFacts& nccl, const CallFacts& groups) {
   if (any_nccl || all_groups || !look_.stalls.empty()) look_.judged = Judged::kCollectives;
   if (any_nccl || !look_.stalls.empty()) return;
   Heard heard = find_unanswered(job_, nccl.collectives, inside_);
-  for (Unanswered& found : heard.stalls)
-    add_silence(std::move(found.finding), found.waiting, found.silent, found.waited_ns, found.needed_ns);
+  for (detectors::OpenWait& wait : heard.stalls) add_wait(wait);
   if (all_groups) return;
   if (heard.anything && heard.unjudged.empty()) look_.judged = Judged::kTcp;
   for (std::string& what : heard.unjudged) look_.unjudged.push_back(std::move(what));
@@ -329,9 +324,8 @@ void Looker::add_stalls(const CallFacts& facts, const ordering::StuckWork& stuck
   std::vector<Hang> hangs = detectors::find_hangs(facts, stuck);
   detectors::HangCauses found = detectors::find_causes(facts, stuck, hangs);
   for (const HangCause& cause : found.causes) add_stall(facts, hangs, found, cause);
-  for (detectors::OpenCreation& open : detectors::find_open_creations(facts, stuck))
-    if (open.waited_ns * detectors::kPatience >= open.needed_ns)
-      add_silence(std::move(open.finding), open.waiting, open.absent, open.waited_ns, open.needed_ns);
+  for (detectors::OpenWait& wait : detectors::find_open_creations(facts, stuck))
+    if (wait.waited_ns * detectors::kPatience >= wait.needed_ns) add_wait(wait);
   for (const Hang& hang : hangs)
     if (hang.unknown && hang.missing().empty())
       look_.unjudged.push_back(

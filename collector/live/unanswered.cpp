@@ -31,7 +31,7 @@ class Judge {
       : job_(job), collectives_(collectives), inside_(inside) {}
 
   void judge(const Conversation& conversation, Heard& heard) const {
-    Unanswered stall;
+    detectors::OpenWait stall;
     stall.waited_ns = job_.duration_ns - conversation.last_ns;
     stall.needed_ns = conversation.needed_ns;
     if (stall.waited_ns * detectors::kPatience < stall.needed_ns) return;
@@ -76,7 +76,7 @@ class Judge {
     return whereabouts(rank, {process}).traced;
   }
 
-  void tell(const Conversation& conversation, std::int64_t silent_from, Unanswered& stall) const {
+  void tell(const Conversation& conversation, std::int64_t silent_from, detectors::OpenWait& stall) const {
     findings::Finding& finding = stall.finding;
     std::vector<std::int32_t> waiting = ranks_of(stall.waiting), silent = ranks_of(stall.silent);
     finding.slug = "hung-collective";

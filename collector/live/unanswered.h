@@ -1,26 +1,19 @@
 // Ranks that wait over TCP for one that does not answer: stalls of collectives that are not NCCL's.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "collector/findings/finding.h"
+#include "collector/detectors/open_wait.h"
 #include "collector/live/machine.h"
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 
 namespace ddpscope::live {
 
-struct Unanswered {
-  findings::Finding finding;  // of hung-collective; ranks are those that do not answer
-  std::map<std::int32_t, std::uint32_t> waiting, silent;  // processes by rank
-  std::int64_t waited_ns = 0, needed_ns = 0;
-};
-
 struct Heard {
   bool anything = false;  // ranks talk over TCP
-  std::vector<Unanswered> stalls;
+  std::vector<detectors::OpenWait> stalls;
   std::vector<std::string> unjudged;
 };
 

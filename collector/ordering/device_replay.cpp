@@ -18,12 +18,9 @@ using trace::Operation;
 using trace::Record;
 namespace payload = trace::payload;
 
-constexpr trace::OperationSet kOfProcessGroups{Operation::kGroupCollective, Operation::kGroupBarrier,
-                                               Operation::kGroupPointToPoint};
 constexpr trace::OperationSet kOrdering =
     trace::OperationSet::range(Operation::kDeviceWait, Operation::kStreamCreate) |
-    trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd, Operation::kCapture} |
-    kOfProcessGroups;
+    trace::OperationSet{Operation::kCopy, Operation::kCommunicatorEnd, Operation::kCapture};
 constexpr std::uint32_t kNonBlockingStream = 1;  // cudaStreamNonBlocking
 
 // What only enqueues returns at once, so an asynchronous copy that has not returned waits for its stream: the
@@ -39,7 +36,7 @@ class Replay {
         process_(process),
         events_(events),
         host_calls_(job.processes[process].file, kOrdering),
-        works_(job.processes[process]) {}
+        works_(job, process) {}
 
   void run() {
     collect_enqueued();
@@ -110,8 +107,6 @@ void Replay::apply(const HostCall& host_call) {
   if (host_call.operation == Operation::kCommunicatorEnd) return apply_end(host_call);
   const Record& record = *host_call.record;
   if (host_call.operation == Operation::kCapture) return apply_capture(record);
-  if (kOfProcessGroups.has(host_call.operation))
-    return works_.called(record, host_call.begin_ns, record.end ? job_.time_ns(process_, record.end) : 0);
   auto call = trace::payload_of<payload::DeviceOrder>(record);
   bool done = record.end != 0 && call.result == 0;
   auto stream = [&] { return streams_.find(call.stream, call.device, record.thread); };

@@ -1,11 +1,9 @@
 // The events by which PyTorch's process group on NCCL knows that an operation is complete.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <unordered_map>
-#include <utility>
 
-#include "collector/model/job.h"
+#include "collector/ordering/group_calls.h"
 
 namespace ddpscope::ordering {
 
@@ -22,10 +20,9 @@ enum class Asked : std::uint8_t {
 // operation asks about the events of earlier ones, too, and waits for none.
 class WorkEvents {
  public:
-  explicit WorkEvents(const model::Process& process);
+  WorkEvents(const model::Job& job, std::uint32_t process);
 
-  // In the order of begin: a call on a process group; an event that is recorded; one that is asked about.
-  void called(const trace::Record& call, std::int64_t begin_ns, std::int64_t end_ns);
+  // In the order of begin: an event that is recorded, and one that is asked about.
   void recorded(std::uint64_t event, std::uint16_t thread, std::int64_t ns, std::uint8_t device);
   Asked asked(std::uint64_t event, std::uint16_t thread, std::int64_t ns, std::uint8_t current_device,
               bool done);
@@ -33,22 +30,15 @@ class WorkEvents {
   std::uint8_t device_of(std::uint64_t event) const { return events_.at(event).device; }
 
  private:
-  struct Call {
-    std::int64_t end_ns;
-    bool synchronous, barrier;
-  };
   struct Event {
-    Call call;  // in which it was recorded
+    const GroupCall* call;  // in which it was recorded
     std::uint16_t thread;
     std::uint8_t device;
     bool asked_in_vain = false;  // by its own thread, outside of calls
   };
 
-  // The call of the thread that has not returned by then, or null.
-  const Call* open_call(std::uint16_t thread, std::int64_t ns) const;
-
-  bool host_waits_;                                  // for each work (TORCH_NCCL_BLOCKING_WAIT)
-  std::map<std::uint16_t, Call> latest_;             // by thread
+  bool host_waits_;  // for each work (TORCH_NCCL_BLOCKING_WAIT)
+  GroupCalls calls_;
   std::unordered_map<std::uint64_t, Event> events_;  // that were recorded in a call of a process group
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "collector/model/cuda_types.h"
+#include "collector/ordering/group_calls.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -63,42 +64,15 @@ class Fetches {
   std::vector<Download> downloads_;
 };
 
-// The calls of one process on PyTorch's process groups, which issue collectives of NCCL.
-class GroupCalls {
- public:
-  enum class Inside : std::uint8_t { kNone, kBarrier, kOther };
-
-  GroupCalls(const model::Job& job, std::uint32_t process) {
-    model::for_each(job.processes[process].file,
-                    {Operation::kGroupBarrier, Operation::kGroupCollective, Operation::kGroupPointToPoint},
-                    [&](model::EventPlace, const Record& record) {
-                      std::int64_t end = record.end ? job.time_ns(process, record.end) : ordering::kNever;
-                      bool barrier = trace::operation_of(record.call) == Operation::kGroupBarrier;
-                      calls_[record.thread].push_back({job.time_ns(process, record.begin), end, barrier});
-                    });
-    for (auto& [thread, calls] : calls_) std::sort(calls.begin(), calls.end(), earlier);
-  }
-
-  Inside at(std::uint16_t thread, std::int64_t ns) const {
-    auto own = calls_.find(thread);
-    if (own == calls_.end()) return Inside::kNone;
-    auto next = std::upper_bound(own->second.begin(), own->second.end(), Call{ns, 0, false}, earlier);
-    if (next == own->second.begin() || (next - 1)->end_ns < ns) return Inside::kNone;
-    return (next - 1)->barrier ? Inside::kBarrier : Inside::kOther;
-  }
-
- private:
-  struct Call {
-    std::int64_t begin_ns, end_ns;
-    bool barrier;
-  };
-  static bool earlier(const Call& a, const Call& b) { return a.begin_ns < b.begin_ns; }
-
-  std::unordered_map<std::uint16_t, std::vector<Call>> calls_;  // by thread, by begin
-};
-
 bool has_one_element(const matching::Signature& signature) {
   return signature.operation == Operation::kAllReduce && signature.count == 1;
+}
+
+bool reduces_one_element(const matching::Collectives& collectives, std::uint32_t process) {
+  for (std::uint32_t call = collectives.first_of_process[process];
+       call < collectives.first_of_process[process + 1]; ++call)
+    if (has_one_element(collectives.calls.signature(call))) return true;
+  return false;
 }
 
 // One process's all-reduces of one element, the call after them on the same buffer, and what is fetched.
@@ -109,7 +83,7 @@ class OneElementReductions {
         first_(collectives.first_of_process[process]),
         end_(collectives.first_of_process[process + 1]),
         group_calls_(job, process),
-        fetches_(any() ? find_downloads(job, process) : std::vector<Download>{}) {}
+        fetches_(find_downloads(job, process)) {}
 
   // Marks those that the issuing thread waited for and whose value nobody fetches, between them and that wait
   // or later.
@@ -118,10 +92,11 @@ class OneElementReductions {
     for (std::uint32_t call = end_; call-- > first_;) {
       std::uint64_t buffer = calls_.form(call).buffer;
       std::int64_t& next = next_use.try_emplace(buffer, ordering::kNever).first->second;
-      GroupCalls::Inside inside = group_calls_.at(calls_.form(call).thread, calls_.begin_ns(call));
+      const ordering::GroupCall* issuer =
+          is_one(call) ? group_calls_.at(calls_.form(call).thread, calls_.begin_ns(call)) : nullptr;
       std::uint32_t wait = is_one(call) ? device_order.completions[call].own_wait : matching::kNone;
-      if (inside != GroupCalls::Inside::kNone)
-        barriers[call] = is_one(call) && inside == GroupCalls::Inside::kBarrier;
+      if (issuer)
+        barriers[call] = issuer->barrier;
       else if (wait != matching::kNone)
         barriers[call] = !fetches_.any(buffer, calls_.enqueue_ns(call), next) &&
                          !fetches_.any_by(calls_.form(call).thread, calls_.enqueue_ns(call),
@@ -132,15 +107,10 @@ class OneElementReductions {
 
  private:
   bool is_one(std::uint32_t call) const { return has_one_element(calls_.signature(call)); }
-  bool any() const {
-    for (std::uint32_t call = first_; call < end_; ++call)
-      if (is_one(call)) return true;
-    return false;
-  }
 
   const matching::CallTable& calls_;
   std::uint32_t first_, end_;
-  GroupCalls group_calls_;
+  ordering::GroupCalls group_calls_;
   Fetches fetches_;
 };
 
@@ -173,7 +143,8 @@ std::vector<bool> find_barriers(const model::Job& job, const matching::Collectiv
                                 const ordering::DeviceOrder& device_order) {
   std::vector<bool> barriers(collectives.calls.size());
   for (std::uint32_t process = 0; process < job.processes.size(); ++process)
-    OneElementReductions(job, collectives, process).mark(device_order, barriers);
+    if (reduces_one_element(collectives, process))
+      OneElementReductions(job, collectives, process).mark(device_order, barriers);
   leave_out_values(collectives, device_order, barriers);
   return barriers;
 }

@@ -3,21 +3,11 @@
 
 #include <dlfcn.h>
 
-#include <atomic>
-#include <cstdio>
-
 #include "standin/cuda/find_runtime.h"
 #include "standin/driver/boundary.h"
 
 namespace ddpscope::standin::driver {
 namespace {
-
-void say_no_runtime() {
-  static std::atomic<bool> said{false};
-  if (said.exchange(true)) return;
-  std::fprintf(stderr, "standin libcuda: this process does not use the stand-in %s: no call can work\n",
-               kRuntimeLibrary);
-}
 
 void* runtime_library() {
   Dl_info object{};
@@ -31,15 +21,8 @@ void* runtime_library() {
 }  // namespace
 
 const Runtime& runtime() {
-  static std::atomic<const Runtime*> found{nullptr};
-  const Runtime* known = found.load(std::memory_order_acquire);
-  if (known) return *known;
-  known = find_runtime();
-  if (!known) {
-    say_no_runtime();
-    throw Failure{CUDA_ERROR_NOT_SUPPORTED};
-  }
-  found.store(known, std::memory_order_release);
+  const Runtime* known = find_runtime_for("libcuda", "no call can work");
+  if (!known) throw Failure{CUDA_ERROR_NOT_SUPPORTED};
   return *known;
 }
 

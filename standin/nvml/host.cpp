@@ -2,32 +2,17 @@
 // question.
 #include "standin/nvml/host.h"
 
-#include <atomic>
 #include <cstdint>
-#include <cstdio>
 
 #include "standin/cuda/find_runtime.h"
 #include "standin/nvml/boundary.h"
 
 namespace ddpscope::standin::nvml {
-namespace {
-
-void say_no_runtime() {
-  static std::atomic<bool> said{false};
-  if (said.exchange(true)) return;
-  std::fprintf(stderr, "standin libnvidia-ml: this process does not use the stand-in %s: it has no devices\n",
-               kRuntimeLibrary);
-}
-
-}  // namespace
 
 const Runtime& runtime() {
-  static const Runtime* const kFound = find_runtime();
-  if (!kFound) {
-    say_no_runtime();
-    throw Failure{NVML_ERROR_DRIVER_NOT_LOADED};
-  }
-  return *kFound;
+  const Runtime* known = find_runtime_for("libnvidia-ml", "it has no devices");
+  if (!known) throw Failure{NVML_ERROR_DRIVER_NOT_LOADED};
+  return *known;
 }
 
 unsigned int device_count() { return static_cast<unsigned int>(runtime().devices_of_host()); }

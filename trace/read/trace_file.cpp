@@ -43,13 +43,6 @@ Error not_ours(std::string name) {
   return {"not a ddpscope trace file", std::move(name), hint};
 }
 
-// Asked before a whole file is read that may be anything.
-bool begins_as_ours(int fd) {
-  char magic[sizeof(kMagic)];
-  return ::pread(fd, magic, sizeof(magic), 0) != static_cast<ssize_t>(sizeof(magic)) ||
-         std::memcmp(magic, kMagic, sizeof(magic)) == 0;
-}
-
 // Whether its process was seen to end. Until then it may write: what is read twice must not change.
 bool is_complete(int fd) {
   FileHeader header;
@@ -102,13 +95,15 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent exte
   int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return cannot(errno);
   FileHeader header;
-  bool has_header = ::pread(fd, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header));
+  ssize_t got = ::pread(fd, &header, sizeof(header), 0);
+  bool has_header = got == static_cast<ssize_t>(sizeof(header));
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd);
     return Error{"cannot read the trace file: it is not a regular file", path.string(), {}};
   }
-  if (!begins_as_ours(fd)) {
+  // Before a whole file is read that may be anything.
+  if (got >= static_cast<ssize_t>(sizeof(kMagic)) && std::memcmp(&header, kMagic, sizeof(kMagic)) != 0) {
     ::close(fd);
     return not_ours(path.string());
   }
