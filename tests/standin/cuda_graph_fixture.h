@@ -10,6 +10,7 @@ struct GraphTest : CudaTest {
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaMalloc(&memory, 64));
     OK(cudaMemset(memory, 0, 64));
+    OK(cudaDeviceSynchronize());  // the fill goes to the legacy stream, for which `stream` does not wait
   }
 
   static cudaHostNodeParams saying(Log::Line& line) {
