@@ -49,10 +49,13 @@ void tell_buckets(const Facts& facts, const LateReductions& rank, findings::Find
   for (std::size_t i = 0; i < shown; ++i) {
     matching::CollectiveCall call = facts.collectives.calls[step.calls[i]];
     std::string behind = i == 0 ? ": it runs behind the last kernel of the backward pass" : "";
-    finding.evidence.push_back(evidence_of(
-        facts.job, facts.collectives, call,
-        fmt::format("reduction {} of {} in this step, {}: {:.3f} ms of transfer{}", i + 1, step.calls.size(),
-                    matching::to_text(call.signature), milliseconds(step.transfer_ns[i]), behind)));
+    std::string transfer = step.transfer_ns[i] == LateReductionStep::kNotSplit
+                               ? "short, and how much of it was waiting is not known"
+                               : fmt::format("{:.3f} ms of transfer", milliseconds(step.transfer_ns[i]));
+    finding.evidence.push_back(
+        evidence_of(facts.job, facts.collectives, call,
+                    fmt::format("reduction {} of {} in this step, {}: {}{}", i + 1, step.calls.size(),
+                                matching::to_text(call.signature), transfer, behind)));
   }
   finding.evidence.push_back(evidence_of_update(facts.job, rank.process, step.step.optimizer));
 }
@@ -96,10 +99,10 @@ findings::Finding finding_of(const Facts& facts, const std::vector<LateReduction
 // Why most steps of a rank could not be judged; nullptr: they were.
 const char* doubt_of(const LateReductions& rank) {
   if (rank.judged >= kLeastSteps || rank.untimed + rank.unsplit < kLeastSteps) return nullptr;
-  return rank.untimed >= rank.unsplit ? "no device times of most of their reductions were recorded"
-                                      : "the device times of their reductions do not tell transfer from "
-                                        "waiting: not all members were timed, "
-                                        "or their ends lie too far apart";
+  return rank.untimed >= rank.unsplit
+             ? "no device times of most of their reductions were recorded"
+             : "it is not known how much of their reductions' time was waiting for other ranks: not all "
+               "members were timed, or their ends lie too far apart";
 }
 
 }  // namespace
@@ -115,8 +118,9 @@ void detect_exposed_communication(const Facts& facts, findings::Outcome& outcome
       doubts.add("it is not known that what they reduce are gradients", steps.rank);
     for (const patterns::DataParallelGroup& group : facts.data_parallel) {
       if (group.communicator == matching::kNone || !group.of_rank.contains(steps.rank)) continue;
-      LateReductions rank = patterns::find_late_reductions(
-          facts.job, facts.collectives, facts.collective_times.get(), group.communicator, steps);
+      LateReductions rank = patterns::find_late_reductions(facts.job, facts.collectives,
+                                                           facts.collective_times.get(), group.communicator,
+                                                           steps, facts.framework_steps.get()[steps.process]);
       if (const char* why = doubt_of(rank)) doubts.add(why, steps.rank);
       if (reduces_late(rank)) found[group.communicator].push_back(std::move(rank));
     }

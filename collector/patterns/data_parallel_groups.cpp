@@ -149,6 +149,32 @@ std::vector<DataParallelGroup> groups_of_communicators(const model::Job& job,
   return result;
 }
 
+// Of those that reduce, the communicators on whose ranks PyTorch's calls reduce gradients: behind a backward
+// pass, or by a reducer. Where several communicators have the same ranks it is not known which of them it is.
+std::vector<DataParallelGroup> groups_that_pytorch_names(const model::Job& job,
+                                                         const Collectives& collectives,
+                                                         const std::vector<FrameworkSteps>& steps) {
+  auto ranks_of = [](const DataParallelGroup& group) {
+    std::set<std::int32_t> ranks;
+    for (const auto& [rank, reductions] : group.of_rank) ranks.insert(rank);
+    return ranks;
+  };
+  std::set<std::set<std::int32_t>> named;
+  for (const DataParallelGroup& group : find_framework_groups(job, steps))
+    if (group.known_by == DataParallelGroup::KnownBy::kReductions) named.insert(ranks_of(group));
+  if (named.empty()) return {};
+  std::map<std::set<std::int32_t>, std::vector<DataParallelGroup>> reducing;
+  for (auto& [communicator, group] : groups_that_reduce(collectives)) {
+    group.communicator = communicator;
+    std::set<std::int32_t> ranks = ranks_of(group);
+    if (named.contains(ranks)) reducing[std::move(ranks)].push_back(std::move(group));
+  }
+  std::vector<DataParallelGroup> groups;
+  for (auto& [ranks, of_these] : reducing)
+    if (of_these.size() == 1) groups.push_back(std::move(of_these.front()));
+  return groups;
+}
+
 std::vector<DataParallelGroup> groups_that_started_alike(const model::Job& job,
                                                          const Collectives& collectives,
                                                          const ReductionHabits& habits) {
@@ -200,6 +226,7 @@ std::vector<DataParallelGroup> find_data_parallel_groups(
     const model::Lazy<std::vector<FrameworkSteps>>& steps) {
   if (collectives.communicators.empty()) return find_framework_groups(job, steps.get());
   auto groups = groups_of_communicators(job, collectives);
+  if (groups.empty()) groups = groups_that_pytorch_names(job, collectives, steps.get());
   return groups.empty() ? groups_that_started_alike(job, collectives, habits.get()) : std::move(groups);
 }
 

@@ -59,9 +59,10 @@ Reductions updates_of(const RankSteps& rank);
 
 // With NCCL: the members of each communicator that carries gradients. Communicators that reduce during the
 // forward pass are left out: they carry activations, and their ranks are given the same samples on purpose
-// (tensor parallelism). If none carries any: ranks to which one model was handed out and that change it again
-// and again, each for itself (missing-gradient-sync). Without NCCL: those that PyTorch's calls show
-// (framework_groups.h).
+// (tensor parallelism). If by that none carries any: those whose ranks reduce gradients by PyTorch's calls,
+// where inputs that are made on the device hide the forward pass. If there is none of these either: ranks to
+// which one model was handed out and that change it again and again, each for itself (missing-gradient-sync).
+// Without NCCL: those that PyTorch's calls show (framework_groups.h).
 std::vector<DataParallelGroup> find_data_parallel_groups(
     const model::Job& job, const matching::Collectives& collectives,
     const model::Lazy<ReductionHabits>& habits, const model::Lazy<std::vector<FrameworkSteps>>& steps);

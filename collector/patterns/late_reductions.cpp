@@ -16,6 +16,7 @@ namespace {
 using Kind = StepEntry::Kind;
 
 constexpr std::uint64_t kFewKernels = 4;    // one in so many of those before the first reduction
+constexpr std::int64_t kFewUnsplit = 10;    // one in so much of the time of transfers
 constexpr std::uint64_t kLeastKernels = 3;  // before it: else nothing was computed
 
 // By how much sooner reductions would be over that run beside the backward pass, each from when its gradients
@@ -36,8 +37,10 @@ std::int64_t hidden_ns(const std::vector<std::size_t>& order, const LateReductio
 class Finder {
  public:
   Finder(const model::Job& job, const matching::Collectives& collectives, const CollectiveTimes& times,
-         std::uint32_t communicator, const RankSteps& rank)
+         std::uint32_t communicator, const RankSteps& rank, const FrameworkSteps& framework)
       : job_(job), collectives_(collectives), times_(times), communicator_(communicator), rank_(rank) {
+    for (const FrameworkStep& step : framework.steps)
+      passes_.insert(passes_.end(), step.passes.begin(), step.passes.end());
     for (const matching::Member& member : collectives.communicators[communicator].members)
       if (member.process == rank.process && member.rank == rank.rank)
         among_ = find_among_kernels(job, collectives, member);
@@ -49,7 +52,12 @@ class Finder {
   std::vector<std::uint32_t> reductions_of(const Step& step) const;
   bool goes_on(const std::vector<std::uint32_t>& entries, std::uint64_t before, std::uint64_t between) const;
   bool reduces_late(const Step& step, const std::vector<std::uint32_t>& entries) const;
-  std::optional<std::vector<std::int64_t>> transfers(const std::vector<std::uint32_t>& entries) const;
+  std::optional<bool> behind_passes(const Step& step, const std::vector<std::uint32_t>& entries) const;
+  struct Transfers {
+    std::vector<std::int64_t> ns;  // or kNotSplit
+    std::int64_t unsplit_ns = 0;
+  };
+  std::optional<Transfers> transfers(const std::vector<std::uint32_t>& entries) const;
   LastBatch last_batch(const Step& step, std::uint32_t first) const;
   void estimate(LateReductions& found) const;
   std::int64_t hidden_of(const LateReductionStep& step) const;
@@ -69,7 +77,8 @@ class Finder {
   const CollectiveTimes& times_;
   std::uint32_t communicator_;
   const RankSteps& rank_;
-  std::vector<AmongKernels> among_;  // by ordinal
+  std::vector<AmongKernels> among_;   // by ordinal
+  std::vector<BackwardPass> passes_;  // of PyTorch, ascending
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
   std::int64_t reduced_ns_ = kNever;  // end of the last step's reductions
 };
@@ -86,6 +95,16 @@ std::vector<std::uint32_t> Finder::reductions_of(const Step& step) const {
   return found;
 }
 
+// Whether the host made the reductions between the end of a step's last backward pass and the optimizer.
+// Nothing: no pass of PyTorch before them is known.
+std::optional<bool> Finder::behind_passes(const Step& step, const std::vector<std::uint32_t>& entries) const {
+  auto next = std::upper_bound(passes_.begin(), passes_.end(), rank_.entries[entries.front()].begin_ns,
+                               [](std::int64_t ns, const BackwardPass& pass) { return ns < pass.begin_ns; });
+  if (next == passes_.begin() || std::prev(next)->begin_ns < step.begin_ns) return std::nullopt;
+  return std::prev(next)->end_ns <= rank_.entries[entries.front()].begin_ns &&
+         (next == passes_.end() || next->begin_ns > rank_.entries[entries.back()].begin_ns);
+}
+
 bool Finder::reduces_late(const Step& step, const std::vector<std::uint32_t>& entries) const {
   if (entries.size() < 2 || !behind_all(entries.front())) return false;
   std::uint64_t before = 0, between = 0;
@@ -96,6 +115,7 @@ bool Finder::reduces_late(const Step& step, const std::vector<std::uint32_t>& en
     if (i < entries.front() && input) before = 0;  // those of the last micro-batch count
     if (i > entries.front() && i <= entries.back()) between += rank_.entries[i].launches_before;
   }
+  if (auto behind = behind_passes(step, entries)) return *behind;
   between -= count_means(step, entries);
   return before >= kLeastKernels && between * kFewKernels <= before && !goes_on(entries, before, between);
 }
@@ -135,13 +155,19 @@ bool Finder::goes_on(const std::vector<std::uint32_t>& entries, std::uint64_t be
   return static_cast<double>(between) * 2 >= backward * left;
 }
 
-std::optional<std::vector<std::int64_t>> Finder::transfers(const std::vector<std::uint32_t>& entries) const {
-  std::vector<std::int64_t> found;
+// Nothing where not enough of them were timed (late_reductions.h).
+std::optional<Finder::Transfers> Finder::transfers(const std::vector<std::uint32_t>& entries) const {
+  Transfers found;
+  std::int64_t known_ns = 0;
   for (std::uint32_t entry : entries) {
+    const DeviceTime* time = time_of(entry);
+    if (!time) return std::nullopt;
     auto split = times_.split(communicator_, collectives_.ordinal_of(rank_.entries[entry].call));
-    if (!split) return std::nullopt;
-    found.push_back(split->transfer_ns);
+    found.ns.push_back(split ? split->transfer_ns : LateReductionStep::kNotSplit);
+    if (!split) found.unsplit_ns += time->length_ns();
+    known_ns += found.ns.back();
   }
+  if (found.unsplit_ns * kFewUnsplit > known_ns) return std::nullopt;
   return found;
 }
 
@@ -186,7 +212,7 @@ void Finder::estimate(LateReductions& found) const {
 std::int64_t Finder::most_of(const LateReductionStep& step) const {
   std::int64_t all = std::accumulate(step.transfer_ns.begin(), step.transfer_ns.end(), std::int64_t{0});
   std::int64_t smallest = *std::min_element(step.transfer_ns.begin(), step.transfer_ns.end());
-  return std::min(all - smallest, step.batch.over_ns - step.batch.begin_ns);
+  return std::min(all + step.unsplit_ns - smallest, step.batch.over_ns - step.batch.begin_ns);
 }
 
 // Buckets are reduced in the order in which they are filled or, by hand, in that of the parameters. And the
@@ -210,8 +236,8 @@ LateReductions Finder::find() {
     std::vector<std::uint32_t> entries = reductions_of(step);
     if (entries.empty()) continue;
     if (step.captured) continue;
-    auto transfer_ns = transfers(entries);
-    if (!transfer_ns) {
+    auto times = transfers(entries);
+    if (!times) {
       bool timed = std::all_of(entries.begin(), entries.end(), [&](std::uint32_t e) { return time_of(e); });
       ++(timed ? found.unsplit : found.untimed);
       continue;
@@ -220,7 +246,8 @@ LateReductions Finder::find() {
     lengths.push_back(
         std::max(step.end_ns - step.begin_ns, reduced_ns_ == kNever ? 0 : end_ns - reduced_ns_));
     if (reduces_late(step, entries)) {
-      LateReductionStep late{step, {}, std::move(*transfer_ns), last_batch(step, entries.front())};
+      LateReductionStep late{
+          step, {}, std::move(times->ns), times->unsplit_ns, last_batch(step, entries.front())};
       for (std::uint32_t entry : entries) late.calls.push_back(rank_.entries[entry].call);
       found.steps.push_back(std::move(late));
     }
@@ -244,8 +271,8 @@ LateReductions Finder::find() {
 
 LateReductions find_late_reductions(const model::Job& job, const matching::Collectives& collectives,
                                     const CollectiveTimes& times, std::uint32_t communicator,
-                                    const RankSteps& rank) {
-  return Finder(job, collectives, times, communicator, rank).find();
+                                    const RankSteps& rank, const FrameworkSteps& framework) {
+  return Finder(job, collectives, times, communicator, rank, framework).find();
 }
 
 }  // namespace ddpscope::patterns
