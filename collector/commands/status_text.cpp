@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "collector/detectors/hangs.h"
@@ -18,10 +19,20 @@ using live::Look;
 using reports::escape;
 using reports::seconds;
 
+// Ranks that belong to the job and were not seen here.
+std::size_t count_missing(const Look& look) {
+  auto world = static_cast<std::size_t>(std::max(look.world_size, 0));
+  return world - std::min(world, look.ranks.size());
+}
+
+// "2 of 4 ranks have"
+std::string part_of(const Look& look, std::size_t ranks) {
+  return fmt::format("{} of {} ranks {}", ranks, look.world_size, ranks == 1 ? "has" : "have");
+}
+
 std::string size_of(const Look& look) {
   std::size_t ranks = look.ranks.size();
-  auto world = static_cast<std::size_t>(std::max(look.world_size, 0));
-  if (world > ranks) return fmt::format("{} of {} ranks have begun to record", ranks, world);
+  if (count_missing(look) > 0) return part_of(look, ranks) + " begun to record";
   return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
 }
 
@@ -83,8 +94,11 @@ std::string headline(const Look& look) {
     return fmt::format("running: {}, {:.1f} s{}; {}", size_of(look), seconds(look.now_ns), losses_of(look),
                        judgement_of(look));
   const live::Stall& worst = look.stalls.front();
-  std::string text = fmt::format("{} for {:.1f} s: {}", live::name_of(look.condition),
-                                 seconds(worst.waited_ns), escape(worst.finding.title));
+  std::size_t missing = count_missing(look);
+  std::string text =
+      fmt::format("{} for {:.1f} s{}: {}", live::name_of(look.condition), seconds(worst.waited_ns),
+                  missing ? ", and " + part_of(look, missing) + " not begun to record here" : "",
+                  escape(worst.finding.title));
   if (look.stalls.size() > 1) text += fmt::format(" (and {} more)", look.stalls.size() - 1);
   return text;
 }
@@ -108,9 +122,8 @@ std::string status_text(const Look& look) {
                         rank.now.empty() ? "" : "; now it " + escape(rank.now));
     for (const std::string& worker : rank.workers) text += fmt::format("           {}\n", escape(worker));
   }
-  if (auto world = static_cast<std::size_t>(std::max(look.world_size, 0)); world > look.ranks.size())
-    text += fmt::format("  {} of {} ranks {} not begun to record here{}\n", world - look.ranks.size(), world,
-                        world - look.ranks.size() == 1 ? "has" : "have", missing_of(look));
+  if (std::size_t missing = count_missing(look); missing > 0)
+    text += fmt::format("  {} not begun to record here{}\n", part_of(look, missing), missing_of(look));
   if (!look.unseen.empty())
     text += fmt::format(
         "  {} cannot be asked from here what {}: `ddpscope status` on {} machine, or in {} container, can\n",

@@ -110,19 +110,18 @@ Reason why_not_compared(const Facts& facts, const SampleGroups& found) {
   if (!grouped && !patterns::communicators_that_reduce(facts.collectives).empty())
     return {
         "which ranks train together",
-        "what they reduce by NCCL may be gradients or activations: it comes before most kernels of a pass, "
-        "or no copy of a batch to the device was seen that tells where a pass begins"};
+        "what they reduce by NCCL may be gradients or activations: the reductions precede most kernels of a "
+        "pass, or no batch was seen to be copied to the device, which would show where a pass begins"};
   if (!grouped)
     return {"which ranks train together",
-            "none were seen to exchange gradients, by NCCL or by calls of PyTorch"};
+            "no ranks were seen to exchange gradients through NCCL or PyTorch's calls"};
   if (found.scanned)
     return {"the samples that ranks train on",
-            "data is read from front to back, and which part of it a rank keeps is not seen"};
-  return {
-      "the samples that ranks train on",
-      describe_few_samples(found) +
-          ". Data that is mapped, kept in memory or read from the beginning of a file to its end shows no "
-          "samples, and a short job shows few"};
+            "each rank reads its data from start to end, and which part of it a rank keeps is not seen"};
+  return {"the samples that ranks train on", describe_few_samples(found) +
+                                                 ". Samples cannot be identified in data that is "
+                                                 "memory-mapped, held in memory or read from the start "
+                                                 "of a file to its end, and a short job reads few"};
 }
 
 }  // namespace
@@ -137,15 +136,16 @@ std::string describe_few_samples(const SampleGroups& found) {
     if (std::tie(reads[1], reads[0]) < std::tie(second, most)) continue;
     most = reads[0], second = reads[1];
   }
-  if (found.most_places == 0) return "no rank was seen to read data";
+  if (found.most_places == 0) return "no rank was seen to read a data file";
   if (most == 0)
     return fmt::format(
-        "ranks were seen to read data, one at {} {} in files, but not step by step between reductions of "
-        "gradients",
-        found.most_places, found.most_places == 1 ? "place" : "places");
+        "ranks read data files (one rank at {} {}), but none in the middle of training, between two "
+        "reductions of gradients",
+        found.most_places, found.most_places == 1 ? "position" : "positions");
   return fmt::format(
-      "one rank was seen to read {} {} in its steps, and each other at most {}: {} of two are needed", most,
-      most == 1 ? "sample" : "samples", second, kEnoughItems);
+      "in its training steps one rank was seen to read {} {}, and every other rank {} or fewer; a comparison "
+      "needs {} of each of two ranks",
+      most, most == 1 ? "sample" : "samples", second, kEnoughItems);
 }
 
 bool SampleGroup::shares(std::int32_t rank) const {

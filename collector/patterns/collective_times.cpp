@@ -219,10 +219,11 @@ std::vector<CollectiveSplit> CollectiveTimes::split(const model::Job& job,
       if (comparable[k]) seen[k].add(m, *time);
     }
   }
-  std::vector<CollectiveSplit> splits(seen.size(), {0, kNotSplit, 0});
+  std::vector<CollectiveSplit> splits(seen.size(), {kNotKnown, kNotTimed, 0});
   for (std::size_t k = 0; k < seen.size(); ++k)
-    if (comparable[k] && seen[k].end_together(error_ns))
-      splits[k] = {seen[k].last, seen[k].shortest_ns, seen[k].longest_ns};
+    if (comparable[k])
+      splits[k] = {seen[k].end_together(error_ns) ? seen[k].last : kNotKnown, seen[k].shortest_ns,
+                   seen[k].longest_ns};
   return splits;
 }
 
@@ -238,10 +239,21 @@ bool CollectiveTimes::shared(std::uint32_t call) const {
   return of(call) && (same(call - 1) || same(call + 1));
 }
 
-std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t communicator, std::size_t ordinal) const {
-  if (communicator >= splits_.size() || ordinal >= splits_[communicator].size()) return std::nullopt;
+const CollectiveSplit* CollectiveTimes::timed(std::uint32_t communicator, std::size_t ordinal) const {
+  if (communicator >= splits_.size() || ordinal >= splits_[communicator].size()) return nullptr;
   const CollectiveSplit& split = splits_[communicator][ordinal];
-  return split.transfer_ns == kNotSplit ? std::nullopt : std::optional(split);
+  return split.transfer_ns == kNotTimed ? nullptr : &split;
+}
+
+std::optional<CollectiveSplit> CollectiveTimes::split(std::uint32_t communicator, std::size_t ordinal) const {
+  const CollectiveSplit* split = timed(communicator, ordinal);
+  return split && split->last != kNotKnown ? std::optional(*split) : std::nullopt;
+}
+
+std::optional<std::int64_t> CollectiveTimes::shortest_ns(std::uint32_t communicator,
+                                                         std::size_t ordinal) const {
+  const CollectiveSplit* split = timed(communicator, ordinal);
+  return split ? std::optional(split->transfer_ns) : std::nullopt;
 }
 
 }  // namespace ddpscope::patterns

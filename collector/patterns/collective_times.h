@@ -44,6 +44,8 @@ class CollectiveTimes {
   // need the others (broadcasts); if the ends are further apart than the shortest time is long and a tenth of
   // the longest wait: then they tell nothing of who came last.
   std::optional<CollectiveSplit> split(std::uint32_t communicator, std::size_t ordinal) const;
+  // The shortest of the members' times, even where their ends lie too far apart; else likewise.
+  std::optional<std::int64_t> shortest_ns(std::uint32_t communicator, std::size_t ordinal) const;
 
  private:
   CollectiveTimes(const matching::Collectives& collectives, bool on_hosts)
@@ -52,9 +54,11 @@ class CollectiveTimes {
   const matching::Collectives& collectives_;
   bool on_hosts_;
   std::vector<DeviceTime> times_;                     // by call; empty if none was timed
-  std::vector<std::vector<CollectiveSplit>> splits_;  // by communicator and ordinal; kNotSplit in transfer_ns
-  static constexpr std::int64_t kNotSplit = -1;
+  std::vector<std::vector<CollectiveSplit>> splits_;  // by communicator and ordinal
+  static constexpr std::int64_t kNotTimed = -1;       // in transfer_ns
+  static constexpr std::uint32_t kNotKnown = ~0U;     // in last: ends lie too far apart
 
+  const CollectiveSplit* timed(std::uint32_t communicator, std::size_t ordinal) const;  // nullptr: not timed
   void split_all(const model::Job& job);
   std::vector<CollectiveSplit> split(const model::Job& job, const matching::Communicator& communicator) const;
 };

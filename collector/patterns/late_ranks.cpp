@@ -149,15 +149,16 @@ bool Finder::in_graphs() const {
 std::string Finder::what_is_untimed() const {
   if (in_graphs()) return "collectives in graphs are not timed";
   if (times_.on_hosts())
-    return times_.any() ? "the times of their collectives show too seldom who came last"
+    return times_.any() ? "in too few of their collectives the recorded times show which rank was last"
                         : "when their collectives ran is not recorded";
-  return times_.any() ? "device times tell too seldom who came last" : "no device times were recorded";
+  return times_.any() ? "in too few of their collectives the device times show which rank was last"
+                      : "no device times were recorded";
 }
 
 std::string Finder::why_few_turns() const {
   if (in_graphs()) return what_is_untimed() + ", and hosts wait for these fewer than 50 times";
   return "fewer than 50 of their steps are seen: the job is short, or neither an optimizer's update nor a "
-         "wait of the host tells where they end";
+         "wait of the host shows where steps end";
 }
 
 bool Finder::clocks_agree() {

@@ -160,12 +160,13 @@ std::optional<Finder::Transfers> Finder::transfers(const std::vector<std::uint32
   Transfers found;
   std::int64_t known_ns = 0;
   for (std::uint32_t entry : entries) {
-    const DeviceTime* time = time_of(entry);
-    if (!time) return std::nullopt;
-    auto split = times_.split(communicator_, collectives_.ordinal_of(rank_.entries[entry].call));
+    std::size_t ordinal = collectives_.ordinal_of(rank_.entries[entry].call);
+    auto shortest_ns = times_.shortest_ns(communicator_, ordinal);
+    if (!shortest_ns) return std::nullopt;
+    auto split = times_.split(communicator_, ordinal);
     found.ns.push_back(split ? split->transfer_ns : LateReductionStep::kNotSplit);
-    if (!split) found.unsplit_ns += time->length_ns();
     known_ns += found.ns.back();
+    if (!split) found.unsplit_ns += *shortest_ns;
   }
   if (found.unsplit_ns * kFewUnsplit > known_ns) return std::nullopt;
   return found;

@@ -28,7 +28,7 @@ struct LateReductionStep {
   Step step;
   std::vector<std::uint32_t> calls;       // the reductions, into Collectives::calls
   std::vector<std::int64_t> transfer_ns;  // of each, without waiting for members; kNotSplit
-  std::int64_t unsplit_ns = 0;            // times of those that are kNotSplit, waiting included
+  std::int64_t unsplit_ns = 0;            // shortest times of those that are kNotSplit
   LastBatch batch;
   std::int64_t backward_ns = 0;  // how long the backward pass is, by estimate
   std::int64_t hidden_ns = 0;    // what would be hidden beside it, likewise

@@ -83,20 +83,32 @@ std::chrono::nanoseconds modelled_time(std::string_view kernel) {
 
 std::atomic<bool> bodies_required{false};
 
-void say_no_body(const std::string& kernel) {
-  static std::atomic<int> said{0};
-  const int number = said.fetch_add(1);
-  if (number < kNamedInWarnings) {
-    std::fprintf(stderr, "standin libcudart: kernel %s has no CPU body and %s\n", kernel.c_str(),
-                 bodies_required ? "cannot run without a GPU" : "does nothing: values are not real");
-  } else if (number == kNamedInWarnings) {
-    std::fprintf(stderr, "standin libcudart: further kernels without a CPU body are not named\n");
-  }
+// Of a kernel that an operator launches. STANDIN_TORCH=off: the program is to run without values.
+bool lies_in_pytorch(const void* function) {
+  const char* variant = std::getenv("STANDIN_TORCH");
+  if (variant && std::string_view(variant) == "off") return false;
+  Dl_info found;
+  return dladdr(function, &found) && found.dli_fname && std::strstr(found.dli_fname, "/libtorch_cuda");
 }
 
 }  // namespace
 
 void require_bodies() { bodies_required = true; }
+
+void Kernel::say_no_body() const {
+  static std::atomic<int> said{0};
+  const int number = said.fetch_add(1);
+  if (number < kNamedInWarnings) {
+    std::fprintf(stderr, "standin libcudart: kernel %s has no CPU body and %s\n", name_.c_str(),
+                 bodies_required ? "cannot run without a GPU"
+                 : of_pytorch_
+                     ? "fails: PyTorch's operators are not replaced in this process. Python reads no "
+                       "PYTHONPATH with -I, -E or -S; an embedded one and a C++ program may read none"
+                     : "does nothing: values are not real");
+  } else if (number == kNamedInWarnings) {
+    std::fprintf(stderr, "standin libcudart: further kernels without a CPU body are not named\n");
+  }
+}
 
 void Kernel::look_up() {
   at_least_ = modelled_time(name_);
@@ -109,7 +121,9 @@ void Kernel::look_up() {
                  symbol.c_str());
   }
   if (!sizes_) body_ = nullptr;
-  if (!body_) say_no_body(name_);
+  if (body_) return;
+  of_pytorch_ = lies_in_pytorch(host_function_);
+  say_no_body();
 }
 
 Arguments Kernel::copy_arguments(void** args) {
@@ -127,7 +141,7 @@ Arguments Kernel::copy_arguments(void** args) {
 Work Kernel::body_call(Arguments arguments, dim3 grid, dim3 block) const {
   if (runs_host_calls_) return [held = std::move(arguments)] { static_cast<const HostCall*>(*held)->run(); };
   if (!body_) {
-    require(!bodies_required, cudaErrorNoKernelImageForDevice);
+    require(!bodies_required && !of_pytorch_, cudaErrorNoKernelImageForDevice);
     return {};
   }
   return [body = body_, copied = std::move(arguments), grid, block] {

@@ -26,7 +26,9 @@ using Arguments = std::shared_ptr<void*>;
 
 class Kernel {
  public:
-  explicit Kernel(const char* mangled_name) : name_(mangled_name) {}
+  /// `host_function`: the stub of the program by which it launches the kernel.
+  Kernel(const char* mangled_name, const void* host_function)
+      : name_(mangled_name), host_function_(host_function) {}
 
   const std::string& name() const { return name_; }
 
@@ -36,7 +38,9 @@ class Kernel {
   Arguments copy_arguments(void** args);
 
   /// What a launch has the stream do; empty where nothing. Fails with cudaErrorNoKernelImageForDevice where
-  /// bodies are required and there is none.
+  /// there is no body, and one is required or the kernel is one of PyTorch's: its operators are to be
+  /// replaced (standin/torch), and a program whose operators are not computes on with what was never
+  /// computed.
   Work prepare(Arguments arguments, dim3 grid, dim3 block);
 
   /// From now on a launch's argument is a HostCall. Called before the first launch.
@@ -47,11 +51,14 @@ class Kernel {
   using Body = void (*)(void** args, const unsigned grid[3], const unsigned block[3]);
 
   void look_up();
+  void say_no_body() const;
   Work body_call(Arguments arguments, dim3 grid, dim3 block) const;
 
   const std::string name_;
+  const void* const host_function_;
   std::once_flag looked_up_;
   Body body_ = nullptr;
+  bool of_pytorch_ = false;  ///< known where there is no body
   bool runs_host_calls_ = false;
   const std::size_t* sizes_ = nullptr;  ///< bytes of each argument, ended by 0
   std::chrono::nanoseconds at_least_{0};

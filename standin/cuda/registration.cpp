@@ -62,7 +62,7 @@ char __cudaInitModule(void**) { return 1; }
 void __cudaRegisterFunction(void**, const char* host_function, char*, const char* mangled_name, int, uint3*,
                             uint3*, dim3*, dim3*, int*) {
   std::lock_guard lock(kernels().mutex);
-  auto* kernel = new Kernel(mangled_name);
+  auto* kernel = new Kernel(mangled_name, host_function);
   kernels().by_function[host_function] = kernel;
   kernels().by_function[kernel] = kernel;
 }

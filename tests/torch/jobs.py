@@ -91,7 +91,7 @@ FILES = {"missing-barrier", "ineffective-barrier", "checkpoint-race", "divergent
 NOT_SEEN_ON_GLOO = ("process groups without NCCL", "FSDP wraps were recorded", "no call of CUDA's runtime was recorded",
                     # Who is late of short jobs, and of ranks that have to wait for processors.
                     "fewer than 50 of their steps", "waited for processors", "how much of that is lost does not show",
-                    "show too seldom who came last",
+                    "times show which rank was last",
                     # How often a rank steps that does not train with others.
                     "nor steps of PyTorch whose gradients ranks reduce")
 

@@ -92,8 +92,8 @@ def test_look_alike(tmp_path, options, seed):
 
 # What no call shows, and what says nothing of samples.
 @pytest.mark.parametrize("store, sampler, why", [
-    ("mapped", "none", "Data that is mapped"),
-    pytest.param("raw", "as-listed", "from front to back", marks=pytest.mark.long)], ids=["mapped", "as-listed"])
+    ("mapped", "none", "memory-mapped"),
+    pytest.param("raw", "as-listed", "from start to end", marks=pytest.mark.long)], ids=["mapped", "as-listed"])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_unjudged(tmp_path, store, sampler, why, seed):
     trace = record(tmp_path, seed, store, ["--sampler", sampler])

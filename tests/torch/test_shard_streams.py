@@ -31,6 +31,6 @@ def test_nobody_splits(tmp_path, seed):
     trace, ranks = record(tmp_path, seed, "nobody")
     expect_nothing_found(trace, ranks, SAMPLES)
     # Which of the two is said depends on how many files a rank reads in a step.
-    reasons = "data is read from front to back", "read from the beginning of a file to its end shows no samples"
+    reasons = "reads its data from start to end", "read from the start of a file to its end"
     assert any(set(row["unjudged"]) >= SAMPLES and any(reason in row["why"] for reason in reasons)
                for row in ddpscope.report(trace)["coverage"])

@@ -30,6 +30,6 @@ def test_nobody_is_late(tmp_path, ranks, seed):
 
 @both
 def test_gradients_are_averaged_when_all_is_over(tmp_path, ranks, seed):
-    job = Job("averaged_by_hand.py", ["--steps", 14, "--layers", 6, "--width", 512], ranks, launcher="loop",
+    job = Job("averaged_by_hand.py", ["--steps", 24, "--layers", 6, "--width", 512], ranks, launcher="loop",
               environment={"STANDIN_LINK": "20us,100MB/s"})
     expect_finding(record(job, tmp_path), "exposed-communication", range(ranks), job.script, "dist.all_reduce(param.grad.data", "info")

@@ -73,6 +73,14 @@ print(torch.ones(2, 3, device="cuda").sum().item(), torch.cuda.get_device_name()
     assert done.stdout.startswith("6.0 "), done.stdout
 
 
+def test_operators_that_are_not_replaced_fail(tmp_path):
+    """Python that reads no PYTHONPATH has PyTorch's own kernels, of which none can run here."""
+    script = "import torch\nprint(torch.ones(2, 3, device='cuda').sum().item())"
+    done = ddpscope.record([wheel.python(), "-I", "-c", script], tmp_path / "trace", tmp_path, cpu=True)
+    assert done.code != 0 and done.stdout == "", done
+    assert "PyTorch's operators are not replaced in this process" in done.stderr, done.stderr[-4000:]
+
+
 def test_nvml_answers_pytorch_as_on_a_gpu(tmp_path):
     """Devices are counted without CUDA, memory is CUDA's, measurements are refused. Device 0 is the host's device 2."""
     if not (NVML_MODULE / "pynvml.py").exists():
