@@ -315,8 +315,11 @@ void judge(const CallFacts& facts, const LostRanks& lost, const ordering::StuckW
   measure_waits(facts, hang);
   measure_needed_wait(facts, communicator, hang);
   excuse_followers(facts, lost, hang);
-  hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(),
-                          [&](std::uint32_t m) { return ended_before(facts, hang, m); });
+  hang.gone = std::any_of(hang.absent.begin(), hang.absent.end(), [&](std::uint32_t m) {
+    const Member& member = communicator.members[m];
+    return ended_before(facts, hang, m) ||
+           (find_leaving(facts.job, member) && left_by_itself(facts, communicator, member));
+  });
   bool may_have_come = hang.unknown && hang.absent.empty() && hang.other.empty();
   bool may_come = connects(facts, communicator, hang) || (!hang.given_up && hang.misses_only_unseen(facts));
   // Who gave up because of ranks that were lost was right, however short that wait is beside the others of

@@ -25,7 +25,7 @@ struct Hang {
   Members held_up{};              // issued no more calls because others were lost, or failed
   bool unknown = false;           // a member's recording lost calls: it may be the missing one
   bool given_up = true;           // by all that wait: the job itself took it for a hang
-  bool gone = false;              // an absent member had ended before its peers
+  bool gone = false;              // an absent member had ended, or left the communicator, before its peers
   bool at_work = false;           // who is missing was, when the job was ended from outside: it may have come
   bool followed = false;          // who is absent is so because of others' ends, and nobody here is to blame
   bool behind_unawaited = false;  // it stands behind a call that cannot complete, and for which no host waits
@@ -54,7 +54,8 @@ struct Hang {
 // One for each communicator in which some host waits for a collective, and one for each send and receive that
 // stands in the way of a host (`stuck`: of the device work that is not complete). A job that was killed at
 // its time limit stood in some collective, too: a wait counts once it is longer than max(2 s, 10 x p99 of
-// that operation), or if the missing rank had ended before (design, section 2); and if the job was ended from
+// that operation), or if the missing rank had ended, or destroyed the communicator, before (design, section
+// 2); and if the job was ended from
 // outside, not while all that are missing were at work: they began or ended a call less than 2 s before, or
 // are saving; nor, up to kPatience times as long, if only ranks that left no trace can be missing. What was
 // sent a signal to end has neither waited nor ended by itself from then on. Who issued the call and was lost

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
+#include "collector/detectors/member_endings.h"
 #include "collector/detectors/story.h"
 
 namespace ddpscope::detectors {
@@ -16,19 +16,23 @@ namespace {
 using matching::Communicator;
 using matching::Member;
 
-bool ended_by_itself(const model::Job& job, const Member& member) {
-  const model::Process& process = job.processes[member.process];
-  bool left_communicator = member.aborted_ns != std::numeric_limits<std::int64_t>::max() ||
-                           member.error_ns != std::numeric_limits<std::int64_t>::max();
-  return process.ended_well() && job.told_ns(member.process) > process.last_ns && !left_communicator;
-}
-
-// Processes with a wait that never ended.
+// Processes with a wait that never ended. (A query that says "not yet" is none.)
 std::set<std::uint32_t> find_blocked(const CallFacts& facts) {
   std::set<std::uint32_t> blocked;
-  for (const ordering::HostWait& wait : facts.device_order.waits)
-    if (wait.end_ns == ordering::kNever) blocked.insert(wait.event.process);
+  for (const ordering::HostWait& wait : facts.device_order.waits) {
+    if (wait.end_ns != ordering::kNever || blocked.contains(wait.event.process)) continue;
+    const trace::Operation operation = trace::operation_of(facts.job.record(wait.event).call);
+    if (operation != trace::Operation::kEventQuery && operation != trace::Operation::kStreamQuery)
+      blocked.insert(wait.event.process);
+  }
   return blocked;
+}
+
+// A host waits in vain for a call that those that ended do not make, up to an abort at most.
+bool awaits_more(const CallFacts& facts, const LeftShort& left, const Member& member) {
+  for (std::size_t k = facts.collectives.ordinal_of(left.call); k < member.calls.size(); ++k)
+    if (facts.device_order.completions[member.calls[k]].blocked != matching::kNone) return true;
+  return false;
 }
 
 void add_calls(const CallFacts& facts, const LeftShort& left, findings::Finding& finding) {
@@ -56,36 +60,34 @@ std::vector<LeftShort> find_left_short(const CallFacts& facts) {
   std::set<std::uint32_t> parted;
   for (const matching::Divergence& divergence : facts.divergences.divergences)
     parted.insert(divergence.communicator);
-  std::map<std::uint32_t, LeftShort> of_communicator;
+  std::map<std::uint32_t, std::uint32_t> first_missed;  // by communicator; a call
   for (const matching::ShortMember& member : facts.divergences.short_members) {
-    LeftShort& left =
-        of_communicator
-            .try_emplace(member.communicator, LeftShort{member.communicator, {}, {}, member.first_missed})
-            .first->second;
-    left.ended.push_back(member.member);
-    if (facts.collectives.calls.begin_ns(member.first_missed) < facts.collectives.calls.begin_ns(left.call))
-      left.call = member.first_missed;
+    std::uint32_t& first = first_missed.try_emplace(member.communicator, member.first_missed).first->second;
+    if (facts.collectives.ordinal_of(member.first_missed) < facts.collectives.ordinal_of(first))
+      first = member.first_missed;
   }
   std::vector<LeftShort> found;
-  for (auto& [index, left] : of_communicator) {
+  for (const auto& [index, call] : first_missed) {
     const Communicator& communicator = facts.collectives.communicators[index];
-    bool well =
-        !parted.contains(index) && communicator.without_trace() == 0 &&
-        std::all_of(communicator.members.begin(), communicator.members.end(), [&](const Member& member) {
-          return ended_by_itself(facts.job, member) && !member.incomplete;
-        });
-    if (!well) continue;
-    std::sort(left.ended.begin(), left.ended.end());
-    for (std::uint32_t m = 0; m < communicator.members.size(); ++m)
-      if (!std::binary_search(left.ended.begin(), left.ended.end(), m)) left.going_on.push_back(m);
-    if (!left.going_on.empty()) found.push_back(std::move(left));
+    LeftShort left{index, {}, {}, call, false};
+    bool known = !parted.contains(index) && communicator.without_trace() == 0;
+    for (std::uint32_t m = 0; m < communicator.members.size() && known; ++m) {
+      const Member& member = communicator.members[m];
+      bool comes = member.calls.size() > facts.collectives.ordinal_of(call);
+      (comes ? left.going_on : left.ended).push_back(m);
+      known = !member.incomplete && (comes || left_by_itself(facts, communicator, member));
+      left.given_up = left.given_up || disturbed_ns(facts, member) < ordering::kNever;
+    }
+    if (known && !left.going_on.empty() && !left.ended.empty()) found.push_back(std::move(left));
   }
   if (found.empty()) return found;
   const std::set<std::uint32_t> blocked = find_blocked(facts);
   std::erase_if(found, [&](const LeftShort& left) {
     const auto& members = facts.collectives.communicators[left.communicator].members;
-    return std::any_of(members.begin(), members.end(),
-                       [&](const Member& member) { return blocked.contains(member.process); });
+    return std::ranges::any_of(members,
+                               [&](const Member& member) { return blocked.contains(member.process); }) ||
+           std::ranges::any_of(left.going_on,
+                               [&](std::uint32_t m) { return awaits_more(facts, left, members[m]); });
   });
   return found;
 }
@@ -97,18 +99,24 @@ findings::Finding tell_left_short(const CallFacts& facts, const LeftShort& left,
   const std::vector<std::int32_t> going_on = ranks_of(communicator, left.going_on);
   findings::Finding finding;
   finding.slug = slug;
-  finding.severity = findings::Severity::kWarning;
+  finding.severity = left.given_up ? findings::Severity::kError : findings::Severity::kWarning;
   finding.confidence = findings::Confidence::kLikely;
   std::vector<std::int32_t> all = ended;
   all.insert(all.end(), going_on.begin(), going_on.end());
   std::sort(all.begin(), all.end());
   finding.ranks = ended.size() == going_on.size() ? all : ended.size() < going_on.size() ? ended : going_on;
-  finding.title = fmt::format("{} {} without the {} that {} {}{}, and nobody waits for it", list_ranks(ended),
-                              verb(ended, "ends", "end"), matching::to_text(call.signature),
-                              list_ranks(going_on), verb(going_on, "runs", "run"), at(facts.places.of(call)));
+  finding.title = fmt::format(
+      "{} {} without the {} that {} {}{}, and {}", list_ranks(ended), verb(ended, "ends", "end"),
+      matching::to_text(call.signature), list_ranks(going_on), verb(going_on, "runs", "run"),
+      at(facts.places.of(call)),
+      left.given_up ? fmt::format("then {} {} up", list_ranks(going_on), verb(going_on, "gives", "give"))
+                    : "nobody waits for it");
   finding.advice =
-      "Let every rank of the group run this call, or none. Here the ranks that ran it did not need the "
-      "others, which depends on its size and on the backend: elsewhere they wait without an end.";
+      left.given_up
+          ? "Let every rank of the group run this call, or none. If it belongs to a training step, let all "
+            "ranks make the same number of steps."
+          : "Let every rank of the group run this call, or none. Here the ranks that ran it did not need the "
+            "others, which depends on its size and on the backend: elsewhere they wait without an end.";
   add_calls(facts, left, finding);
   add_captured(facts, call, finding);
   finding.first_ns = call.begin_ns;

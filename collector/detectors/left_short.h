@@ -8,19 +8,21 @@
 
 namespace ddpscope::detectors {
 
-// Of one communicator whose members agree up to the end of some: all ended by themselves, with 0, nobody told
-// them to, and no wait of theirs stayed without an end (that would be a hang).
+// Of one communicator whose members agree up to the end of some. These destroyed it, or ended with 0, before
+// anything went wrong on any member: an error or abort of the communicator, a failure, a signal to end. No
+// wait of the others stayed without an end (that would be a hang).
 struct LeftShort {
   std::uint32_t communicator;
   std::vector<std::uint32_t> ended;     // members that make no more calls, ascending
   std::vector<std::uint32_t> going_on;  // likewise, that make another
   std::uint32_t call;                   // the first of them, in Collectives::calls
+  bool given_up;                        // by those that go on: they abort the communicator, or fail
 };
 
 std::vector<LeftShort> find_left_short(const CallFacts& facts);
 
-// Likely, and a warning: whether the call is missing on one side or too many on the other nothing shows, and
-// this run came to a good end.
+// Likely: whether the call is missing on one side or too many on the other nothing shows. A warning where the
+// run came to a good end, else an error.
 findings::Finding tell_left_short(const CallFacts& facts, const LeftShort& left, std::string_view slug);
 
 }  // namespace ddpscope::detectors

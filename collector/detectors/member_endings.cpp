@@ -200,6 +200,32 @@ std::optional<model::EventRef> find_leaving(const model::Job& job, const Member&
   return leaving;
 }
 
+std::int64_t disturbed_ns(const CallFacts& facts, const Member& member) {
+  const model::Process& process = facts.job.processes[member.process];
+  std::int64_t ns = std::min({member.aborted_ns, member.error_ns, facts.job.told_ns(member.process)});
+  return process.ended_well() ? ns : std::min(ns, process.last_ns);
+}
+
+namespace {
+
+// When a member's part in the communicator came to a good end: it destroyed it, or its process ended.
+std::optional<std::int64_t> left_ns(const CallFacts& facts, const Member& member) {
+  if (auto leaving = find_leaving(facts.job, member)) return facts.job.begin_ns(*leaving);
+  const model::Process& process = facts.job.processes[member.process];
+  return process.ended_well() ? std::optional(process.last_ns) : std::nullopt;
+}
+
+}  // namespace
+
+bool left_by_itself(const CallFacts& facts, const Communicator& communicator, const Member& member) {
+  auto left = left_ns(facts, member);
+  return left && std::ranges::all_of(communicator.members, [&](const Member& other) {
+           bool own = &other == &member;
+           std::int64_t error_ns = own ? 0 : facts.job.clock_error_between(member.process, other.process);
+           return *left < disturbed_ns(facts, other) - error_ns;
+         });
+}
+
 std::int64_t end_of(const CallFacts& facts, const Member& member) {
   return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns,
                    facts.job.told_ns(member.process)});

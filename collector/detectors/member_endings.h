@@ -21,6 +21,15 @@ bool gave_up(const CallFacts& facts, const matching::Member& member);
 // The call that finalized or destroyed its communicator.
 std::optional<model::EventRef> find_leaving(const model::Job& job, const matching::Member& member);
 
+// From when what it does may be due to something that went wrong: an abort or error of the communicator, a
+// signal to end, a failure; ns of the job, kNever.
+std::int64_t disturbed_ns(const CallFacts& facts, const matching::Member& member);
+
+// It finalized or destroyed the communicator, or its process ended with 0, before any member was disturbed:
+// it issues no more calls there, whatever the others do.
+bool left_by_itself(const CallFacts& facts, const matching::Communicator& communicator,
+                    const matching::Member& member);
+
 // When its host gave up, was told to end, or was last seen; ns of the job.
 std::int64_t end_of(const CallFacts& facts, const matching::Member& member);
 

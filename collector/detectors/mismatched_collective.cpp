@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -341,15 +342,31 @@ void tell(const Facts& facts, const Divergence& divergence, std::uint32_t odd_ca
   outcome.findings.push_back(std::move(finding));
 }
 
+// One group of NCCL calls that a line of the program issues, as PyTorch does for a gather of several tensors:
+// where its first call differs on two ranks, the others are likely to.
+using GroupOfCalls = std::tuple<std::uint32_t, std::uint16_t, std::int64_t, std::uint32_t>;
+
+GroupOfCalls group_of(const Facts& facts, std::uint32_t number) {
+  const CollectiveCall call = facts.collectives.calls[number];
+  return {call.event.process, call.thread, call.enqueue_ns, call.site};
+}
+
 }  // namespace
 
 void detect_mismatched_collective(const Facts& facts, findings::Outcome& outcome) {
   VaryingLines varying;
+  std::map<std::pair<GroupOfCalls, GroupOfCalls>, std::size_t> known;  // odd and peer; into findings
   for (const Divergence& divergence : facts.divergences.divergences) {
     // A call left out shows in what the odd rank goes on with, a surplus one in itself.
     if (divergence.actual == kNone) continue;
     Pair pair = first_mismatch(facts.collectives, divergence);
-    if (pair.odd != kNone) tell(facts, divergence, pair.odd, pair.peer, varying, outcome);
+    if (pair.odd == kNone) continue;
+    auto groups = std::pair(group_of(facts, pair.odd), group_of(facts, pair.peer));
+    auto [first, is_new] = known.try_emplace(groups, outcome.findings.size());
+    if (is_new)
+      tell(facts, divergence, pair.odd, pair.peer, varying, outcome);
+    else
+      ++outcome.findings[first->second].count;
   }
   for (const LeftShort& left : find_left_short(facts))
     if (!facts.barriers[left.call])

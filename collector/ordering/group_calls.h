@@ -12,6 +12,7 @@ struct GroupCall {
   std::int64_t begin_ns, end_ns;  // end_ns: kNever if it has not returned
   bool synchronous;               // as the program asked for it
   bool barrier;
+  std::uint16_t call;  // number in calls.def
 };
 
 // Collectives, barriers, sends and receives of one process.

@@ -26,6 +26,17 @@ def test_a_rank_does_not_come(tmp_path, ranks, how, inside, seed):
 
 @both
 @pytest.mark.long
+def test_a_rank_gathers_more(tmp_path, ranks, seed):
+    """PyTorch makes a gather of NCCL's broadcasts, one a rank, which all differ."""
+    rank, job = stuck(seed, ranks, "gathers")
+    odd = [rank] if ranks > 2 else range(ranks)
+    finding = expect_finding(record(job, tmp_path, code=None), "mismatched-collective", odd, job.script, "dist.all_gather(metrics")
+    assert finding["count"] == ranks, finding
+    assert any("for PyTorch's c10d_allgather" in step["text"] for step in finding["evidence"]), finding
+
+
+@both
+@pytest.mark.long
 def test_all_ranks_come(tmp_path, ranks, seed):
     expect_nothing_found(record(stuck(seed, ranks, "no")[1], tmp_path), ranks)
 

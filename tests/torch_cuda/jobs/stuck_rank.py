@@ -1,4 +1,4 @@
-"""A rank does not come any more; NCCL's watchdog ends the job after some seconds."""
+"""A rank does not come any more, or with too much; NCCL's watchdog ends the job after some seconds."""
 import argparse
 import os
 import sys
@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--how", choices=["sleeps", "leaves", "no"], default="no")
+parser.add_argument("--how", choices=["sleeps", "leaves", "gathers", "no"], default="no")
 parser.add_argument("--rank", type=int, default=1)
 parser.add_argument("--at", type=int, default=4)
 parser.add_argument("--steps", type=int, default=6)
@@ -29,5 +29,8 @@ for step in range(args.steps):
     dist.all_reduce(gradient)
     weight -= 0.1 * gradient
     loss = weight.square().mean().item()
+    count = 5 if rank == args.rank and step == args.at and args.how == "gathers" else 4
+    metrics = [torch.empty(count, device="cuda") for _ in range(dist.get_world_size())]
+    dist.all_gather(metrics, torch.randn(count, device="cuda"))
 print(f"rank {rank} loss {loss:.4f}")
 dist.destroy_process_group()
