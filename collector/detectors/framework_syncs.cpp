@@ -94,14 +94,20 @@ bool is_reduced(const BackwardPass& pass, Reducer reducer) {
   return std::ranges::binary_search(pass.reduced, reducer);
 }
 
-// The last pass is one of the same loss: another one need not be reduced.
+bool at_one_place(const model::Job& job, const BackwardPass& a, const BackwardPass& b) {
+  std::uint32_t stack = stack_of_pass(job, a);
+  return stack && stack_of_pass(job, b) == stack;
+}
+
+// The last pass is one of the same loss, or of another that the wrapper's forward has computed, too: what
+// comes from the parameters alone (a penalty) is equal on all ranks, and need not be reduced.
 bool is_early(const model::Job& job, const FrameworkStep& step, Reducer reducer) {
   const BackwardPass* last = last_given(step, reducer);
   if (!last || is_reduced(*last, reducer)) return false;
-  std::uint32_t stack = stack_of_pass(job, *last);
-  return stack && std::ranges::any_of(step.passes, [&](const BackwardPass& pass) {
-           return is_reduced(pass, reducer) && stack_of_pass(job, pass) == stack;
-         });
+  return std::ranges::any_of(step.passes, [&](const BackwardPass& pass) {
+    return is_reduced(pass, reducer) &&
+           (at_one_place(job, pass, *last) || (pass.through_wrapper && last->through_wrapper));
+  });
 }
 
 std::optional<Habit> find_early(const model::Job& job, const FrameworkSteps& found) {
@@ -243,6 +249,8 @@ void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outc
     const FrameworkStep& step = group.first->example();
     findings::Finding finding = begin_finding(slug, group);
     auto reduced = std::ranges::find_if(step.passes, reduces);
+    if (!at_one_place(facts.job, *reduced, step.passes.back()))  // what each adds may be meant to stay apart
+      finding.confidence = findings::Confidence::kLikely;
     finding.title = fmt::format(
         "{} {} gradients{} before the last micro-batch of a step: what later ones add is each rank's own "
         "when the optimizer runs",
