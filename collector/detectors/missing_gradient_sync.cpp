@@ -86,7 +86,7 @@ void tell_unsynced(const Facts& facts, const Groups<UnsynchronisedRank>& groups,
   if (example.what.updates < kManyUpdates || example.what.exchanged || example.optimizer.range)
     finding.confidence = findings::Confidence::kLikely;
   finding.title = fmt::format(
-      "{} {} no gradients: the optimizer runs {} times after the model was handed out{}, "
+      "{} {} no gradients: the optimizer runs {} times after one rank broadcast the weights{}, "
       "and each rank trains alone from there",
       subject_of(groups.ranks), verb(finding.ranks, "reduces", "reduce"), example.what.updates,
       at(facts.places.of(call.event)));

@@ -139,8 +139,8 @@ void explain_silence(bool agreed, bool doubtful, findings::Outcome& outcome) {
   else if (!agreed)
     outcome.coverage.push_back(
         {"whether the ranks' copies of the model stay alike",
-         "no number that ranks read back from their devices was seen to agree while it "
-         "changed, for 20 steps",
+         "no number that ranks copy to the host (a loss, a norm) was equal on all of them while it changed, "
+         "for 20 steps",
          {kSlug},
          true});
 }

@@ -40,8 +40,9 @@ void add_evidence(const Facts& facts, const RepeatedHabit& habit, const Repeated
                                                  : "redundant: the optimizer does not run before the next";
     finding.evidence.push_back(
         evidence_of(facts.job, facts.collectives, call,
-                    fmt::format("reduction {} of {} in this step, {} calls, the first {}: {}", set + 1,
-                                example.times, example.set_size, matching::to_text(call.signature), which)));
+                    fmt::format("reduction {} of {} in this step, {} call{}, the first {}: {}", set + 1,
+                                example.times, example.set_size, example.set_size == 1 ? "" : "s",
+                                matching::to_text(call.signature), which)));
   }
   finding.evidence.push_back(evidence_of_update(facts.job, habit.rank.process, example.step->optimizer));
 }

@@ -241,8 +241,13 @@ bool Looker::is_stuck(const CallFacts& facts, const std::vector<Hang>& hangs,
   // All came: what runs before it on some device may still take its time.
   if (at_fault.empty())
     return hang.longest_wait >= detectors::kPatience * hang.needed_wait || !hang.missing().empty();
+  // Who has issued another call in its place cannot issue this one any more, whatever it is at.
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  auto issued_another = [&](const Member* m) {
+    return std::ranges::any_of(hang.other, [&](std::uint32_t other) { return &members[other] == m; });
+  };
   return std::any_of(at_fault.begin(), at_fault.end(), [&](const Member* m) {
-    return lingers(m->process, hang.longest_wait, hang.needed_wait);
+    return issued_another(m) || lingers(m->process, hang.longest_wait, hang.needed_wait);
   });
 }
 
