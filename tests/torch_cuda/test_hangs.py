@@ -29,10 +29,9 @@ def test_a_rank_does_not_come(tmp_path, ranks, how, inside, seed):
 def test_a_rank_gathers_more(tmp_path, ranks, seed):
     """PyTorch makes a gather of NCCL's broadcasts, one a rank, which all differ."""
     rank, job = stuck(seed, ranks, "gathers")
-    odd = [rank] if ranks > 2 else range(ranks)
-    finding = expect_finding(record(job, tmp_path, code=None), "mismatched-collective", odd, job.script, "dist.all_gather(metrics")
+    finding = expect_finding(record(job, tmp_path, code=None), "mismatched-collective", [rank], job.script, "dist.all_gather(metrics")
     assert finding["count"] == ranks, finding
-    assert any("for PyTorch's c10d_allgather" in step["text"] for step in finding["evidence"]), finding
+    assert any("for PyTorch's c10d_allgather" in step["detail"] for step in finding["evidence"]), finding
 
 
 @both
@@ -54,6 +53,16 @@ def test_a_rank_has_a_batch_less(tmp_path, ranks, seed):
     finding = expect_finding(record(job, tmp_path, code=None), "uneven-steps", [short], job.script, "loss.backward()", "error")
     line = ddpscope.line_of(job.path, "dist.barrier()  # the end of the epoch")
     assert any(f"{job.script}:{line} " in frame for frame in ddpscope.frames(finding, short)), finding
+
+
+@both
+@pytest.mark.long
+def test_a_batch_less_that_nobody_waits_for(tmp_path, ranks, seed):
+    """The others give up their last step behind PyTorch's time limit, or when NCCL says that a rank is gone."""
+    short, job = uneven(seed, ranks, "unnoticed")
+    odd = [short] if ranks > 2 else range(ranks)
+    finding = expect_finding(record(job, tmp_path, code=None), "mismatched-collective", odd, job.script, "loss.backward()", "error")
+    assert "gives up" in finding["title"] or "give up" in finding["title"], finding["title"]
 
 
 @mostly

@@ -10,7 +10,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--how", choices=["join", "drop", "nothing"], default="join", help="is the missing batch dealt with")
+parser.add_argument("--how", choices=["join", "drop", "nothing", "unnoticed"], default="join",
+                    help="is the missing batch dealt with; unnoticed: nor does a host wait for a step, or for the others")
 parser.add_argument("--short", type=int, default=1, help="the rank with a batch less")
 parser.add_argument("--batches", type=int, default=6)
 parser.add_argument("--timeout", type=int, default=20, help="seconds that NCCL's watchdog waits")
@@ -29,7 +30,9 @@ with model.join() if args.how == "join" else contextlib.nullcontext():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        loss.item()
-print(f"rank {dist.get_rank()} loss {loss.item():.4f}")
-dist.barrier()  # the end of the epoch
+        if args.how != "unnoticed":
+            loss.item()
+if args.how != "unnoticed":
+    print(f"rank {dist.get_rank()} loss {loss.item():.4f}")
+    dist.barrier()  # the end of the epoch
 dist.destroy_process_group()
