@@ -34,17 +34,18 @@ def looks(folder, job, seconds=180):
         time.sleep(1)
 
 
-def expect_stuck(folder, job, rank, ranks, first_to_wait=None):
+def expect_stuck(folder, job, rank, ranks, others=None):
+    """`others`: which rank waits first cannot be said, nor whether the stopped rank had issued its part before the signal came."""
     for told in looks(folder, job):
         if told.code == 1:
             break
     else:
         raise AssertionError((folder / "log").read_text()[-3000:])
     first = told.stdout.splitlines()[0]
-    if first_to_wait is None:
-        first_to_wait = min(other for other in range(ranks) if other != rank)
+    first_to_wait = others or min(other for other in range(ranks) if other != rank)
+    by_signal = f"|: every rank issued it, .*; rank {rank} is stopped by a signal" if others else ""
     assert re.match(rf"stuck for \S+ s: ranks? {first_to_wait}\b.* waits? for the all-reduce of .* at {SCRIPT}:"
-                    rf"{ddpscope.line_of(SCRIPT, 'loss.backward()')} main; rank {rank} never came: ", first), told.stdout
+                    rf"{ddpscope.line_of(SCRIPT, 'loss.backward()')} main(; rank {rank} never came: {by_signal})", first), told.stdout
     return told.stdout
 
 
