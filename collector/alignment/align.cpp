@@ -47,6 +47,10 @@ Ticks life_of(const Process& process) {
       first = std::min(first, record.begin);
       last = std::max({last, record.begin, record.end});
     }
+  if (!process.header().ended)  // who ended lived no longer, whatever the clock of its device says
+    for (const trace::DeviceSpan& span : process.file.device_work())
+      for (const trace::DeviceWork& work : span.work)
+        last = std::max(last, work.begin + static_cast<std::uint64_t>(work.duration));
   return {first, last};
 }
 

@@ -31,4 +31,5 @@ def assert_every_call_is_there(trace, merged, least):
     of_trace = lines_of(command("dump", trace).stdout)
     of_merged = lines_of(command("dump", merged).stdout)
     assert len(of_trace) > least
-    assert not of_trace - of_merged and not of_merged - of_trace
+    lost, made_up = of_trace - of_merged, of_merged - of_trace
+    assert not lost and not made_up, [list(lost)[:5], list(made_up)[:5]]

@@ -45,8 +45,9 @@ bool write_event(TraceScribe& scribe, const HostClock& clock, Event event) {
 void finish_header(TraceScribe& scribe, const Process& process) {
   std::int64_t latest_ns = process.until_ns.value_or(process.identity.start_ns);
   for (const Event& event : process.events) {
+    if (!event.call) continue;  // device work is written without a look at the host's clock
     latest_ns = std::max({latest_ns, event.begin_ns, event.end_ns});
-    if (!event.call || event.call->operation != trace::Operation::kExit) continue;
+    if (event.call->operation != trace::Operation::kExit) continue;
     trace::payload::Process exit;
     std::memcpy(&exit, event.payload.data(), sizeof(exit));
     scribe.header().ended = 1;

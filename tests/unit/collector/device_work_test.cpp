@@ -50,6 +50,20 @@ TEST_F(DeviceWorkTest, IsInOrderOfTimeWithItsCalls) {
   EXPECT_EQ(device_intervals(job, 0, is_collective).size(), 1u);
 }
 
+// Its rank was stopped or killed in a wait for it.
+TEST_F(DeviceWorkTest, IsWithinTheLifeOfARankWithoutAnEnd) {
+  const std::string work = R"(
+r0 1.000 +0.002 ncclAllReduce communicator=1 count=4 datatype=f32 stream=0x7
+r0/3 1.100 +0.500 gpu kind=collective communicator=1 sequence=0 device=0 thread=1 called=1.000
+)";
+  Job job = read("process r0 rank=0 world=1" + work);
+  EXPECT_EQ(device_intervals(job, 0, is_any).at(0).end_ns, job.processes[0].last_ns);
+  EXPECT_EQ(job.duration_ns, job.processes[0].last_ns);
+
+  Job ended = read("process r0 rank=0 world=1" + work + "r0 1.200 +0 exit status=0\n");
+  EXPECT_LT(ended.processes[0].last_ns, device_intervals(ended, 0, is_any).at(0).end_ns);
+}
+
 // The clocks of device and host were compared badly, as on a busy machine.
 TEST_F(DeviceWorkTest, BeginsNoEarlierThanItsCall) {
   Job job = read(R"(
