@@ -105,6 +105,20 @@ std::string CodePlaces::of(const matching::CollectiveCall& call,
   return with_launch(of(call.called, beside.called), call);
 }
 
+std::string_view CodePlaces::made_for(const matching::CollectiveCall& call) const {
+  const trace::Record record = job_.record(call.called);
+  const std::uint32_t process = call.called.process;
+  const auto& calls = group_calls_.try_emplace(process, job_, process).first->second;
+  const ordering::GroupCall* outer = calls.at(record.thread, job_.begin_ns(call.called));
+  if (!outer || outer->is_barrier()) return {};
+  const std::string_view name = trace::find_call(outer->call)->symbol;
+  std::string same = "nccl" + std::string(name.substr(name.find('_') + 1));  // as NCCL writes it
+  std::erase(same, '_');
+  const std::string_view own = trace::find_call(record.call)->symbol;
+  auto equal = [](unsigned char a, unsigned char b) { return a == std::tolower(b); };
+  return std::ranges::equal(same, own, equal) ? std::string_view() : name;
+}
+
 std::string CodePlaces::whole(model::EventRef event) const {
   return findings::key_of_stack(stack_of(job_, event));
 }

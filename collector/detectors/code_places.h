@@ -1,5 +1,6 @@
 // Where in the program a call is made: not in the wrapper that calls from all over the program pass through.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "collector/matching/call_table.h"
 #include "collector/model/job.h"
+#include "collector/ordering/group_calls.h"
 
 namespace ddpscope::detectors {
 
@@ -28,6 +30,9 @@ class CodePlaces {
   // and the place of the launch.
   std::string of(const matching::CollectiveCall& call) const;
   std::string of(const matching::CollectiveCall& call, const matching::CollectiveCall& beside) const;
+  // "c10d_allgather": the call on a process group of PyTorch in which NCCL's is made, where that is another
+  // operation; empty if it is the same or a barrier, or none was recorded.
+  std::string_view made_for(const matching::CollectiveCall& call) const;
   // The whole stack, for a key: what is equal for the same bug in another run of the program.
   std::string whole(model::EventRef event) const;
 
@@ -41,6 +46,7 @@ class CodePlaces {
   bool is_called_from_several_files(const std::string& frame) const;
 
   const model::Job& job_;
+  mutable std::map<std::uint32_t, ordering::GroupCalls> group_calls_;  // by process, of those asked about
   mutable bool loaded_ = false;
   mutable std::map<std::string, std::set<std::string>, std::less<>> callers_;  // by "FILE FUNCTION"
   mutable std::map<std::string, std::set<std::string>, std::less<>> entries_;  // frames of others, by file

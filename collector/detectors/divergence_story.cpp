@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "collector/model/device_work.h"
-#include "collector/ordering/group_calls.h"
 #include "collector/patterns/collective_times.h"
 
 namespace ddpscope::detectors {
@@ -50,25 +49,12 @@ bool is_complete(const Facts& facts, std::uint32_t number) {
                      given_up_ns(facts, call);
 }
 
-// ", for PyTorch's c10d_allgather": where the program calls another operation of PyTorch, which is made of
-// NCCL's.
-std::string pytorchs_call(const Facts& facts, const CollectiveCall& call) {
-  const trace::Record record = facts.job.record(call.called);
-  const ordering::GroupCalls calls(facts.job, call.called.process);
-  const ordering::GroupCall* outer = calls.at(record.thread, facts.job.begin_ns(call.called));
-  if (!outer || outer->barrier) return "";
-  const std::string_view name = trace::find_call(outer->call)->symbol;
-  std::string same = "nccl" + std::string(name.substr(name.find('_') + 1));  // as NCCL writes it
-  std::erase(same, '_');
-  const std::string_view own = trace::find_call(record.call)->symbol;
-  auto equal = [](unsigned char a, unsigned char b) { return a == std::tolower(b); };
-  return std::ranges::equal(same, own, equal) ? "" : fmt::format(", for PyTorch's {}", name);
-}
-
 std::string describe(const Facts& facts, std::uint32_t call) {
   CollectiveCall c = facts.collectives.calls[call];
   std::string text = facts.barriers[call] ? "barrier: " : "";
-  text += matching::to_text(c.signature) + pytorchs_call(facts, c);
+  text += matching::to_text(c.signature);
+  if (std::string_view outer = facts.places.made_for(c); !outer.empty())
+    text += fmt::format(", for PyTorch's {}", outer);
   if (c.by_graph()) text += ", in the graph launched here";
   std::uint32_t blocked = facts.device_order.completions[call].blocked;
   if (blocked != kNone && !is_complete(facts, call)) {

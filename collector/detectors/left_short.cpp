@@ -16,15 +16,11 @@ namespace {
 using matching::Communicator;
 using matching::Member;
 
-// Processes with a wait that never ended. (A query that says "not yet" is none.)
+// Processes with a wait that never ended.
 std::set<std::uint32_t> find_blocked(const CallFacts& facts) {
   std::set<std::uint32_t> blocked;
-  for (const ordering::HostWait& wait : facts.device_order.waits) {
-    if (wait.end_ns != ordering::kNever || blocked.contains(wait.event.process)) continue;
-    const trace::Operation operation = trace::operation_of(facts.job.record(wait.event).call);
-    if (operation != trace::Operation::kEventQuery && operation != trace::Operation::kStreamQuery)
-      blocked.insert(wait.event.process);
-  }
+  for (const ordering::HostWait& wait : facts.device_order.waits)
+    if (wait.end_ns == ordering::kNever) blocked.insert(wait.event.process);
   return blocked;
 }
 

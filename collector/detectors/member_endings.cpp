@@ -227,8 +227,7 @@ bool left_by_itself(const CallFacts& facts, const Communicator& communicator, co
 }
 
 std::int64_t end_of(const CallFacts& facts, const Member& member) {
-  return std::min({facts.job.processes[member.process].last_ns, member.aborted_ns, member.error_ns,
-                   facts.job.told_ns(member.process)});
+  return std::min(facts.job.processes[member.process].last_ns, disturbed_ns(facts, member));
 }
 
 std::optional<std::int64_t> waits_since_ns(const CallFacts& facts, const Member& member) {

@@ -86,7 +86,10 @@ void Marking::enqueued(std::uint32_t call, StreamNumber stream, const Cover& bef
   calls.push_back(call);
 }
 
+// A poll that says "not yet" is no wait: a watchdog asks about everything.
 void Marking::waited(const HostCall& call, const Cover& cover, bool done) {
+  bool polls = call.operation == Operation::kStreamQuery || call.operation == Operation::kEventQuery;
+  if (polls && !done) return;
   for (std::size_t s = 0; done && s < cover.size(); ++s) look_at(s, cover[s]);
   bool news = false;
   for (std::size_t s = 0; s < cover.size() && s < tracks_.size(); ++s)
@@ -102,10 +105,7 @@ void Marking::waited(const HostCall& call, const Cover& cover, bool done) {
 void Marking::mark(Track& track, std::uint32_t upto, const HostCall& host_call, std::uint32_t wait,
                    bool done) {
   std::uint32_t& by_thread = track.done_by_thread[host_call.record->thread];
-  // A poll that says "not yet" is no wait: a watchdog asks about everything.
-  bool waits = done || (host_call.operation != Operation::kStreamQuery &&
-                        host_call.operation != Operation::kEventQuery);
-  for (std::uint32_t i = std::min(track.done, by_thread); waits && i < upto; ++i) {
+  for (std::uint32_t i = std::min(track.done, by_thread); i < upto; ++i) {
     const matching::CallForm& call = collectives_.calls.form(track.calls[i]);
     Completion& completion = completions_[track.calls[i] - first_];
     if (call.thread == host_call.record->thread && completion.own_wait == kNone) completion.own_wait = wait;

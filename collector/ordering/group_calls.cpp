@@ -17,14 +17,13 @@ constexpr trace::OperationSet kOfProcessGroups{Operation::kGroupCollective, Oper
 }  // namespace
 
 GroupCalls::GroupCalls(const model::Job& job, std::uint32_t process) {
-  model::for_each(
-      job.processes[process].file, kOfProcessGroups, [&](model::EventPlace, const trace::Record& record) {
-        auto call = trace::payload_of<trace::payload::GroupCollective>(record);
-        calls_[record.thread].push_back(
-            {job.time_ns(process, record.begin), record.end ? job.time_ns(process, record.end) : kNever,
-             (call.flags & trace::kSynchronous) != 0,
-             trace::operation_of(record.call) == Operation::kGroupBarrier, record.call});
-      });
+  model::for_each(job.processes[process].file, kOfProcessGroups,
+                  [&](model::EventPlace, const trace::Record& record) {
+                    auto call = trace::payload_of<trace::payload::GroupCollective>(record);
+                    calls_[record.thread].push_back({job.time_ns(process, record.begin),
+                                                     record.end ? job.time_ns(process, record.end) : kNever,
+                                                     (call.flags & trace::kSynchronous) != 0, record.call});
+                  });
   for (auto& [thread, calls] : calls_) std::ranges::stable_sort(calls, {}, &GroupCall::begin_ns);
 }
 

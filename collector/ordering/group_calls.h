@@ -11,8 +11,9 @@ namespace ddpscope::ordering {
 struct GroupCall {
   std::int64_t begin_ns, end_ns;  // end_ns: kNever if it has not returned
   bool synchronous;               // as the program asked for it
-  bool barrier;
-  std::uint16_t call;  // number in calls.def
+  std::uint16_t call;             // number in calls.def
+
+  bool is_barrier() const { return trace::operation_of(call) == trace::Operation::kGroupBarrier; }
 };
 
 // Collectives, barriers, sends and receives of one process.

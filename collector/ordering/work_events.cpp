@@ -24,7 +24,7 @@ Asked WorkEvents::asked(std::uint64_t event, std::uint16_t thread, std::int64_t 
   Event& known = found->second;
   if (calls_.at(thread, ns)) return Asked::kStreamWaits;
   if (known.call->synchronous) {
-    bool host = known.call->barrier && known.device == current_device;
+    bool host = known.call->is_barrier() && known.device == current_device;
     return host ? Asked::kWaits : Asked::kStreamWaits;
   }
   if (known.asked_in_vain) return Asked::kWaits;  // asked again and again

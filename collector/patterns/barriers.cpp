@@ -96,7 +96,7 @@ class OneElementReductions {
           is_one(call) ? group_calls_.at(calls_.form(call).thread, calls_.begin_ns(call)) : nullptr;
       std::uint32_t wait = is_one(call) ? device_order.completions[call].own_wait : matching::kNone;
       if (issuer)
-        barriers[call] = issuer->barrier;
+        barriers[call] = issuer->is_barrier();
       else if (wait != matching::kNone)
         barriers[call] = !fetches_.any(buffer, calls_.enqueue_ns(call), next) &&
                          !fetches_.any_by(calls_.form(call).thread, calls_.enqueue_ns(call),

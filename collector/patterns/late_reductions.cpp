@@ -40,7 +40,7 @@ class Finder {
          std::uint32_t communicator, const RankSteps& rank, const FrameworkSteps& framework)
       : job_(job), collectives_(collectives), times_(times), communicator_(communicator), rank_(rank) {
     for (const FrameworkStep& step : framework.steps)
-      passes_.insert(passes_.end(), step.passes.begin(), step.passes.end());
+      for (const BackwardPass& pass : step.passes) passes_.push_back({pass.begin_ns, pass.end_ns});
     for (const matching::Member& member : collectives.communicators[communicator].members)
       if (member.process == rank.process && member.rank == rank.rank)
         among_ = find_among_kernels(job, collectives, member);
@@ -77,8 +77,11 @@ class Finder {
   const CollectiveTimes& times_;
   std::uint32_t communicator_;
   const RankSteps& rank_;
-  std::vector<AmongKernels> among_;   // by ordinal
-  std::vector<BackwardPass> passes_;  // of PyTorch, ascending
+  std::vector<AmongKernels> among_;  // by ordinal
+  struct Pass {
+    std::int64_t begin_ns, end_ns;
+  };
+  std::vector<Pass> passes_;  // backward, of PyTorch, ascending
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
   std::int64_t reduced_ns_ = kNever;  // end of the last step's reductions
 };
@@ -99,7 +102,7 @@ std::vector<std::uint32_t> Finder::reductions_of(const Step& step) const {
 // Nothing: no pass of PyTorch before them is known.
 std::optional<bool> Finder::behind_passes(const Step& step, const std::vector<std::uint32_t>& entries) const {
   auto next = std::upper_bound(passes_.begin(), passes_.end(), rank_.entries[entries.front()].begin_ns,
-                               [](std::int64_t ns, const BackwardPass& pass) { return ns < pass.begin_ns; });
+                               [](std::int64_t ns, const Pass& pass) { return ns < pass.begin_ns; });
   if (next == passes_.begin() || std::prev(next)->begin_ns < step.begin_ns) return std::nullopt;
   return std::prev(next)->end_ns <= rank_.entries[entries.front()].begin_ns &&
          (next == passes_.end() || next->begin_ns > rank_.entries[entries.back()].begin_ns);

@@ -118,12 +118,34 @@ def test_a_slow_job_is_not_stuck(tmp_path, number, seed):
     assert ended.code == 0 and ended.stdout.startswith("ended: "), ended.stdout
 
 
+def started(script, ranks, *arguments, without=()):
+    """The command of a job of so many ranks, without some that never begin; and the path of the script."""
+    path = pathlib.Path(__file__).parent / script
+    numbers = " ".join(str(rank) for rank in range(ranks) if rank not in without)
+    each = f'for r in {numbers}; do RANK=$r WORLD_SIZE={ranks} "$0" "$@" & done; wait'
+    return ["sh", "-c", each, sys.executable, path, *arguments], path
+
+
+def test_a_rank_that_never_begins(tmp_path):
+    command, _ = started("late_member.py", 3, 0, without=[2])
+    with live_jobs.running(command, tmp_path, "--cpu") as running_job:
+        first = wait_until_stuck(tmp_path, running_job).splitlines()[0]
+    assert re.match(r"stuck for \S+ s, and 1 of 3 ranks has not begun to record here: ranks 0 and 1 wait in ncclCommInitRank", first), first
+
+
+def test_a_rank_that_issued_another_call_is_stuck_though_it_computes(tmp_path):
+    command, path = started("other_call.py", 2)
+    with live_jobs.running(command, tmp_path, "--cpu") as running_job:
+        first = wait_until_stuck(tmp_path, running_job, 30).splitlines()[0]
+    line = ddpscope.line_of(path, "assert nccl.ncclAllReduce")
+    assert f"rank 0 waits for the all-reduce of 64 float32 (sum) at {path}:{line} <module>; rank 1 issued the all-reduce of 96" in first, first
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_communicator_that_is_not_made(tmp_path, ranks):
     """The others wait in ncclCommInitRank, for which NCCL sets no limit of time."""
-    job = pathlib.Path(__file__).parent / "late_member.py"
-    each = f'for r in $(seq 0 {ranks - 1}); do RANK=$r WORLD_SIZE={ranks} "$0" "$@" & done; wait'
-    with live_jobs.running(["sh", "-c", each, sys.executable, job, 1000], tmp_path, "--cpu") as running_job:
+    command, job = started("late_member.py", ranks, 1000)
+    with live_jobs.running(command, tmp_path, "--cpu") as running_job:
         first = wait_until_stuck(tmp_path, running_job).splitlines()[0]
         report = ddpscope.report(tmp_path / "trace")
     line = ddpscope.line_of(job, "assert nccl.ncclCommInitRank")
