@@ -34,7 +34,7 @@ class Story {
     for (const SampleGroup& group : groups) {
       if (!mostly_shuffled(group) || group.members->known_by == KnownBy::kNothing) continue;
       for (const RankSamples& rank : group.ranks)
-        if (rank.repeated && ranks_.insert(rank.rank).second) add(rank);
+        if (rank.repeated && ranks_.insert(rank.rank).second) add(rank, group.of_batches);
     }
   }
 
@@ -42,7 +42,8 @@ class Story {
   findings::Finding tell();
 
  private:
-  void add(const RankSamples& rank);
+  void add(const RankSamples& rank, bool of_batches);
+  void add_batch(model::EventRef event, std::string detail);
   void add_evidence(model::EventRef read, std::string detail);
 
   const Facts& facts_;
@@ -53,12 +54,18 @@ class Story {
   std::string place_;
 };
 
-void Story::add(const RankSamples& rank) {
+void Story::add(const RankSamples& rank, bool of_batches) {
   const RepeatedOrder& order = *rank.repeated;
   passes_ = std::max(passes_, order.passes);
   first_ns_ = std::min(first_ns_, order.first_ns);
   last_ns_ = std::max(last_ns_, order.last_ns);
   if (ranks_.size() > kMaxRanksTold) return;
+  if (of_batches) {
+    add_batch(order.before,
+              fmt::format("; the pass goes through {} samples in a shuffled order", order.samples));
+    add_batch(order.again, ", the same in the next pass, behind the same one as before");
+    return;
+  }
   add_evidence(order.before, fmt::format("one of {} samples that {} read in a shuffled order", order.samples,
                                          rank.has_workers ? "its loader workers" : "the rank"));
   add_evidence(order.again,
@@ -69,6 +76,23 @@ void Story::add_evidence(model::EventRef read, std::string detail) {
   model::EventRef opening = files::opening_of(facts_.job, read);
   evidence_.push_back(evidence_of_read(facts_.job, read, opening, std::move(detail)));
   if (place_.empty()) place_ = program_place(facts_.job, files::opening_with_stack(facts_.job, opening));
+}
+
+// Only the first record of a process has a stack: workers that were forked hold that of the loop over the
+// loader.
+void Story::add_batch(model::EventRef event, std::string detail) {
+  auto batch = trace::payload_of<trace::payload::LoaderBatch>(facts_.job.record(event));
+  evidence_.push_back(
+      evidence_of(facts_.job, event,
+                  fmt::format("the worker is asked for batch {}: {} samples, the first is number {}{}",
+                              batch.number, batch.count, batch.first, detail)));
+  model::EventRef first = event;
+  model::for_each(facts_.job.processes[event.process].file, {trace::Operation::kLoaderBatch},
+                  [&](model::EventPlace place, const trace::Record& record) {
+                    if (record.stack) first.place = place;
+                  });
+  if (evidence_.back().stack.empty()) evidence_.back().stack = stack_of(facts_.job, first);
+  if (place_.empty()) place_ = program_place(facts_.job, first);
 }
 
 findings::Finding Story::tell() {

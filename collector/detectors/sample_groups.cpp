@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collector/detectors/sample_overlap.h"
+#include "collector/patterns/loader_batches.h"
 #include "collector/patterns/pipelines.h"
 #include "collector/patterns/training_world.h"
 
@@ -25,6 +26,8 @@ std::map<std::int32_t, std::vector<SampleGroup*>> groups_by_rank(std::vector<Sam
     for (const auto& [rank, reductions] : group.members->of_rank) of_rank[rank].push_back(&group);
   return of_rank;
 }
+
+constexpr std::size_t kEnoughBatches = 6;  // two passes of three
 
 // True: something of the rank's reading tells nothing of samples.
 bool add_rank(const model::Job& job, SampleGroup& group, patterns::RankReads reads) {
@@ -51,9 +54,20 @@ void read_ranks(const model::Job& job, SampleGroups& found) {
   }
 }
 
+// Of groups no rank of which was seen to read samples.
+void read_batches(const model::Job& job, SampleGroups& found) {
+  for (SampleGroup& group : found.groups) {
+    if (!group.ranks.empty()) continue;
+    group.of_batches = true;
+    for (const auto& [rank, reductions] : group.members->of_rank)
+      add_rank(job, group, patterns::find_rank_batches(job, rank));
+  }
+}
+
 bool enough(const SampleGroup& group) {
+  std::size_t least = group.of_batches ? kEnoughBatches : kEnoughItems;
   return std::count_if(group.ranks.begin(), group.ranks.end(),
-                       [](const RankSamples& own) { return own.reads >= kEnoughItems; }) > 1;
+                       [&](const RankSamples& own) { return own.reads >= least; }) > 1;
 }
 
 class Comparison {
@@ -130,6 +144,7 @@ Reason why_not_compared(const Facts& facts, const SampleGroups& found) {
 std::string describe_few_samples(const SampleGroups& found) {
   std::size_t most = 0, second = 0;
   for (const SampleGroup& group : found.groups) {
+    if (group.of_batches) continue;
     std::vector<std::size_t> reads{0, 0};
     for (const RankSamples& own : group.ranks) reads.push_back(own.reads);
     std::partial_sort(reads.begin(), reads.begin() + 2, reads.end(), std::greater<>());
@@ -169,9 +184,13 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
       found.groups.push_back({found.world.get()});
     }
   read_ranks(job, found);
+  read_batches(job, found);
   patterns::Pipelines pipelines(collectives);
   for (SampleGroup& group : found.groups) {
-    found.compared = found.compared || (enough(group) && !found.world);
+    bool known = enough(group) && !found.world;
+    found.ordered = found.ordered || known;
+    if (group.of_batches) continue;
+    found.compared = found.compared || known;
     Comparison(job, group, pipelines).find_shared();
   }
   return found;
@@ -179,7 +198,8 @@ SampleGroups find_sample_groups(const model::Job& job, const matching::Collectiv
 
 void explain_silence(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
   const SampleGroups& found = facts.samples.get();
-  if (found.compared || facts.job.ranks().size() < 2) return;
+  bool known = slug == "repeated-epoch-order" ? found.ordered : found.compared;
+  if (known || facts.job.ranks().size() < 2) return;
   Reason reason = why_not_compared(facts, found);
   outcome.leave_unjudged({reason.what, reason.why, {std::string(slug)}, true});
 }

@@ -17,6 +17,9 @@ struct SampleGroup {
   std::vector<RankSamples> ranks = {};                // ascending
   std::vector<std::vector<std::size_t>> shared = {};  // sets of two or more that train on the same samples
   bool in_order = false;                              // they do so in the same order; else: each all of it
+  // What is known of the ranks are batches that loaders sent to workers (patterns/loader_batches.h), as
+  // nobody's reading shows samples: the order of each rank's is known, and nothing of what ranks share.
+  bool of_batches = false;
 
   bool shares(std::int32_t rank) const;
   bool holds(std::int32_t rank) const;
@@ -27,6 +30,7 @@ struct SampleGroups {
   // Whose ranks are members of the one group where no ranks are known to train together.
   std::unique_ptr<const patterns::DataParallelGroup> world;
   bool compared = false;        // two ranks that train together read enough to say something
+  bool ordered = false;         // likewise of the order in which each goes through its samples
   bool scanned = false;         // something was left out that tells nothing of samples (patterns/samples.h)
   std::size_t most_places = 0;  // in files of data, that one rank was seen to begin to read at
 };

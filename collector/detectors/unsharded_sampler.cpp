@@ -23,7 +23,7 @@ constexpr std::size_t kMaxEvidence = 16;
 // which reads what it reads, those are its data-parallel peers and the others are not.
 bool on_purpose(const std::vector<SampleGroup>& groups, std::int32_t rank) {
   return std::any_of(groups.begin(), groups.end(), [&](const SampleGroup& group) {
-    return group.ranks.size() > 1 && group.holds(rank) && !group.shares(rank);
+    return !group.of_batches && group.ranks.size() > 1 && group.holds(rank) && !group.shares(rank);
   });
 }
 

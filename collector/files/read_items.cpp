@@ -204,14 +204,15 @@ std::vector<ItemStream> find_item_streams(const model::Job& job, std::int32_t ra
     Reader(job, i, stream).read();
     if (!stream.items.empty()) streams.push_back(std::move(stream));
   }
-  std::stable_sort(streams.begin(), streams.end(), [&](const ItemStream& a, const ItemStream& b) {
-    auto start = [&](const ItemStream& stream) {
-      const model::Process& process = job.processes[stream.process];
-      return std::tuple(process.header().start_time, process.header().pid);
-    };
-    return start(a) < start(b);
-  });
+  sort_by_start(job, streams);
   return streams;
+}
+
+void sort_by_start(const model::Job& job, std::vector<ItemStream>& streams) {
+  std::ranges::stable_sort(streams, {}, [&](const ItemStream& stream) {
+    const model::Process& process = job.processes[stream.process];
+    return std::tuple(process.header().start_time, process.header().pid);
+  });
 }
 
 model::EventRef opening_of(const model::Job& job, model::EventRef event) {

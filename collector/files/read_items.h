@@ -42,6 +42,9 @@ struct ItemStream {
 // Of one rank at a time: a job's items together are as much memory as its trace.
 std::vector<ItemStream> find_item_streams(const model::Job& job, std::int32_t rank);
 
+// In the order in which their processes started.
+void sort_by_start(const model::Job& job, std::vector<ItemStream>& streams);
+
 // No file of programs.
 bool is_data(std::string_view path);
 

@@ -102,6 +102,7 @@ CallKind kind_of(const trace::CallInfo& call) {
     case kStreamSend:
     case kStreamReceive:
     case kStreamClose:
+    case kLoaderBatch:
     case kSharedPost:
     case kExchangeSend:
     case kExchangeReceive:

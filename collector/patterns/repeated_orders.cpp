@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collector/model/numbering.h"
+#include "collector/patterns/loader_batches.h"
 #include "collector/patterns/longest_rise.h"
 #include "collector/patterns/shuffles.h"
 
@@ -15,12 +16,13 @@ using files::Item;
 using files::ItemStream;
 
 constexpr std::size_t kEnoughSamples = 32;  // fewer are a run to try something out, or configuration
+constexpr std::size_t kEnoughBatches = 3;   // fewer have no order
 constexpr std::size_t kSamePercent = 95;    // a few come twice in a pass, for padding
 constexpr std::uint32_t kMostBetween = 4;   // reads of headers between a sample and the one before
 
 class Passes {
  public:
-  Passes(const TrainingReads& reads, std::size_t samples) : last_(samples) {
+  Passes(const TrainingReads& reads, std::size_t items) : last_(items), of_batches_(reads.of_batches) {
     for (const ItemStream* stream : reads.streams())
       for (const Item& item : stream->items) times_.push_back(item.at_ns);
     std::sort(times_.begin(), times_.end());
@@ -35,20 +37,25 @@ class Passes {
   }
 
   std::optional<RepeatedOrder> find() {
-    std::size_t again = 0;
+    std::size_t all = 0, again = 0, items_again = 0;
     for (const Reading& last : last_) {
-      again += last.passes > 1;
+      std::size_t samples = samples_in(*last.item);
+      all += samples;
+      if (last.passes > 1) again += samples, ++items_again;
       found_.passes = std::max<std::size_t>(found_.passes, last.passes);
     }
-    bool enough = again >= kEnoughSamples && again * 2 >= last_.size() && witnessed_;
+    bool enough = again >= kEnoughSamples && again * 2 >= all && witnessed_ &&
+                  (!of_batches_ || items_again >= kEnoughBatches);
     if (!enough || longest_rise(previous_) * 100 < previous_.size() * kSamePercent) return std::nullopt;
-    found_.samples = last_.size();
+    found_.samples = all;
     found_.first_ns = times_.front();
     found_.last_ns = times_.back();
     return found_;
   }
 
  private:
+  std::size_t samples_in(const Item& item) const { return of_batches_ ? item.bytes : 1; }
+
   struct Reading {
     const Item* item = nullptr;
     std::uint32_t process = 0;
@@ -81,22 +88,23 @@ class Passes {
   std::uint32_t reads_ = 0;
   std::uint32_t taken_ = 0;  // number of the last that came again
   bool witnessed_ = false;
+  bool of_batches_;
   RepeatedOrder found_{};
 };
 
 }  // namespace
 
 std::optional<RepeatedOrder> find_repeated_order(const model::Job& job, const TrainingReads& reads) {
-  std::size_t all = reads.count();
-  model::Numbering<std::uint64_t> samples;
+  std::size_t least = reads.of_batches ? kEnoughBatches : kEnoughSamples;
+  model::Numbering<std::uint64_t> different;
   for (const ItemStream* stream : reads.streams())
-    for (const Item& item : stream->items) samples.add(item.key);
-  if (samples.size() < kEnoughSamples || all < samples.size() + kEnoughSamples) return std::nullopt;
-  Passes passes(reads, samples.size());
+    for (const Item& item : stream->items) different.add(item.key);
+  if (different.size() < least || reads.count() < different.size() + least) return std::nullopt;
+  Passes passes(reads, different.size());
   for (const ItemStream* stream : reads.streams())
-    for (const Item& item : stream->items) passes.see(*stream, item, samples.find(item.key));
+    for (const Item& item : stream->items) passes.see(*stream, item, different.find(item.key));
   std::optional<RepeatedOrder> found = passes.find();
-  if (found) found->shuffled = are_shuffled(job, reads);
+  if (found) found->shuffled = reads.of_batches ? are_drawn(job, reads) : are_shuffled(job, reads);
   return found;
 }
 

@@ -163,7 +163,9 @@ TrainingReads find_training_reads(RankReads reads, const Reductions& reductions)
   Selector selector(reads, reductions_ns, reductions.rounds);
   TrainingReads training = selector.select(reads.streams);
   std::size_t all = training.count();
+  training.of_batches = reads.of_batches;
   if (all == 0 || !selector.round_by_round(all)) return none;
+  if (training.of_batches) return training;
   for (ItemStream& worker : training.by_workers) keep_samples(worker, worker.turns);
   keep_samples(training.by_itself, reductions_ns);
   std::size_t samples = training.count();

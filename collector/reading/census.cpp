@@ -13,23 +13,13 @@ using trace::Record;
 
 // What is told beside the guest's calls, and what the program itself puts on its time line.
 constexpr trace::OperationSet kNoCalls =
-    trace::OperationSet{Operation::kThread,
-                        Operation::kDigest,
-                        Operation::kCopyDigest,
-                        Operation::kValueRead,
-                        Operation::kStoreKey,
-                        Operation::kJobWatched,
-                        Operation::kJobTold,
-                        Operation::kProcessEnded,
-                        Operation::kMark,
-                        Operation::kTraceback,
-                        Operation::kMemoryRanOut,
-                        Operation::kThreadSeen,
-                        Operation::kProcessOutlived,
-                        Operation::kProcessorWait,
-                        Operation::kCollectiveChoice,
-                        Operation::kMissingFunction,
-                        Operation::kUnhookedCommunicator} |
+    trace::OperationSet{
+        Operation::kThread,           Operation::kDigest,          Operation::kCopyDigest,
+        Operation::kValueRead,        Operation::kStoreKey,        Operation::kJobWatched,
+        Operation::kJobTold,          Operation::kProcessEnded,    Operation::kMark,
+        Operation::kTraceback,        Operation::kMemoryRanOut,    Operation::kThreadSeen,
+        Operation::kProcessOutlived,  Operation::kProcessorWait,   Operation::kLoaderBatch,
+        Operation::kCollectiveChoice, Operation::kMissingFunction, Operation::kUnhookedCommunicator} |
     trace::OperationSet::range(Operation::kRangePush, Operation::kRangeEnd);
 
 void take_setting(Process& process, const Record& record) {

@@ -8,6 +8,7 @@
 #include "injector/files/stamp.h"
 #include "injector/processes/generation.h"
 #include "injector/streams/exchange_call.h"
+#include "injector/streams/loader_batches.h"
 #include "injector/streams/stream_io.h"
 #include "trace/write/raw_syscall.h"
 
@@ -198,6 +199,17 @@ void end_io(const Io& io, ssize_t result) {
   if (io.opening) end_file_io(io, result);
   if (io.end) end_stream_io(io.record, *io.end, io.direction, result);
   if (io.event) end_exchange(io.record, result >= 0);
+}
+
+void look_into(const void* bytes, ssize_t size) {
+  if (size <= 0) return;
+  auto batch = read_loader_batch(bytes, static_cast<std::size_t>(size));
+  if (!batch) return;
+  trace::FileWriter* file = recorder(Weight::kFollows);
+  OwnWork work(file);
+  if (!work) return;
+  std::uint32_t stack = stack_for<Call::loader_batch>(*file, Stack::kFirst, 0);
+  record_moment<Call::loader_batch>(*file, *batch, stack);
 }
 
 void digest_written(const Io& io, const iovec* parts, int count, ssize_t written) {

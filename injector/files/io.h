@@ -63,18 +63,24 @@ void end_io(const Io& io, ssize_t result);
 // The bytes that were written, for their digest; before end_io().
 void digest_written(const Io& io, const iovec* parts, int count, ssize_t written);
 
+// What came from a socket or pipe; keeps errno.
+void look_into(const void* bytes, ssize_t size);
+
 // The last descriptor of an opening is about to go.
 void finish_io(Opening& opening);
 
-// A read that asks for nothing gets nothing, and has not found the end of the file.
+// A read that asks for nothing gets nothing, and has not found the end of the file. `bytes`: where it puts
+// them; nullptr where nobody looks into what comes that way.
 template <Call call, Call stream_call, class RealCall>
-inline ssize_t recorded_read(int fd, std::uint64_t offset, RealCall real_call, bool asks = true) {
+inline ssize_t recorded_read(int fd, std::uint64_t offset, RealCall real_call, bool asks = true,
+                             const void* bytes = nullptr) {
   static_assert(std::is_same_v<PayloadOf<call>, trace::payload::FileIo>);
   static_assert(std::is_same_v<PayloadOf<stream_call>, trace::payload::StreamIo>);
   if (!asks || passes_by(descriptor(fd))) return real_call();
   Io io = begin_io({call, stream_call, Direction::kRead, fd, offset});
   ssize_t result = real_call();
   end_io(io, result);
+  if (bytes && io.end) look_into(bytes, result);
   return result;
 }
 

@@ -8,7 +8,7 @@ using namespace ddpscope::injector;
 
 DDPSCOPE_EXPORT ssize_t read(int fd, void* buffer, size_t bytes) {
   return recorded_read<Call::read, Call::socket_read>(
-      fd, kHere, [&] { return real<Call::read>(&read)(fd, buffer, bytes); }, bytes != 0);
+      fd, kHere, [&] { return real<Call::read>(&read)(fd, buffer, bytes); }, bytes != 0, buffer);
 }
 
 DDPSCOPE_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
@@ -59,7 +59,8 @@ extern "C" ssize_t __pread64_chk(int, void*, size_t, off64_t, size_t);
 
 DDPSCOPE_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t bytes, size_t room) {
   return recorded_read<Call::__read_chk, Call::socket_read>(
-      fd, kHere, [&] { return real<Call::__read_chk>(&__read_chk)(fd, buffer, bytes, room); }, bytes != 0);
+      fd, kHere, [&] { return real<Call::__read_chk>(&__read_chk)(fd, buffer, bytes, room); }, bytes != 0,
+      buffer);
 }
 
 DDPSCOPE_EXPORT ssize_t __pread_chk(int fd, void* buffer, size_t bytes, off_t offset, size_t room) {

@@ -98,4 +98,4 @@ def test_look_alike(tmp_path, options, seed):
 def test_unjudged(tmp_path, store, sampler, why, seed):
     trace = record(tmp_path, seed, store, ["--sampler", sampler])
     expect_nothing_found(trace, 2, SAMPLES)
-    assert [row for row in ddpscope.report(trace)["coverage"] if set(row["unjudged"]) >= SAMPLES and why in row["why"]]
+    assert [row for row in ddpscope.report(trace)["coverage"] if "unsharded-sampler" in row["unjudged"] and why in row["why"]]

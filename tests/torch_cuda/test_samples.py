@@ -25,7 +25,7 @@ def clips(seed, sampler, ranks):
     return Job("clip_files.py", ["corpus", "--sampler", sampler, "--workers", rng.choice([0, 1, 2])], ranks), make
 
 
-@both
+@mostly
 @pytest.mark.parametrize("sampler, slug", [("none", "unsharded-sampler"), ("no-set-epoch", "repeated-epoch-order")])
 def test_files_that_are_not_split_or_come_in_one_order(tmp_path, ranks, sampler, slug, seed):
     job, make_data = clips(seed, sampler, ranks)
@@ -69,6 +69,21 @@ def table(seed, ranks, *arguments):
 def test_rows_in_memory_that_are_not_split(tmp_path, ranks, seed):
     job = table(seed, ranks, "--split", "nobody")
     expect_finding(record(job, tmp_path), "unsharded-sampler", range(ranks), job.script)
+
+
+@mostly
+def test_rows_in_memory_in_one_order(tmp_path, ranks, seed):
+    """The loader asks its workers for rows by number, whatever each rank makes of them."""
+    job = table(seed, ranks, "--split", "once", "--noise", 0.1, "--workers", 1 + seed % 2, "--rows", 8 * ranks * 30)
+    expect_finding(record(job, tmp_path), "repeated-epoch-order", range(ranks), job.script, "for inputs, wanted in batches:")
+
+
+@both
+@pytest.mark.long
+def test_rows_in_memory_that_are_shuffled_anew(tmp_path, ranks, seed):
+    job = table(seed, ranks, "--workers", 1 + seed % 2, "--rows", 8 * ranks * 30)
+    report = expect_nothing_found(record(job, tmp_path), ranks)
+    assert "repeated-epoch-order" not in not_checked(report), report["coverage"]
 
 
 @both

@@ -13,6 +13,7 @@ parser.add_argument("--split", choices=["ranks", "nobody", "once"], default="ran
                     help="nobody: each rank shuffles all rows; once: the order of the first epoch is used again")
 parser.add_argument("--rows", type=int, default=96)
 parser.add_argument("--epochs", type=int, default=3)
+parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--noise", type=float, default=0, help="augments the rows, on each rank otherwise")
 opts = parser.parse_args()
 
@@ -26,7 +27,7 @@ if opts.split == "nobody":
     sampler = RandomSampler(table, generator=torch.Generator().manual_seed(5))
 else:
     sampler = DistributedSampler(table)
-batches = DataLoader(table, batch_size=8, sampler=sampler, pin_memory=True)
+batches = DataLoader(table, batch_size=8, sampler=sampler, num_workers=opts.workers, pin_memory=True)
 torch.manual_seed(5)
 model = DistributedDataParallel(torch.nn.Linear(24, 1).to(device), device_ids=[LOCAL])
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
