@@ -60,7 +60,7 @@ def test_the_first_failure_is_named(tmp_path, seed, how, ranks):
         assert str(other) in failure["others"], failure
 
 
-@pytest.mark.parametrize("how, ranks", [("barrier", 2), ("objects", 2), *(pytest.param(how, ranks, marks=pytest.mark.long)
+@pytest.mark.parametrize("how, ranks", [("barrier", 2), *(pytest.param(how, ranks, marks=pytest.mark.long)
                                                                               for how, ranks in (("broadcast", 2), ("reduce", 4)))])
 def test_a_rank_calls_alone(tmp_path, seed, how, ranks):
     """What Gloo does depends on what meets; each rank raises, aborts on a thread of Gloo, or is ended: its place is told."""

@@ -132,6 +132,7 @@ def test_an_exception_of_the_call_passes(python, tmp_path):
         assert not calls.with_operation(rank, "c10d_wait", refused)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("python", MOSTLY_NEWEST)
 def test_an_exception_of_the_wait_passes(python, tmp_path):
     calls = record(tmp_path, python, "refused_calls.py", "timeout")
@@ -151,7 +152,7 @@ def test_what_aborts_a_rank_is_recorded(python, tmp_path):
     assert [[r["count"] for r in calls.of(rank, {"c10d_allreduce"})] for rank in (0, 1)] == [[4, 4], [4, 2]]
 
 
-@pytest.mark.parametrize("how", ["fork", "child", *(pytest.param(how, marks=pytest.mark.long) for how in ("forkserver", "spawn", "twice"))])
+@pytest.mark.parametrize("how", ["fork", *(pytest.param(how, marks=pytest.mark.long) for how in ("child", "forkserver", "spawn", "twice"))])
 def test_ways_to_start(how, tmp_path):
     done = {}
     for kind in ("plain", "recorded"):

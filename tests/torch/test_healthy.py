@@ -84,6 +84,7 @@ def test_ranks_that_share_a_model_beside_its_replicas(tmp_path, seed):
     expect_nothing_found(trace, 4)
 
 
+@pytest.mark.long
 def test_members_of_a_population_share_samples(tmp_path, seed):
     rng = ddpscope.draw(seed, "population")
     ranks = rng.choice([2, 3, 4])

@@ -52,6 +52,7 @@ def test_subgroups(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_probed_storage(tmp_path, seed):
     rng = ddpscope.draw(seed, "probed-storage")
     ranks = rng.choice([2, 4])
@@ -60,7 +61,7 @@ def test_probed_storage(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
-@pytest.mark.parametrize("look", ["main", *(pytest.param(look, marks=pytest.mark.long) for look in ("agreed", "own")), "until"])
+@pytest.mark.parametrize("look", ["main", *(pytest.param(look, marks=pytest.mark.long) for look in ("agreed", "own", "until"))])
 def test_features_if_missing(tmp_path, seed, look):
     rng = ddpscope.draw(seed, f"features/{look}")
     ranks = rng.choice([2, 4])
@@ -129,6 +130,7 @@ def test_rows_of_one_mapped_file(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES | FILES)  # what is written through a mapping
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.long)])
 def test_what_multiprocessing_offers(tmp_path, seed, method):
     rng = ddpscope.draw(seed, f"pool/{method}")

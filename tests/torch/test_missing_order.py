@@ -118,6 +118,7 @@ def test_barrier_forgotten_beside_threads_of_python(tmp_path, seed, workers, mor
     assert not [row for row in ddpscope.report(trace)["coverage"] if "missing-barrier" in row["unjudged"]]
 
 
+@pytest.mark.long
 def test_data_that_is_slept_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "slept-for")
     ranks, root = rng.choice([2, 3]), f"shared{rng.randrange(100)}"

@@ -23,6 +23,7 @@ def test_ends_by_itself(tmp_path, way, seed):
     expect_nobody_accused(trace, ranks)
 
 
+@pytest.mark.long
 @pytest.mark.oldest  # in newer ones the second attempt meets the first one's addresses in the store, and fails
 def test_begins_again(tmp_path, seed):
     """torchrun starts all ranks again after one has failed: of the first attempt only that it was is told."""

@@ -15,7 +15,7 @@ def job(way, ranks):
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("way", ["again", "apart", *(pytest.param(way, marks=pytest.mark.long) for way in ("reload", "local", "objects"))])
+@pytest.mark.parametrize("way", ["again", *(pytest.param(way, marks=pytest.mark.long) for way in ("apart", "reload", "local", "objects"))])
 def test_nothing_is_found(tmp_path, way, ranks, seed):
     expect_nothing_found(run_recorded(job(way, ranks), tmp_path), ranks, {"unsharded-sampler", "repeated-epoch-order"})
 

@@ -33,6 +33,7 @@ def test_replica_times_replicas(tmp_path, seed):
             assert any(f"hybrid_shards.py:{line} " in frame for step in own for frame in step["stack"]), own
 
 
+@pytest.mark.long
 def test_replica_times_shards(tmp_path, seed):
     rng = ddpscope.draw(seed, "hybrid-fixed")
     ranks = rng.choice([6, 8])

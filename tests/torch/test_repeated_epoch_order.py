@@ -22,7 +22,7 @@ def draw_job(seed, name, order):
 
 
 @every_seed
-@loaders("itself", "persistent")
+@loaders("persistent")
 def test_no_set_epoch(tmp_path, loader, seed):
     job, make_data = draw_job(seed, f"no-set-epoch/{loader}", "shuffled")
     job.arguments += loader

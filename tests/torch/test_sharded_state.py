@@ -77,6 +77,7 @@ def test_only_rank_0_waits_for_the_shards(tmp_path, seed):
     assert any(f"fsdp_sharded.py:{line} " in frame for frame in ddpscope.frames(finding, ranks - 1))
 
 
+@pytest.mark.long
 @needs_async_save
 def test_every_rank_saves_all_of_the_model(tmp_path, seed):
     """Whose renaming finds nothing to rename, because another rank has renamed it, fails."""

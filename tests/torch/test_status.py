@@ -119,6 +119,7 @@ def test_a_healthy_job_is_never_stuck(tmp_path, way, ranks, seed):
     assert status(tmp_path).stdout.startswith(f"ended: {ranks} ranks, all ended with exit code 0")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["read-in-pieces", pytest.param("read-mapped", marks=pytest.mark.long)])
 def test_a_rank_that_reads_from_slow_storage_is_not_stuck(tmp_path, way, ranks, seed):
     """All its reads are one record, and pages of a mapped file leave none: who waits for one is inside no system call."""

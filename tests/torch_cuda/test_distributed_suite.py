@@ -56,6 +56,7 @@ def says(report, what, why):
     return any(what in row["what"] and why in row["why"] for row in report["coverage"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["gloo", pytest.param("gloo-devices", marks=pytest.mark.long)])
 def test_reports_of_tests_on_gloo(tmp_path, backend):
     tests = distributed_suite.all_tests(backend, tmp_path)

@@ -21,7 +21,7 @@ def accumulated(seed, ranks, reduce, bucket, legacy=False):
 
 
 @both
-@pytest.mark.parametrize("bucket", ["one", "several", pytest.param("several-norm", marks=pytest.mark.long)])
+@pytest.mark.parametrize("bucket", ["several", *(pytest.param(name, marks=pytest.mark.long) for name in ("one", "several-norm"))])
 def test_every_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
     job = accumulated(seed, ranks, "every", bucket)
     expect_finding(record(job, tmp_path), "redundant-accumulation-sync", range(ranks), job.script,
@@ -73,6 +73,7 @@ def test_the_wrapper_is_bypassed(tmp_path, ranks, seed):
     expect_finding(record(job, tmp_path), "missing-gradient-sync", range(ranks), job.script)
 
 
+@pytest.mark.long
 @mostly
 def test_the_wrapper_is_bypassed_to_sample(tmp_path, ranks, seed):
     expect_nothing_found(record(denoiser(seed, ranks), tmp_path), ranks)

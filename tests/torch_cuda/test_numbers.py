@@ -8,7 +8,7 @@ import pytest
 import wheel
 from nccl_jobs import Job
 
-each_variant = pytest.mark.parametrize("variant", ["compiled", "python"])
+each_variant = pytest.mark.parametrize("variant", ["compiled", pytest.param("python", marks=pytest.mark.long)])
 
 # Operators that exist for CUDA only are written with others, and round otherwise.
 ROUNDED = {"gru", "rms norm"}

@@ -21,7 +21,7 @@ def classifier(seed, bug, ranks):
     return job, rank
 
 
-@both
+@mostly
 def test_a_rank_skips_a_barrier(tmp_path, ranks, seed):
     job, rank = classifier(seed, "barrier", ranks)
     trace = record(job, tmp_path, code=None)  # the ranks' later collectives meet the wrong ones
@@ -30,19 +30,20 @@ def test_a_rank_skips_a_barrier(tmp_path, ranks, seed):
     assert any(f"{job.script}:{barrier} " in frame for frame in ddpscope.frames(finding, (rank + 1) % ranks)), finding
 
 
-@both
+@mostly
 def test_a_collective_under_if_rank_0(tmp_path, ranks, seed):
     job, _ = classifier(seed, "log", ranks)
     trace = record(job, tmp_path, code=None)
     expect_finding(trace, "mismatched-collective", range(ranks), job.script, "dist.all_reduce(mean)  # for the log")
 
 
-@both
+@mostly
 def test_all_ranks_come(tmp_path, ranks, seed):
     job, _ = classifier(seed, "none", ranks)
     expect_nothing_found(record(job, tmp_path), ranks)
 
 
+@pytest.mark.long
 @mostly
 def test_rank_0_evaluates_through_the_wrapper(tmp_path, ranks, seed):
     """Its forward broadcasts buffers, which meet the others' barrier."""

@@ -1,4 +1,5 @@
 """Bugs of SpeechBrain's releases, found where they were, and their fixed versions silent."""
+import pytest
 import speechbrain_jobs as jobs
 
 
@@ -46,6 +47,7 @@ def test_a_test_for_the_text_in_front_of_a_barrier(tmp_path):
     assert finding["consequences"] == ["missing-barrier"], finding
 
 
+@pytest.mark.long
 def test_a_test_for_the_model_in_front_of_a_barrier(tmp_path):
     """The mended tokenizer looks for the model still: who finds it leaves out the barrier of the training."""
     report = jobs.record("1.0.1", "speechbrain_tokenizer.py", tmp_path, "--late", "1", "--timeout", "8", code=1)
@@ -64,6 +66,7 @@ def test_data_is_prepared_without_a_process_group(tmp_path):
     assert finding["ranks"] == [0, 1] and any(file.endswith("train.json") for file in finding["files"]), finding
 
 
+@pytest.mark.long
 def test_a_rank_is_ended_before_it_has_prepared_the_data(tmp_path):
     """The same under torchrun, which ends rank 0 because rank 1 failed: the report says what cannot be known."""
     report = jobs.record("1.0.1", "speechbrain_prepared.py", tmp_path, "--takes", "60", code=1)
@@ -85,5 +88,6 @@ def test_regions_of_the_main_process_in_each_other(tmp_path):
     assert finding["title"].startswith("rank 1 does not run the barrier that rank 0 runs"), finding
 
 
+@pytest.mark.long
 def test_regions_in_each_other_are_one(tmp_path):
     assert jobs.record("1.0.0", "speechbrain_nested.py", tmp_path)["findings"] == []
