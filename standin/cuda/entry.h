@@ -45,23 +45,27 @@ class HostFunctionScope {
   ~HostFunctionScope();
 };
 
-/// Runs an entry point's body, turns what it throws into a CUDA error and records it.
+/// Runs the body of a function that a program or a library beside this one calls, and turns what it throws
+/// into a CUDA error.
+template <class Body>
+cudaError_t guarded(Body&& body) {
+  if (const cudaError_t refused = admit(); refused != cudaSuccess) return refused;
+  try {
+    const cudaError_t error = body();
+    return error == cudaSuccess ? process_failure() : error;
+  } catch (const Failure& failure) {
+    return failure.code;
+  } catch (const std::bad_alloc&) {
+    return cudaErrorMemoryAllocation;
+  } catch (const std::system_error&) {
+    return cudaErrorOperatingSystem;  // no thread to be had
+  }
+}
+
+/// The same for an entry point: the error is recorded.
 template <class Body>
 cudaError_t enter(Body&& body) {
-  cudaError_t error = admit();
-  if (error == cudaSuccess) {
-    try {
-      error = body();
-      if (error == cudaSuccess) error = process_failure();
-    } catch (const Failure& failure) {
-      error = failure.code;
-    } catch (const std::bad_alloc&) {
-      error = cudaErrorMemoryAllocation;
-    } catch (const std::system_error&) {
-      error = cudaErrorOperatingSystem;  // no thread to be had
-    }
-  }
-  return record_error(error);
+  return record_error(guarded(body));
 }
 
 }  // namespace ddpscope::standin

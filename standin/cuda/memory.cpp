@@ -67,13 +67,6 @@ void give_back(const Allocation& allocation) {
   }
 }
 
-void charge(Device& device, std::size_t bytes) {
-  const std::size_t before = device.bytes_allocated.fetch_add(bytes);
-  if (before + bytes <= kDeviceMemoryBytes && bytes <= kDeviceMemoryBytes) return;
-  device.bytes_allocated.fetch_sub(bytes);
-  throw Failure{cudaErrorMemoryAllocation};
-}
-
 // The entry that covers `pointer`, or the end.
 std::map<std::uintptr_t, Allocation>::iterator covering(const void* pointer) {
   auto& by_base = table().by_base;
@@ -84,6 +77,13 @@ std::map<std::uintptr_t, Allocation>::iterator covering(const void* pointer) {
 }
 
 }  // namespace
+
+void charge(Device& device, std::size_t bytes) {
+  const std::size_t before = device.bytes_allocated.fetch_add(bytes);
+  if (before + bytes <= kDeviceMemoryBytes && bytes <= kDeviceMemoryBytes) return;
+  device.bytes_allocated.fetch_sub(bytes);
+  throw Failure{cudaErrorMemoryAllocation};
+}
 
 void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flags,
                std::shared_ptr<MemoryPool> pool) {
@@ -113,7 +113,7 @@ bool release(void* pointer, MemoryKind kind) {
   }
   if (counts_as_device_memory(kind)) allocation.device->bytes_allocated.fetch_sub(allocation.bytes);
   if (allocation.pool) allocation.pool->gave_back(allocation.bytes);
-  if (kind != MemoryKind::kRegistered) give_back(allocation);
+  if (kind != MemoryKind::kRegistered && kind != MemoryKind::kMapped) give_back(allocation);
   return true;
 }
 

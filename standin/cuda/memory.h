@@ -22,6 +22,7 @@ enum class MemoryKind {
   kSymbol,         ///< a __device__ or __constant__ variable: its host-side shadow
   kManagedSymbol,  ///< a __managed__ variable
   kForeign,        ///< another process's device memory, opened by a handle
+  kMapped,         ///< memory and addresses of the driver's virtual memory management
 };
 
 /// Of memory that a graph allocates: it is freed with the graph.
@@ -37,7 +38,8 @@ struct Allocation {
   std::uint64_t shared_at = kNotShareable;
 
   bool on_device() const {
-    return kind == MemoryKind::kDevice || kind == MemoryKind::kSymbol || kind == MemoryKind::kForeign;
+    return kind == MemoryKind::kDevice || kind == MemoryKind::kSymbol || kind == MemoryKind::kForeign ||
+           kind == MemoryKind::kMapped;
   }
   bool is_variable() const { return kind == MemoryKind::kSymbol || kind == MemoryKind::kManagedSymbol; }
 };
@@ -50,6 +52,9 @@ void* allocate(std::size_t bytes, MemoryKind kind, Device& device, unsigned flag
 /// Forgets and frees an allocation, whoever still uses it. False where `pointer` is not the base of one of
 /// `kind`.
 bool release(void* pointer, MemoryKind kind);
+
+/// Takes room of a device's memory. Fails with cudaErrorMemoryAllocation.
+void charge(Device& device, std::size_t bytes);
 
 /// Enters memory that is not ours to free; false where part of it is in the table already.
 bool register_range(void* base, std::size_t bytes, MemoryKind kind, Device* device, unsigned flags);

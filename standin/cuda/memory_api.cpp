@@ -40,6 +40,7 @@ cudaMemoryType type_of(MemoryKind kind) {
     case MemoryKind::kDevice:
     case MemoryKind::kSymbol:
     case MemoryKind::kForeign:
+    case MemoryKind::kMapped:
       return cudaMemoryTypeDevice;
     case MemoryKind::kManaged:
     case MemoryKind::kManagedSymbol:

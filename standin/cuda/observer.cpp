@@ -12,6 +12,7 @@
 #include "standin/cuda/given_up.h"
 #include "standin/cuda/kernel.h"
 #include "standin/cuda/runtime_table.h"
+#include "standin/cuda/virtual_memory.h"
 
 namespace ddpscope::standin {
 
@@ -87,6 +88,7 @@ ObservedPlace observed_place_of(const void* pointer, const Device& current) {
   switch (allocation->kind) {
     case MemoryKind::kDevice:
     case MemoryKind::kForeign:
+    case MemoryKind::kMapped:
       return {MemoryPlace::kDevice, device};
     case MemoryKind::kManaged:
       return {MemoryPlace::kManaged, device};
@@ -209,6 +211,7 @@ extern "C" [[gnu::visibility("default")]] const ddpscope::standin::Runtime* stan
                                     leave_context,
                                     devices_of_host,
                                     describe,
-                                    usage_of};
+                                    usage_of,
+                                    &kVirtualMemory};
   return &kRuntime;
 }

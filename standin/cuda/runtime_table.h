@@ -10,6 +10,7 @@
 namespace ddpscope::standin {
 
 class Observer;
+struct VirtualMemory;
 
 struct Runtime {
   void (*observe)(Observer* observer);  ///< null ends it
@@ -44,6 +45,8 @@ struct Runtime {
   cudaDeviceProp (*describe)(int physical);
   /// Whether this process has a context on the device, and how many bytes it has allocated there.
   bool (*usage)(int physical, std::size_t* bytes);
+
+  const VirtualMemory* virtual_memory;
 };
 
 inline constexpr const char* kRuntimeSymbol = "standin_cudart_runtime";

@@ -56,9 +56,17 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   });
 }
 
-// The attributes of both libraries have the same numbers (driver_types.h).
+// The attributes of both libraries have the same numbers (driver_types.h), but for what the driver alone
+// does.
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   return enter([&] {
+    if (attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
+        attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED) {
+      require(value != nullptr, CUDA_ERROR_INVALID_VALUE);
+      require_device(device);
+      *value = 1;
+      return;
+    }
     check(RUNTIME_CALL(cudaDeviceGetAttribute)(value, static_cast<cudaDeviceAttr>(attribute), device));
   });
 }

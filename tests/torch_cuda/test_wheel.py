@@ -121,6 +121,42 @@ except torch.OutOfMemoryError as error:
                                "nvmlDeviceGetUtilizationRates"], done.stderr[-4000:]
 
 
+def test_expandable_segments(tmp_path):
+    """The allocator maps memory piece by piece, gives it back, runs out of it, and shares it with another process."""
+    script = tmp_path / "segments.py"
+    script.write_text("import torch, torch.multiprocessing as mp\n"
+                      "def double(queue, done):\n"
+                      "    tensor = queue.get()\n"
+                      "    tensor.mul_(2)\n"
+                      "    torch.cuda.synchronize()\n"
+                      "    done.set()\n"
+                      "if __name__ == '__main__':\n"
+                      "    rows = [torch.full((1 << 20,), float(i), device='cuda') for i in range(40)]\n"
+                      "    print('sum', sum(row.sum().item() for row in rows) / (1 << 20))\n"
+                      "    print('segments', torch.cuda.memory_stats()['segment.all.allocated'])\n"
+                      "    held = torch.cuda.memory_reserved()\n"
+                      "    del rows[1:]\n"
+                      "    torch.cuda.empty_cache()\n"
+                      "    print('given back', held - torch.cuda.memory_reserved() >= 100 << 20)\n"
+                      "    try:\n"
+                      "        torch.empty(20 << 30, dtype=torch.uint8, device='cuda')\n"
+                      "    except torch.OutOfMemoryError:\n"
+                      "        print('out of memory')\n"
+                      "    context = mp.get_context('spawn')\n"
+                      "    queue, done = context.Queue(), context.Event()\n"
+                      "    other = context.Process(target=double, args=(queue, done))\n"
+                      "    other.start()\n"
+                      "    shared = torch.full((3,), 4.0, device='cuda')\n"
+                      "    queue.put(shared)\n"
+                      "    done.wait()\n"
+                      "    print('shared', shared.tolist())\n"
+                      "    other.join()\n")
+    done = ddpscope.record([wheel.python(), script], tmp_path / "trace", tmp_path, cpu=True,
+                           env={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
+    assert done.code == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == ["sum 780.0", "segments 0", "given back True", "out of memory", "shared [8.0, 8.0, 8.0]"], done.stdout
+
+
 def test_pytorchs_profiler_sees_kernels(tmp_path):
     script = """
 import torch
