@@ -317,6 +317,19 @@ std::vector<HungCreation> find_creations(const CallFacts& facts, const ordering:
   return all;
 }
 
+// Who makes a group of the name that ranks count otherwise meets whose key is in the store already: some are
+// let through, and some wait for what never comes.
+std::set<std::uint32_t> waiting_for_name(const CallFacts& facts, const OtherCount& count) {
+  std::uint64_t name = group_in(facts, count.of_missing).id;
+  std::set<std::uint32_t> processes;
+  for (const Communicator& group : facts.collectives.communicators)
+    for (const Member& member : group.members)
+      if (is_group(facts, making_of(member)) && group_in(facts, making_of(member)).id == name &&
+          waits_in_creation(facts, member))
+        processes.insert(member.process);
+  return processes;
+}
+
 std::map<std::int32_t, std::uint32_t> by_rank(const std::vector<Member>& members) {
   std::map<std::int32_t, std::uint32_t> processes;
   for (const Member& member : members) processes.emplace(member.rank, member.process);
@@ -343,6 +356,7 @@ std::set<std::uint32_t> detect_hung_creation(const CallFacts& facts, const order
     }
     outcome.findings.push_back(describe(facts, found));
     held.merge(processes_of(found.came));
+    if (found.count) held.merge(waiting_for_name(facts, *found.count));
   }
   return held;
 }
