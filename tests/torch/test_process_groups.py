@@ -28,6 +28,6 @@ def test_a_group_that_one_rank_makes(tmp_path, ranks, seed):
     assert finding["ranks"] == ([1] if ranks == 2 else [0]), finding
     alone, all_of_them = (ddpscope.line_of(SCRIPT, text) for text in ("of rank 0 alone", "# of all"))
     assert f"rank 0 makes process group default_pg/0/1/cpu of 1 rank at {SCRIPT}:{alone} " in finding["title"], finding["title"]
-    for rank in range(ranks):
+    for rank in (0, 1):  # of the others Gloo may let some through, which wait in a later call
         assert any(f"{SCRIPT.name}:{all_of_them} " in frame for step in evidence_of(finding, rank) for frame in step["stack"]), finding
     assert "on all ranks and in the same order" in finding["advice"], finding
