@@ -53,7 +53,8 @@ def test_times_are_those_of_the_programs_own_events(run):
     assert own[0] > 0.06 > own[1]  # the first one waits for the second
     for device in own:  # the program's pair lies around ours
         assert measured[device].took <= own[device] + 1e-6
-        assert measured[device].took == pytest.approx(own[device], rel=0.05, abs=2e-3)
+        # Between the two a thread of the stand-in may lose its processor for some turns.
+        assert measured[device].took == pytest.approx(own[device], rel=0.05, abs=10e-3)
     assert measured[0].begin < measured[1].begin - 0.05
     assert abs(measured[0].end - measured[1].end) < 0.02
 
