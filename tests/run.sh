@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds preset dev and tests everything: what CI runs, about 65 minutes on two
+# Installs what is missing, builds preset dev and tests everything: what CI runs, about 55 minutes on two
 # cores once it is built.
 #
 #   tests/run.sh                  every test once, every fuzz target over its seeds
