@@ -15,7 +15,8 @@ namespace ddpscope::detectors {
 // long.
 std::vector<OpenWait> find_open_creations(const CallFacts& facts, const ordering::StuckWork& stuck);
 
-// Of those the ones that count. The processes that wait in what was found, or to make a group of the same name.
+// Of those the ones that count. The processes that wait in what was found, or to make a group of the same
+// name.
 std::set<std::uint32_t> detect_hung_creation(const CallFacts& facts, const ordering::StuckWork& stuck,
                                              findings::Outcome& outcome);
 

@@ -1,30 +1,15 @@
 """Rank 0 waits for an all-reduce; the last rank has issued one of another size, and computes. No framework, by ctypes."""
 import ctypes
 import os
-import pathlib
-import time
+
+from nccl_by_ctypes import exchange_id, load
 
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 FLOAT, SUM = 7, 0  # of nccl.h
 
-
-class UniqueId(ctypes.Structure):
-    _fields_ = [("bytes", ctypes.c_char * 128)]
-
-
-cuda, nccl = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libnccl.so.2")
-nccl.ncclCommInitRank.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, UniqueId, ctypes.c_int]
-nccl.ncclAllReduce.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
-                               ctypes.c_void_p]
+cuda, nccl = ctypes.CDLL("libcudart.so.13"), load()
 assert cuda.cudaSetDevice(RANK) == 0
-unique_id, shared = UniqueId(), pathlib.Path("unique-id")
-if RANK == 0:
-    assert nccl.ncclGetUniqueId(ctypes.byref(unique_id)) == 0
-    pathlib.Path("unique-id.part").write_bytes(bytes(unique_id))
-    os.rename("unique-id.part", shared)
-while not shared.exists():
-    time.sleep(0.05)
-ctypes.memmove(ctypes.byref(unique_id), shared.read_bytes(), ctypes.sizeof(unique_id))
+unique_id = exchange_id(nccl, RANK)
 communicator, memory = ctypes.c_void_p(), ctypes.c_void_p()
 assert nccl.ncclCommInitRank(ctypes.byref(communicator), WORLD, unique_id, RANK) == 0
 assert cuda.cudaMalloc(ctypes.byref(memory), 4096) == 0

@@ -10,7 +10,7 @@ from jobs import SCRIPTS, Job, evidence_of
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 SCRIPT = SCRIPTS / "halting_rank.py"
-TIMEOUT_S = 16  # on a busy machine steps take long, and so does what tells a hang from a slow rank
+TIMEOUT_S = 16  # on a busy machine steps take long, and so does the wait that shows a hang
 
 
 def is_alive(pid):

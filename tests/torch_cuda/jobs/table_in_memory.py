@@ -15,6 +15,7 @@ parser.add_argument("--rows", type=int, default=96)
 parser.add_argument("--epochs", type=int, default=3)
 parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--noise", type=float, default=0, help="augments the rows, on each rank otherwise")
+parser.add_argument("--validate", action="store_true", help="behind each epoch, in one shuffled order: as is usual and harmless")
 opts = parser.parse_args()
 
 LOCAL = int(os.environ["LOCAL_RANK"])
@@ -28,6 +29,7 @@ if opts.split == "nobody":
 else:
     sampler = DistributedSampler(table)
 batches = DataLoader(table, batch_size=8, sampler=sampler, num_workers=opts.workers, pin_memory=True)
+validation = DataLoader(table, batch_size=8, sampler=DistributedSampler(table), num_workers=opts.workers, pin_memory=True)
 torch.manual_seed(5)
 model = DistributedDataParallel(torch.nn.Linear(24, 1).to(device), device_ids=[LOCAL])
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -43,6 +45,10 @@ for epoch in range(opts.epochs):
         optimizer.step()
         optimizer.zero_grad()
     mean = error.detach().clone()
+    if opts.validate:
+        with torch.no_grad():
+            for inputs, wanted in validation:
+                mean += torch.nn.functional.mse_loss(model.module(inputs.to(device)), wanted.to(device))
     dist.all_reduce(mean, dist.ReduceOp.AVG)
     if LOCAL == 0:
         print(f"{epoch}: loss {mean.item():.5f}", flush=True)
