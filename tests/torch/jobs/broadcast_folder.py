@@ -67,3 +67,4 @@ if rank == 0:
     os.rename(kept, args.save_dir / "last")
     print(f"loss {loss.item() / world:.6f}")
 dist.barrier()
+dist.destroy_process_group()

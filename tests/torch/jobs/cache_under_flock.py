@@ -65,6 +65,8 @@ def main(folder, way, late):
     if rank == 0:
         print(f"loss {loss.item():.6f}")
     dist.barrier()
+    return model
 
 
-main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+kept = main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+dist.destroy_process_group()

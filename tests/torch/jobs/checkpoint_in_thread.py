@@ -68,3 +68,4 @@ dist.all_reduce(same)
 if rank == 0:
     print(f"loss {loss.item():.6f}, restored on {int(same.item())} ranks")
 dist.barrier()
+dist.destroy_process_group()

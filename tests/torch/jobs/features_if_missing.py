@@ -76,3 +76,4 @@ dist.all_reduce(loss)
 if rank == 0:
     print(f"loss {loss.item() / world:.6f}")
 dist.barrier()
+dist.destroy_process_group()

@@ -67,3 +67,4 @@ dist.all_reduce(score)
 if state.is_main_process:
     print(f"score {score.item() / state.num_processes:.4f} loss {loss.item():.6f}")
 dist.barrier()
+dist.destroy_process_group()

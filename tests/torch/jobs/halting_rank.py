@@ -128,6 +128,8 @@ def main():
     if rank == 0:
         print(f"loss {last.item():.6f}")
     dist.barrier()
+    return last
 
 
-main()
+kept = main()
+dist.destroy_process_group()

@@ -50,3 +50,4 @@ dist.all_reduce(total)
 if rank == 0:
     print(f"loss {total.item():.6f}")
 dist.barrier()
+dist.destroy_process_group()

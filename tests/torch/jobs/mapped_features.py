@@ -36,3 +36,4 @@ dist.all_reduce(mean)
 if rank == 0:
     print(f"loss {mean.item() / world:.6f}")
 dist.barrier()
+dist.destroy_process_group()

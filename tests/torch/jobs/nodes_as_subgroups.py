@@ -42,3 +42,4 @@ for number in range(args.rounds):
     if rank == 0:
         print(f"round {number} loss {loss.item() / world:.6f}")
 dist.barrier()
+dist.destroy_process_group()

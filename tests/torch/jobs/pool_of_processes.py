@@ -34,6 +34,7 @@ def train(rank, world, folder, meeting, losses, finished):
     average = load(folder / "average.pt")
     assert torch.allclose(average, weight)
     dist.barrier()
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

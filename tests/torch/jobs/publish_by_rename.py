@@ -48,3 +48,4 @@ dist.all_reduce(total)
 if rank == 0:
     print(f"loss {total.item() / dist.get_world_size():.6f} of version {last['versions']}")
 dist.barrier()
+dist.destroy_process_group()

@@ -58,6 +58,7 @@ def main(args):
     if rank == 0:
         print(f"loss {total.item():.6f}", flush=True)
     dist.barrier()
+    return total
 
 
 if __name__ == "__main__":
@@ -69,4 +70,5 @@ if __name__ == "__main__":
     parser.add_argument("--alive", action="store_true", help="a thread of Python beside the main one")
     parser.add_argument("--forget", action="store_true", help="no barrier between saving and loading")
     parser.add_argument("--late", type=float, default=0)
-    main(parser.parse_args())
+    kept = main(parser.parse_args())
+    dist.destroy_process_group()

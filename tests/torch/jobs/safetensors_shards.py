@@ -56,3 +56,4 @@ assert all(torch.equal(restored[key], layers[key]) for key in layers)
 if rank == 0:
     print(f"loss {loss.item() / world:.6f}, {len(files)} files")
 dist.barrier()
+dist.destroy_process_group()

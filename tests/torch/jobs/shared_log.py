@@ -41,3 +41,4 @@ if rank == 0:
         ranks = {json.loads(line)["rank"] for line in file if line.endswith("\n")}
     print(f"loss {loss.item():.6f} of {len(ranks) if args.summary == 'when-all-have' else 'some'} ranks")
 dist.barrier()
+dist.destroy_process_group()

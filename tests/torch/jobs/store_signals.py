@@ -46,3 +46,4 @@ if rank == 0:
     store.set("done", "1")
 store.wait(["done"])
 dist.barrier()
+dist.destroy_process_group()

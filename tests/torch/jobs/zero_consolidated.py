@@ -79,3 +79,4 @@ dist.all_reduce(total)
 if rank == 0:
     print(f"loss {total.item() / world:.6f}")
 dist.barrier()
+dist.destroy_process_group()
