@@ -37,6 +37,7 @@ def test_healthy(tmp_path, ranks, seed):
     trainer.assert_silent(trainer.train(draw, tmp_path))
 
 
+@pytest.mark.one_of(2)
 @trainer.everywhere
 @pytest.mark.parametrize("twin", TWINS)
 def test_look_alike(tmp_path, twin, ranks, seed):

@@ -50,6 +50,7 @@ def assert_healthy(trace, ranks_per_host):
                                     "host1": set(range(ranks_per_host, 2 * ranks_per_host))}
 
 
+@pytest.mark.long
 @each_size
 def test_torchrun_on_both_hosts(tmp_path, pair, ranks_per_host):
     trace = tmp_path / "trace"

@@ -69,6 +69,7 @@ def status(host, trace):
     return hosts.finish([host.start([ddpscope.DDPSCOPE, "status", trace])])[0].stdout
 
 
+@pytest.mark.long
 @sizes
 def test_a_hang_that_is_over(tmp_path, pair, ranks_per_host, seed):
     """Each `run` saw the threads of its own host: the rank that did not come is the other host's."""

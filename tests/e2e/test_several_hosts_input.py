@@ -75,6 +75,7 @@ def test_a_clock_is_set_during_the_run(tmp_path, step_s):
     assert report["job"]["clock_error_us"] is None, "nothing bounds the error"
 
 
+@pytest.mark.long
 @sizes
 def test_a_trace_that_is_still_written(tmp_path, ranks_per_host, seed):
     """Each look finds the ranks at other places, and accuses none of not being where another one is."""

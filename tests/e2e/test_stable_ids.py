@@ -49,6 +49,7 @@ def test_all_runs_of_a_bug_have_one_id(tmp_path, slug):
     assert all(found == seen[0] for found in seen), seen
 
 
+@pytest.mark.long
 def test_what_keeps_a_rank_away_has_an_id_of_its_own(tmp_path):
     of_variant = {}
     for variant in HUNG:

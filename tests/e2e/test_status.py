@@ -141,6 +141,7 @@ def test_a_rank_that_issued_another_call_is_stuck_though_it_computes(tmp_path):
     assert f"rank 0 waits for the all-reduce of 64 float32 (sum) at {path}:{line} <module>; rank 1 issued the all-reduce of 96" in first, first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_communicator_that_is_not_made(tmp_path, ranks):
     """The others wait in ncclCommInitRank, for which NCCL sets no limit of time."""
@@ -198,6 +199,7 @@ def trains(folder):
     return (folder / "trace").exists() and "no rank waits" in status(folder).stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_a_stall_that_comes_again_is_another_one(tmp_path, seed):
     draw = planted(1, seed)
@@ -261,6 +263,7 @@ def test_the_next_run_takes_over(tmp_path, killed, seed):
         assert status(tmp_path).code == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_what_a_killed_run_told_is_told_again_of_the_next_job(tmp_path, seed):
     """Killed with its job in the middle of a stall it leaves its lock file, and the stall in it."""
@@ -278,7 +281,7 @@ def follow(folder, out):
                             stderr=subprocess.PIPE)
 
 
-@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("terminal", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_follow_tells_what_changes(tmp_path, terminal, seed):
     draw = trainer.Draw(seed, f"status-follow-stall-{terminal}", 2)
@@ -320,6 +323,7 @@ def test_follow_from_before_the_first_trace_and_over_a_restart(tmp_path, seed):
     assert text.count("ended: 2 ranks, all ended with exit code 0") == 2, text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_ranks_that_end_during_a_look_have_an_exit_code(tmp_path, seed):
     """Looks without a pause: of those in 20 endings, some fall between the reading of a trace and the question to /proc."""

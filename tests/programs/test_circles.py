@@ -69,6 +69,7 @@ def test_all_begin_with_the_neighbour_on_their_right(tmp_path, kind, call, ranks
         expect_place(finding, rank, SOURCE, call)
 
 
+@pytest.mark.long
 @everywhere
 def test_threads_take_turns_in_opposite_order(tmp_path, ranks, seed):
     finding, stuck = circle("threads", ranks, seed, tmp_path)

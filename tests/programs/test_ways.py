@@ -25,6 +25,7 @@ def record(folder, *arguments):
     return ddpscope.report(folder / "trace")
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("how", SEEN)
 def test_is_order(tmp_path, how, seed):
     report = record(tmp_path, how)
@@ -32,6 +33,7 @@ def test_is_order(tmp_path, how, seed):
     assert not any("missing-barrier" in row["unjudged"] for row in report["coverage"]), report["coverage"]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("how", UNSEEN)
 def test_may_be_order(tmp_path, how, seed):
     report = record(tmp_path, how)
@@ -44,11 +46,13 @@ def test_is_borne(tmp_path, how, seed):
     assert record(tmp_path, how)["findings"] == []
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("how", ASKING)
 def test_four_ranks(tmp_path, how, seed):
     assert record(tmp_path, how, "--four")["findings"] == []
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("how", ASKING)
 def test_left_out_by_four_ranks_is_found(tmp_path, how, seed):
     found = record(tmp_path, how, "--four", "--forget")["findings"]
@@ -68,6 +72,7 @@ def test_asked_once_is_found(tmp_path, seed):
 
 
 # Memory that ranks have from their parent is theirs whether they use it or not: it never says that nothing orders them.
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("how", [how for how in SEEN + UNSEEN + BORNE if how != "anonymous"])
 def test_left_out_is_found(tmp_path, how, seed):
     found = record(tmp_path, how, "--forget")["findings"]

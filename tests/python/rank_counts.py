@@ -1,6 +1,7 @@
 """Which cases of whole jobs run, at which of their rank counts: CI has no time for all of them.
 
-Cases marked `long` say little that another one does not; they run with DDPSCOPE_RANKS=all (tests/run.sh --long).
+Cases marked `long` say little that another one does not; they run with DDPSCOPE_RANKS=all (tests/run.sh --long). Of the
+cases of a test marked `one_of(n)`, which are alike, every n-th runs otherwise.
 A folder's conftest.py chooses. DDPSCOPE_RANKS="2 4 8" runs all the counts that it lists, DDPSCOPE_RANKS=all every one;
 a test that knows none of those listed runs at its own. A count is the parameter `ranks`, `ranks_per_host` or `ranks_a_host`.
 """
@@ -15,9 +16,17 @@ LISTED = os.environ.get("DDPSCOPE_RANKS", "")
 
 def know_long(config):
     config.addinivalue_line("markers", "long: takes long, or says little that another case does not")
+    config.addinivalue_line("markers", "one_of(n): its cases are alike; every n-th is not long")
 
 
 def leave_long_out(config, items):
+    cases = {}  # of each test
+    for item in items:
+        if alike := item.get_closest_marker("one_of"):
+            of_test = cases.setdefault((item.path, item.originalname), {})
+            number = of_test.setdefault(case_of(item), len(of_test))
+            if (number + zlib.crc32(item.originalname.encode())) % alike.args[0]:
+                item.add_marker("long")
     kept = [item for item in items if not item.get_closest_marker("long")]
     if kept:
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])

@@ -42,7 +42,7 @@ WAYS = {
     "segv": ["was ended by signal 11 (SIGSEGV), after ", lambda: f"{SCRIPT.name}:"],
 }
 # Much like "raise" and "kill".
-SELDOM = {"sys-exit", "log-and-exit", "segv", "os-exit", "abort"}
+SELDOM = {"kill", "sys-exit", "log-and-exit", "segv", "os-exit", "abort"}
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

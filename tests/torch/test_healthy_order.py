@@ -3,7 +3,7 @@ stated. The table of README.md lists them.
 """
 import ddpscope
 import pytest
-from jobs import FILES, SAMPLES, Job, expect_nothing_found, run_recorded, run_twice
+from jobs import FILES, SAMPLES, Job, expect_nothing_found, run_recorded
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
 
@@ -92,7 +92,7 @@ def test_forked_writer_that_is_waited_for(tmp_path, seed):
     rng = ddpscope.draw(seed, "forked")
     ranks = rng.choice([2, 3])
     job = Job("forked_writer.py", ranks=ranks, arguments=[f"out{rng.randrange(100)}", "--snapshots", rng.randrange(2, 4)])
-    expect_nothing_found(run_twice(job, tmp_path), ranks, SAMPLES)
+    expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
 @pytest.mark.long

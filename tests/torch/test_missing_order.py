@@ -104,6 +104,7 @@ def test_thread_that_nobody_waits_for(tmp_path, seed):
                 'restored = torch.load')
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers,more", [(2, []), *(pytest.param(workers, ["--alive"], marks=pytest.mark.long) for workers in (0, 1))])
 def test_barrier_forgotten_beside_threads_of_python(tmp_path, seed, workers, more):
     """A loader's feeders and a thread that is alive run Python, and hear nothing of another rank."""

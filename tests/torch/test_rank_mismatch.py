@@ -13,6 +13,7 @@ def hybrid(rng, ranks, folder, multiply):
         folder / "chunks", "dump", "--multiply", multiply, "--save-every", rng.choice([2, 3]), "--seed", rng.randrange(1000)])
 
 
+@pytest.mark.long
 def test_replica_times_replicas(tmp_path, seed):
     rng = ddpscope.draw(seed, "hybrid")
     ranks = rng.choice([6, 8])

@@ -37,6 +37,7 @@ def test_optimizer_state_is_gathered_and_saved_by_rank_0(tmp_path, seed):
     expect_nothing_found(run_recorded(job, tmp_path), ranks, SAMPLES)
 
 
+@pytest.mark.long
 def test_barrier_before_the_save_instead_of_after_it(tmp_path, seed):
     rng = ddpscope.draw(seed, "zero-before")
     ranks, out = rng.choice([2, 3]), f"out{rng.randrange(100)}"

@@ -4,7 +4,7 @@ import pytest
 from jobs import SCRIPTS, Job, make_clips, run_recorded
 
 
-@pytest.mark.parametrize("reduced_by", ["wrapper", "program"])
+@pytest.mark.parametrize("reduced_by", ["wrapper", pytest.param("program", marks=pytest.mark.long)])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_no_sampler(tmp_path, seed, reduced_by):
     rng = ddpscope.draw(seed, f"unsharded by {reduced_by}")

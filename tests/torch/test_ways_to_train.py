@@ -10,8 +10,8 @@ BY_HAND = {"local-sgd", "wrapped-local-sgd", "parameter-server"}
 
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("way", [
-    "gan", "wrapped-local-sgd", "join", "parameter-server", pytest.param("fsdp2", marks=[pytest.mark.newest, pytest.mark.long]),
-    *(pytest.param(way, marks=pytest.mark.long) for way in ("accumulation", "wrapped-anew", "probe", "static-graph", "evaluation-on-rank-0", "zero", "in-turn",
+    "gan", "join", pytest.param("fsdp2", marks=[pytest.mark.newest, pytest.mark.long]),
+    *(pytest.param(way, marks=pytest.mark.long) for way in ("wrapped-local-sgd", "parameter-server", "accumulation", "wrapped-anew", "probe", "static-graph", "evaluation-on-rank-0", "zero", "in-turn",
                                                              "moving-average", "clipping", "several-models", "unused", "local-sgd"))])
 @pytest.mark.parametrize("seed", ddpscope.SEEDS)
 def test_nothing_is_found(tmp_path, way, ranks, seed):

@@ -55,6 +55,7 @@ def test_the_last_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):
     assert info.count("gradients of DistributedDataParallel") == ranks, info
 
 
+@pytest.mark.long
 @mostly
 @pytest.mark.parametrize("bucket", ["several", pytest.param("one", marks=pytest.mark.long)])
 def test_the_first_micro_batch_is_reduced(tmp_path, ranks, bucket, seed):

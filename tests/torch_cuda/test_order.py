@@ -67,6 +67,7 @@ def spawned(seed, ranks, *arguments):
     return path, Job("spawned_ranks.py", [path, "--ranks", ranks, "--port", free_port(), *arguments], ranks, launcher="script")
 
 
+@pytest.mark.long
 @mostly
 def test_nothing_orders_the_load_behind_the_save(tmp_path, ranks, seed):
     path, job = spawned(seed, ranks, "--no-barrier")

@@ -53,6 +53,7 @@ def test_windows_of_a_mapped_file_drawn_with_one_seed(tmp_path, ranks, seed):
     expect_finding(record(job, tmp_path, make_data=make_data), "unsharded-sampler", range(ranks), job.script)
 
 
+@pytest.mark.long
 @mostly
 def test_windows_of_a_mapped_file_drawn_by_rank(tmp_path, ranks, seed):
     job, make_data = windows(seed, ranks)
