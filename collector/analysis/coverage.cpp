@@ -100,6 +100,11 @@ void add_unrecorded(const Job& job, const matching::Collectives& collectives,
                         all_slugs(), true});
 }
 
+void add_processes_without_file(const Job& job, std::vector<Coverage>& coverage) {
+  for (std::string& sentence : model::to_sentences(job.unrecorded))
+    coverage.push_back({"what was not recorded", std::move(sentence), all_slugs()});
+}
+
 void add_guessed_ranks(const Job& job, std::vector<Coverage>& coverage) {
   auto guessed = [](const Process& process) {
     return std::string_view(process.rank_source) == "order of start";
@@ -325,6 +330,7 @@ void add_coverage(const Job& job, const matching::Collectives& collectives,
   add_attempts(job, coverage);
   add_only_rank(job, coverage);
   add_unrecorded(job, collectives, coverage);
+  add_processes_without_file(job, coverage);
   add_guessed_ranks(job, coverage);
   add_losses(job, coverage);
   add_clocks(job, coverage);

@@ -24,6 +24,7 @@
 #include "collector/commands/wait_for_rest.h"
 #include "collector/commands/write_back.h"
 #include "collector/detectors/process_ending.h"
+#include "collector/reading/unrecorded.h"
 #include "collector/reports/escape.h"
 #include "collector/reports/report.h"
 #include "trace/write/identity.h"
@@ -94,6 +95,10 @@ void say_what_was_lost(const model::Job& job) {
   if (!text.empty()) say("ddpscope: recording is not complete: {}\n", text);
 }
 
+void say_what_had_no_file(const std::vector<model::Unrecorded>& unrecorded) {
+  for (const std::string& sentence : model::to_sentences(unrecorded)) say("ddpscope: {}\n", escape(sentence));
+}
+
 void say_what_was_found(const RunOptions& options, const analysis::Analysis& analysis) {
   const model::Job& job = analysis.job;
   say("ddpscope: {}, {} events, {} dropped, {:.1f} s; {}\n", reports::size_text(reports::facts_of(job)),
@@ -106,6 +111,7 @@ void say_what_was_found(const RunOptions& options, const analysis::Analysis& ana
   if (const auto& failure = analysis.outcome.first_failure)
     say("ddpscope: {}\n", reports::first_failure_text(*failure));
   say_what_was_lost(job);
+  say_what_had_no_file(job.unrecorded);
   for (const Error& told : analysis.warnings)
     say("ddpscope: {}: {}\n", escape(told.where), escape(told.what));
   for (std::size_t i = 0; i < std::min(analysis.errors.size(), kErrorsShown); ++i)
@@ -123,7 +129,16 @@ Result<analysis::Analysis> analyze(const std::filesystem::path& folder) {
   }
 }
 
-void say_that_nothing_was_recorded(const std::filesystem::path& folder) {
+// Marks of an earlier job may lie there, too.
+bool say_that_none_had_a_file(const std::filesystem::path& folder, const std::string& run) {
+  std::vector<model::Unrecorded> unrecorded = reading::find_unrecorded(folder);
+  std::erase_if(unrecorded, [&](const model::Unrecorded& process) { return process.run != run; });
+  say_what_had_no_file(unrecorded);
+  return !unrecorded.empty();
+}
+
+void say_that_nothing_was_recorded(const std::filesystem::path& folder, const std::string& run) {
+  if (say_that_none_had_a_file(folder, run)) return;
   say("ddpscope: no process of the job recorded anything: it ended before it made a call that is recorded, "
       "its environment was scrubbed of LD_PRELOAD, or it is a static binary, one of 32 bits or one that "
       "changes its user\n");
@@ -135,6 +150,7 @@ struct HowItEnded {
   int code;
   bool recorded;                         // anything of it
   std::vector<RunningProcess> outlived;  // that go on without it
+  std::string run;                       // its name
 };
 
 void say_what_runs_on(const std::vector<RunningProcess>& outlived, const std::string& folder) {
@@ -161,7 +177,7 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, cons
         escape(folder.string()));
   if (auto problem = check_room(folder))
     say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
-  if (!ended.recorded) return say_that_nothing_was_recorded(folder);
+  if (!ended.recorded) return say_that_nothing_was_recorded(folder, ended.run);
   auto analysis = analyze(folder);
   if (analysis)
     say_what_was_found(options, *analysis);
@@ -236,7 +252,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     return failed(code.error());
   }
   if (use.leave())
-    sum_up(options, folder.path, {*code, recorded, outlived});
+    sum_up(options, folder.path, {*code, recorded, outlived, run});
   else
     say("ddpscope: other runs still record into {}; the last one sums up\n", escape(folder.path.string()));
   return {*code, {}};

@@ -63,6 +63,8 @@ void add_job(std::string& text, const Job& job) {
   add(text, "roles     {} rank, {} worker, {} launcher, {} other\n", files_of_role(job, model::Role::kRank),
       files_of_role(job, model::Role::kWorker), files_of_role(job, model::Role::kLauncher),
       files_of_role(job, model::Role::kOther));
+  for (const std::string& sentence : model::to_sentences(job.unrecorded))
+    add(text, "missing   {}\n", escape(sentence));
   add(text, "time      {:%Y-%m-%d %H:%M:%S} UTC, {:.3f} s\n", fmt::gmtime(start), seconds(job.duration_ns));
   add(text, "events    {}, dropped {}\n", job.calls(), job.lost());
   if (job.clock_error_ns < model::kUnaligned)

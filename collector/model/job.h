@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collector/model/time_order.h"
+#include "collector/model/unrecorded.h"
 #include "trace/read/clock_line.h"
 #include "trace/read/trace_file.h"
 
@@ -144,8 +145,9 @@ struct Job {
   std::int32_t other_attempts = 0;  // how many there were besides
   std::uint64_t start_unix_ns = 0;
   std::int64_t duration_ns = 0;
-  std::int64_t clock_error_ns = 0;  // the largest of clock_error_between
-  std::int32_t world_size = 0;      // as communicators and environment say; 0 if nothing does
+  std::int64_t clock_error_ns = 0;     // the largest of clock_error_between
+  std::int32_t world_size = 0;         // as communicators and environment say; 0 if nothing does
+  std::vector<Unrecorded> unrecorded;  // processes that are missing for want of a file
 
   std::int64_t time_ns(std::uint32_t process, std::uint64_t ticks) const {
     const Host& host = hosts[processes[process].host];

@@ -14,6 +14,7 @@
 #include "collector/reading/generations.h"
 #include "collector/reading/growth.h"
 #include "collector/reading/identity.h"
+#include "collector/reading/unrecorded.h"
 
 namespace ddpscope::reading {
 namespace {
@@ -47,6 +48,8 @@ Error no_trace_in(const fs::path& folder) {
       return {"the folder holds no trace", folder.string(),
               fmt::format("{} below it does", it->path().filename().string())};
   }
+  std::string hint = fmt::format("{}", fmt::join(model::to_sentences(find_unrecorded(folder)), "; "));
+  if (!hint.empty()) return {"the folder holds no trace", folder.string(), std::move(hint)};
   return {"the folder holds no trace", folder.string(),
           "record one with `ddpscope run -o DIR -- COMMAND`; a process writes its file at its first recorded "
           "call"};
@@ -240,6 +243,7 @@ Result<Reading> read_trace(const fs::path& trace, Progress& progress, std::int32
   identify_in_order(job, components.of_process, *chosen);
   if (auto problem = keep_attempt(job, attempt, trace)) return *problem;
   add_hosts(job);
+  job.unrecorded = find_unrecorded(trace, job.processes);
   return reading;
 }
 

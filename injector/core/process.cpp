@@ -38,6 +38,7 @@ struct Process {
   pthread_key_t thread_end;
   char directory[trace::kMaxPath];
   std::uint64_t ring_bytes;
+  char run[33];  // DDPSCOPE_RUN as far as it is letters and digits; "0" without one
   bool digests_copies;
 };
 Process process;
@@ -46,6 +47,7 @@ std::uint32_t always = 1;  // where no page tells a copy
 struct OpeningOfFile {
   std::int32_t by;       // the thread that opens it; 0: none yet
   bool never_ends;       // a thread has waited for it in vain
+  bool refused;          // there is no room for a file, or no descriptor: a child may have them
   std::uint32_t missed;  // events that did not wait
 };
 OpeningOfFile opening;  // __atomic
@@ -91,6 +93,15 @@ bool set_directory(const char* directory) {
   return true;
 }
 
+void set_run(const char* run) {
+  auto in = [](char c, char first, char last) { return c >= first && c <= last; };
+  auto fits = [&](char c) { return in(c, '0', '9') || in(c, 'a', 'z') || in(c, 'A', 'Z'); };
+  std::size_t i = 0;
+  for (; run && fits(run[i]) && i + 1 < sizeof(process.run); ++i) process.run[i] = run[i];
+  if (i == 0) process.run[i++] = '0';
+  process.run[i] = 0;
+}
+
 // secure_getenv: a program with more rights than its caller writes nothing where the caller says.
 bool read_settings() {
   const char* disable = getenv("DDPSCOPE_DISABLE");
@@ -102,6 +113,7 @@ bool read_settings() {
   if (!process.ring_bytes) process.ring_bytes = trace::kDefaultRingBytes;
   const char* digests = getenv("DDPSCOPE_COPY_DIGESTS");
   process.digests_copies = !digests || strcmp(digests, "0") != 0;
+  set_run(getenv("DDPSCOPE_RUN"));
   read_rank_variables();
   return true;
 }
@@ -148,6 +160,9 @@ void open_file() {
     survive_lost_pages();
     write_passed_looks(recording.file);
     write_settings(recording.file);
+  } else {
+    trace::mark_unrecorded(process.directory, identity, recording.file.refusal(), process.run);
+    opening.refused = true;
   }
   __atomic_store_n(&recording.state, opened ? State::kOpen : State::kOff, __ATOMIC_RELEASE);
   trace::raw_syscall(SYS_futex, trace::as_argument(&recording.state), FUTEX_WAKE_PRIVATE, INT_MAX);
@@ -244,7 +259,7 @@ void start_child() {
   State state = __atomic_load_n(&recording.state, __ATOMIC_ACQUIRE);
   if (state == State::kUnloaded) return;
   *recording.same_process = 1;
-  if (state == State::kOff) return;
+  if (state == State::kOff && !opening.refused) return;
   process.follows_parent = process.follows_parent || state == State::kOpen;
   recording.file.abandon();
   forget_all_releases();

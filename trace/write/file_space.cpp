@@ -33,15 +33,15 @@ bool within_size_limit(std::uint64_t end) {
 // pages in blocks that lie untouched in free memory: a virtual machine has them still to fetch from its host.
 char zeros[64 * 1024];
 
-bool write_zeros(int fd, std::uint64_t offset, std::size_t bytes) {
+int write_zeros(int fd, std::uint64_t offset, std::size_t bytes) {
   while (bytes > 0) {
     long written = raw_syscall(SYS_pwrite64, fd, as_argument(zeros),
                                static_cast<long>(std::min(bytes, sizeof(zeros))), static_cast<long>(offset));
-    if (written <= 0) return false;
+    if (written <= 0) return written ? static_cast<int>(-written) : ENOSPC;
     offset += static_cast<std::uint64_t>(written);
     bytes -= static_cast<std::size_t>(written);
   }
-  return true;
+  return 0;
 }
 
 bool is_in_memory(int fd) {
@@ -52,12 +52,12 @@ bool is_in_memory(int fd) {
 
 // What is written has its pages at once, many with one look at the file system's books; without that each
 // page would be booked when it is populated, at five times the cost (ext4). A disk gives the blocks first, in
-// one piece; where there is no fallocate, and in memory, the zeros are the reservation.
-bool reserve(int fd, std::uint64_t offset, std::size_t bytes, bool in_memory) {
-  if (!within_size_limit(offset + bytes)) return false;
+// one piece; where there is no fallocate, and in memory, the zeros are the reservation. 0, or the error.
+int reserve(int fd, std::uint64_t offset, std::size_t bytes, bool in_memory) {
+  if (!within_size_limit(offset + bytes)) return EFBIG;
   if (!in_memory) {
     long result = raw_syscall(SYS_fallocate, fd, 0, static_cast<long>(offset), static_cast<long>(bytes));
-    if (result != 0 && result != -EOPNOTSUPP && result != -ENOSYS) return false;
+    if (result != 0 && result != -EOPNOTSUPP && result != -ENOSYS) return static_cast<int>(-result);
   }
   return write_zeros(fd, offset, bytes);
 }
@@ -156,13 +156,16 @@ bool write_copy(int fd, const ChunkHeader& chunk, std::uint64_t offset) {
   return written;
 }
 
-void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around) {
+void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around,
+                    int& error) {
   bool in_memory = is_in_memory(fd);
-  void* space = reserve(fd, offset, bytes, in_memory) ? map(bytes, MAP_SHARED, fd, offset) : nullptr;
+  error = reserve(fd, offset, bytes, in_memory);
+  void* space = error ? nullptr : map(bytes, MAP_SHARED, fd, offset);
   auto* pages = static_cast<char*>(space);
   bool populated = pages && (in_memory ? populate_in_memory(pages, bytes, fault_around)
                                        : populate(pages, bytes, Access::kWrite));
   if (populated) return space;
+  if (!error) error = ENOMEM;
   unmap(space, bytes);
   give_back(fd, offset, bytes);
   return nullptr;

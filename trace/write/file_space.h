@@ -12,9 +12,11 @@ namespace ddpscope::trace {
 // What one fault maps, found out with the first large piece of a file.
 enum class FaultAround : int { kUnknown, kOnePage, kManyPages };
 
-// The mapped room, readable, writable and zero; nullptr: there is none (disk full, beyond RLIMIT_FSIZE, no
-// memory). `offset` and `bytes` are whole pages; the file grows where it is shorter.
-void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around);
+// The mapped room, readable, writable and zero; nullptr: there is none, as the error number says (ENOSPC,
+// EDQUOT, EFBIG: beyond RLIMIT_FSIZE, ENOMEM). `offset` and `bytes` are whole pages; the file grows where it
+// is shorter.
+void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around,
+                    int& error);
 
 // Writes a copy of the chunk to `offset`, at the end of the file; `used` last, so that a copy that was cut
 // short reads as an empty chunk. False: there is no room for it, and nothing is left there.

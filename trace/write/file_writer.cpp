@@ -83,26 +83,42 @@ long create_file(char* unfinished, char* finished, const char* directory, const 
 
 // Whoever is killed before leaves nothing that a reader would take for a trace. No link: to FUSE that may be
 // another file, of which other processes would not see what this one has mapped.
-bool publish_file(const char* unfinished, const char* finished) {
-  return !failed(
-      raw_syscall(SYS_renameat, AT_FDCWD, as_argument(unfinished), AT_FDCWD, as_argument(finished)));
+// 0, or the error.
+int publish_file(const char* unfinished, const char* finished) {
+  long result = raw_syscall(SYS_renameat, AT_FDCWD, as_argument(unfinished), AT_FDCWD, as_argument(finished));
+  return failed(result) ? static_cast<int>(-result) : 0;
 }
 
 }  // namespace
+
+void mark_unrecorded(const char* directory, const Identity& identity, int error, const char* run) {
+  char path[kMaxPath], suffix[64 + sizeof(kUnrecordedSuffix)];
+  char* const end = suffix + 63;
+  char* out = append(append(suffix, end, "."), end, static_cast<std::uint64_t>(error));
+  out = append(append(out, end, "."), end, run);
+  strcpy(out, kUnrecordedSuffix);
+  if (make_path(path, directory, identity, 0, suffix))
+    raw_syscall(SYS_mkdirat, AT_FDCWD, as_argument(path), 0700);
+}
 
 bool FileWriter::open(const char* directory, const Identity& identity, const Clock& clock,
                       std::uint64_t ring_bytes, bool check_pid) {
   raw_syscall(SYS_mkdirat, AT_FDCWD, as_argument(directory), 0700);
   char unfinished[kMaxPath];
   long fd = create_file(unfinished, path_, directory, identity);
-  if (failed(fd)) return false;
+  if (failed(fd)) {
+    refusal_ = static_cast<int>(-fd);
+    return false;
+  }
+  refusal_ = 0;
   fault_around_ = FaultAround::kUnknown;
-  void* page = map_new_space(static_cast<int>(fd), 0, kHeaderBytes, fault_around_);
+  void* page = map_new_space(static_cast<int>(fd), 0, kHeaderBytes, fault_around_, refusal_);
   raw_syscall(SYS_close, fd);
   bulk_slots_ = static_cast<std::uint32_t>(ring_bytes / kPageBytes) + 1;
   known_ = static_cast<Known*>(map_private(kKnownSlots * sizeof(Known)));
   bulk_ = static_cast<BulkSlot*>(map_private(bulk_slots_ * sizeof(BulkSlot)));
   if (!page || !known_ || !bulk_) {
+    if (page) refusal_ = ENOMEM;
     unmap(page, kHeaderBytes);
     unmap(known_, kKnownSlots * sizeof(Known));
     unmap(bulk_, bulk_slots_ * sizeof(BulkSlot));
@@ -119,7 +135,8 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
   requests_off_ = 0;
   header_ = static_cast<FileHeader*>(page);
   write_header(identity, ring_bytes);
-  if (publish_file(unfinished, path_)) return true;
+  refusal_ = publish_file(unfinished, path_);
+  if (!refusal_) return true;
   raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);
   abandon();
   return false;
@@ -211,7 +228,8 @@ ChunkHeader* FileWriter::map_part(std::uint32_t bytes, std::uint64_t* offset) {
   void* address = nullptr;
   in_new_part(bytes, [&](int fd, std::uint64_t at) {
     *offset = at;
-    address = map_new_space(fd, at, bytes, fault_around_);
+    int error = 0;
+    address = map_new_space(fd, at, bytes, fault_around_, error);
     return address != nullptr;
   });
   return static_cast<ChunkHeader*>(address);

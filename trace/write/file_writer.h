@@ -19,14 +19,20 @@ constexpr std::size_t kMaxPath = 4096;
 // Hash of the bytes with which strings and stacks are told apart (and a communicator's identity is made).
 std::uint64_t hash_bytes(const void* bytes, std::size_t size);
 
+// Leaves the mark of a process that could not make its file (format.h), if a folder can be made there. `run`
+// stands in its name: letters and digits.
+void mark_unrecorded(const char* directory, const Identity& identity, int error, const char* run);
+
 // One per process, in static storage: zero-initialised means closed.
 class FileWriter {
  public:
   // Creates DIRECTORY/HOST.PID.START[.N].ddps, mode 0600, N because exec keeps pid and start time. The folder
-  // is made (0700) if it is missing. False: nothing can be recorded. `check_pid`: refuse chunks in a copy of
-  // the process that was made behind fork()'s back.
+  // is made (0700) if it is missing. False: nothing can be recorded, as refusal() says. `check_pid`: refuse
+  // chunks in a copy of the process that was made behind fork()'s back.
   bool open(const char* directory, const Identity& identity, const Clock& clock, std::uint64_t ring_bytes,
             bool check_pid);
+
+  int refusal() const { return refusal_; }  // the error number of the last open(); 0: it succeeded
 
   // Forgets the file without touching it: for the child after fork, whose parent goes on writing it.
   void abandon();
@@ -102,6 +108,7 @@ class FileWriter {
   std::atomic<std::int32_t> requests_off_{};  // refused without a try until this is used up
   std::atomic<FaultAround> fault_around_{};
   std::uint32_t epoch_{};
+  int refusal_{};
   bool check_pid_{};
   char path_[kMaxPath]{};
 };

@@ -33,7 +33,9 @@ class FileSpace : public testing::TestWithParam<const char*> {
   void TearDown() override { close(file_); }
 
   volatile char* map_next(std::size_t bytes) {
-    void* space = map_new_space(file_, offset_, bytes, fault_around_);
+    int error = 0;
+    void* space = map_new_space(file_, offset_, bytes, fault_around_, error);
+    EXPECT_EQ(space == nullptr, error != 0);
     offset_ += bytes;
     return static_cast<volatile char*>(space);
   }
