@@ -23,7 +23,8 @@ struct Memory {
   SharedRange range;
   bool own;               // of this process's file
   bool exported = false;  // others may hold it, and nothing says when they no longer do
-  int holders = 1;        // handles and mappings
+  int handles = 1;        // how often cuMemRelease() is still due
+  int mappings = 0;
 };
 
 struct Mapping {
@@ -61,9 +62,10 @@ void require_whole(const void* address, std::size_t bytes) {
   require(address && bytes && is_whole(number(address)) && is_whole(bytes), cudaErrorInvalidValue);
 }
 
+// Memory that only mappings hold has no handle any more.
 Memory& memory_of(std::uint64_t handle) {
   auto found = state().memory.find(handle);
-  require(found != state().memory.end(), cudaErrorInvalidValue);
+  require(found != state().memory.end() && found->second.handles > 0, cudaErrorInvalidValue);
   return found->second;
 }
 
@@ -98,14 +100,15 @@ void for_each_mapping(void* address, std::size_t bytes, Each&& each) {
   }
 }
 
-void let_go(std::uint64_t handle) {
-  Memory& memory = memory_of(handle);
-  if (--memory.holders > 0) return;
+// If nothing holds it any more.
+void give_back(std::map<std::uint64_t, Memory>::iterator entry) {
+  Memory& memory = entry->second;
+  if (memory.handles || memory.mappings) return;
   if (memory.own) {
     memory.device->bytes_allocated.fetch_sub(memory.range.bytes);
     if (!memory.exported) give_room_back(memory.range.offset, memory.range.bytes);
   }
-  state().memory.erase(handle);
+  state().memory.erase(entry);
 }
 
 std::uint64_t enter_memory(const Memory& memory) {
@@ -139,13 +142,16 @@ cudaError_t create(int device, std::size_t bytes, std::uint64_t* handle) {
 }
 
 cudaError_t release_handle(std::uint64_t handle) {
-  return locked([&] { let_go(handle); });
+  return locked([&] {
+    --memory_of(handle).handles;
+    give_back(state().memory.find(handle));
+  });
 }
 
 cudaError_t retain(const void* mapped, std::uint64_t* handle) {
   return locked([&] {
     *handle = mapping_at(mapped)->second.memory;
-    ++memory_of(*handle).holders;
+    ++state().memory.at(*handle).handles;
   });
 }
 
@@ -193,7 +199,7 @@ cudaError_t map(void* address, std::size_t bytes, std::uint64_t handle) {
     require(bytes <= memory.range.bytes, cudaErrorInvalidValue);
     require(map_range_at(address, bytes, memory.range, memory.own), cudaErrorMemoryAllocation);
     register_range(address, bytes, MemoryKind::kMapped, memory.device, 0);
-    ++memory.holders;
+    ++memory.mappings;
     state().mapped.emplace(number(address), Mapping{bytes, handle});
   });
 }
@@ -204,7 +210,9 @@ cudaError_t unmap(void* address, std::size_t bytes) {
       void* begin = reinterpret_cast<void*>(entry->first);
       release(begin, MemoryKind::kMapped);
       reserve_addresses_at(begin, entry->second.bytes);
-      let_go(entry->second.memory);
+      auto memory = state().memory.find(entry->second.memory);
+      --memory->second.mappings;
+      give_back(memory);
       state().mapped.erase(entry);
     });
   });

@@ -145,6 +145,29 @@ TEST_F(DriverMemory, CountsUntilNobodyHoldsIt) {
   EXPECT_EQ(cuMemRelease(memory), CUDA_ERROR_INVALID_VALUE);
 }
 
+// A mapping keeps its memory whatever is done with the handle.
+TEST_F(DriverMemory, AHandleIsReleasedOnce) {
+  const size_t before = used();
+  const CUmemGenericAllocationHandle memory = create(kPiece);
+  const CUdeviceptr pointer = reserve(2 * kPiece);
+  ASSERT_EQ(cuMemMap(pointer, kPiece, 0, memory, 0), CUDA_SUCCESS);
+  ASSERT_EQ(allow(pointer, kPiece), CUDA_SUCCESS);
+  fill(pointer, 5, kPiece);
+  EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemRelease(memory), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemMap(pointer + kPiece, kPiece, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(used(), before + kPiece);
+  EXPECT_EQ(read(pointer), 5);
+
+  CUmemGenericAllocationHandle again = 0;
+  ASSERT_EQ(cuMemRetainAllocationHandle(&again, reinterpret_cast<void*>(pointer)), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemMap(pointer + kPiece, kPiece, 0, again, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemRelease(again), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemUnmap(pointer, 2 * kPiece), CUDA_SUCCESS);
+  EXPECT_EQ(used(), before);
+  EXPECT_EQ(cuMemAddressFree(pointer, 2 * kPiece), CUDA_SUCCESS);
+}
+
 TEST_F(DriverMemory, RunsOutAsTheDeviceDoes) {
   const CUmemAllocationProp properties = on_device(0);
   CUmemGenericAllocationHandle handle = 0;
