@@ -19,8 +19,8 @@ namespace {
 
 Dlsym* libc_dlsym() {
   Dlsym* function = __atomic_load_n(&ddpscope_libc_dlsym, __ATOMIC_RELAXED);
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"})
-    if (!function) function = reinterpret_cast<Dlsym*>(dlvsym(RTLD_NEXT, "dlsym", version));
+  // The version that every glibc has: to ask for one that is missing would allocate.
+  if (!function) function = reinterpret_cast<Dlsym*>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
   __atomic_store_n(&ddpscope_libc_dlsym, function, __ATOMIC_RELAXED);
   return function;
 }

@@ -1,10 +1,9 @@
-// Modules by the dynamic linker's own lock-free index. dladdr would wait for a dlopen in another thread,
-// which may be waiting for this one.
+// What there is to know of a module is read from its memory and from /proc.
 #include "injector/core/modules.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
+#include "injector/core/loaded_object.h"
 #include "injector/core/process.h"
 #include "injector/core/safe_read.h"
 #include "injector/core/text_lines.h"
@@ -87,11 +86,11 @@ std::uint32_t remembered(trace::FileWriter& file, const Module& module, std::uin
 }  // namespace
 
 bool find_module(std::uintptr_t address, Module* module) {
-  dl_find_object object;
-  if (_dl_find_object(reinterpret_cast<void*>(address), &object) != 0) return false;
-  module->start = reinterpret_cast<std::uintptr_t>(object.dlfo_map_start);
-  module->load_bias = object.dlfo_link_map->l_addr;
-  module->identity = object.dlfo_link_map;
+  LoadedObject object;
+  if (!find_loaded_object(address, &object)) return false;
+  module->start = object.start;
+  module->load_bias = object.map->l_addr;
+  module->identity = object.map;
   return true;
 }
 

@@ -64,6 +64,10 @@ std::uint32_t* make_same_process() {
   return flag;
 }
 
+// Before glibc 2.34 a process without threads may be without these.
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+
 // Other libraries' thread-end functions may still make calls: ours runs in the last round that POSIX
 // promises.
 void end_thread(void* round) {
@@ -75,6 +79,10 @@ void end_thread(void* round) {
   this_thread.registered = false;
   note_thread_end();
   if (trace::FileWriter* file = open_recorder()) this_thread.writer.leave(*file);
+}
+
+bool note_ends_of_threads() {
+  return !pthread_key_create || pthread_key_create(&process.thread_end, end_thread) == 0;
 }
 
 // The guest may change its directory before the file is opened, and later for every chunk.
@@ -125,7 +133,7 @@ void load() {
   if (recording.state != State::kUnloaded || !environ) return;
   int saved = errno;
   recording.same_process = make_same_process();
-  bool on = read_settings() && pthread_key_create(&process.thread_end, end_thread) == 0;
+  bool on = read_settings() && note_ends_of_threads();
   recording.state = on ? State::kUnopened : State::kOff;
   errno = saved;
 }
@@ -213,7 +221,8 @@ void register_thread() {
   if (this_thread.registered) return;
   this_thread.registered = true;
   int saved = errno;
-  pthread_setspecific(process.thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
+  if (pthread_setspecific)
+    pthread_setspecific(process.thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
   errno = saved;
 }
 

@@ -25,10 +25,10 @@ bool create(void* (*run)(void*)) {
   pthread_attr_t attributes;
   if (!create_thread.get() || pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigprocmask(SIG_SETMASK, &all, &before);  // of this thread: Linux has no other
   pthread_t thread;
   int error = create_thread.get()(&thread, &attributes, run, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return error == 0;
 }

@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 
+#include "injector/core/loaded_object.h"
 #include "injector/core/real.h"
 #include "injector/core/safe_read.h"
 #include "injector/python/debug_offsets.h"
@@ -39,10 +40,10 @@ void find(T* place, const char* symbol) {
 }
 
 void find_range() {
-  dl_find_object object;
-  if (_dl_find_object(reinterpret_cast<void*>(symbols.this_thread_state), &object) != 0) return;
-  code_start = reinterpret_cast<std::uintptr_t>(object.dlfo_map_start);
-  code_bytes = reinterpret_cast<std::uintptr_t>(object.dlfo_map_end) - code_start;
+  LoadedObject object;
+  if (!find_loaded_object(reinterpret_cast<std::uintptr_t>(symbols.this_thread_state), &object)) return;
+  code_start = object.start;
+  code_bytes = object.end - code_start;
 }
 
 // Of "3.12.1 (main, ...": a final release of Python 3. -1 for others, whose layout may be another.

@@ -24,9 +24,12 @@ void end_shared_wait(const OpenRecord& record, int result) {
   end(record);
 }
 
+#pragma weak sem_getvalue  // before glibc 2.34 it may be loaded later than we are
+
 // With tokens left, the one that was taken may be an older post's or one that it began with.
 std::uint8_t certainty(sem_t* semaphore) {
   int tokens = 0;
+  if (!sem_getvalue) return trace::kUncertain;
   return sem_getvalue(semaphore, &tokens) == 0 && tokens > 0 ? trace::kUncertain : 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "injector/core/loaded_object.h"
 #include "injector/core/own_code.h"
 #include "injector/core/process.h"
 #include "injector/core/real.h"
@@ -34,14 +35,14 @@ class KeptErrno {
 };
 
 // nullptr: there is no room, or another thread adds one; the function is looked up all the same.
-Caller* add_caller(std::uintptr_t address, const dl_find_object& object) {
+Caller* add_caller(std::uintptr_t address, const LoadedObject& object) {
   Turn turn(adding);
   if (!turn) return nullptr;
   if (Caller* known = find_caller(address)) return known;
   if (known_callers == kCallers) return nullptr;
   Caller& added = callers[known_callers];
-  added.begin = reinterpret_cast<std::uintptr_t>(object.dlfo_map_start);
-  added.end = reinterpret_cast<std::uintptr_t>(object.dlfo_map_end);
+  added.begin = object.start;
+  added.end = object.end;
   __atomic_store_n(&known_callers, known_callers + 1, __ATOMIC_RELEASE);
   return &added;
 }
@@ -50,8 +51,8 @@ void* not_ours(void* found) {
   return found && is_own_code(reinterpret_cast<std::uintptr_t>(found)) ? nullptr : found;
 }
 
-void* look_up_in(const char* symbol, const dl_find_object& object) {
-  const char* name = object.dlfo_link_map->l_name;
+void* look_up_in(const char* symbol, const LoadedObject& object) {
+  const char* name = object.map->l_name;
   void* library = name && *name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   void* found = library ? not_ours(real_dlsym(library, symbol)) : nullptr;
   if (library) dlclose(library);
@@ -59,7 +60,7 @@ void* look_up_in(const char* symbol, const dl_find_object& object) {
 }
 
 // An executable has no name: behind us in the program's scope is what it is linked with.
-void* look_up(const char* symbol, const dl_find_object& object) {
+void* look_up(const char* symbol, const LoadedObject& object) {
   void* found = look_up_in(symbol, object);
   return found ? found : not_ours(real_dlsym(RTLD_NEXT, symbol));
 }
@@ -69,9 +70,8 @@ void* look_up(const char* symbol, const dl_find_object& object) {
 void* look_up_by_object(const HookedCall& call) {
   for (Argument which : {Argument::kThis, Argument::kResult}) {
     std::uintptr_t vtable = 0;
-    dl_find_object object;
-    if (read_safely(call.argument(which), &vtable, sizeof(vtable)) &&
-        _dl_find_object(reinterpret_cast<void*>(vtable), &object) == 0)
+    LoadedObject object;
+    if (read_safely(call.argument(which), &vtable, sizeof(vtable)) && find_loaded_object(vtable, &object))
       if (void* found = look_up_in(call.function().symbol, object)) return found;
   }
   return nullptr;
@@ -81,8 +81,8 @@ void* look_up_by_object(const HookedCall& call) {
 
 void* find_visible(const char* symbol, std::uintptr_t address) {
   KeptErrno kept;
-  dl_find_object object;
-  if (_dl_find_object(reinterpret_cast<void*>(address), &object) != 0) return nullptr;
+  LoadedObject object;
+  if (!find_loaded_object(address, &object)) return nullptr;
   return look_up(symbol, object);
 }
 
@@ -90,10 +90,10 @@ void* look_up_real(const HookedCall& call) {
   const std::uint32_t number = call.number;
   const std::uintptr_t return_address = call.return_address;
   KeptErrno kept;
-  dl_find_object object;
+  LoadedObject object;
   void* found = nullptr;
   Caller* caller = find_caller(return_address);
-  if (_dl_find_object(reinterpret_cast<void*>(return_address), &object) == 0) {
+  if (find_loaded_object(return_address, &object)) {
     if (!caller) caller = add_caller(return_address, object);
     if (!register_of) register_of = reinterpret_cast<decltype(register_of)>(look_up("_Unwind_GetGR", object));
     found = look_up(call.function().symbol, object);
