@@ -1,8 +1,11 @@
 // ddpscope run: the job, recorded; at its end a summary on standard error.
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +20,7 @@
 #include "collector/commands/hang_watch.h"
 #include "collector/commands/job_environment.h"
 #include "collector/commands/job_process.h"
+#include "collector/commands/preload_check.h"
 #include "collector/commands/recording_folder.h"
 #include "collector/commands/say.h"
 #include "collector/commands/shell_word.h"
@@ -40,6 +44,7 @@ struct RunOptions {
   std::string on_hang;
   std::optional<int> wait;  // seconds
   bool report = false;
+  bool must_record = false;
   std::vector<std::string> command;
 };
 
@@ -137,8 +142,12 @@ bool say_that_none_had_a_file(const std::filesystem::path& folder, const std::st
   return !unrecorded.empty();
 }
 
-void say_that_nothing_was_recorded(const std::filesystem::path& folder, const std::string& run) {
+// `why`: what is known of the job's first program; empty: nothing that stands against recording it.
+void say_that_nothing_was_recorded(const std::filesystem::path& folder, const std::string& run,
+                                   const std::string& why) {
   if (say_that_none_had_a_file(folder, run)) return;
+  if (!why.empty())
+    return say("ddpscope: no process of the job recorded anything: {}; nor did one that it started\n", why);
   say("ddpscope: no process of the job recorded anything: it ended before it made a call that is recorded, "
       "its environment was scrubbed of LD_PRELOAD, or it is a static binary, one of 32 bits or one that "
       "changes its user\n");
@@ -151,6 +160,7 @@ struct HowItEnded {
   bool recorded;                         // anything of it
   std::vector<RunningProcess> outlived;  // that go on without it
   std::string run;                       // its name
+  std::string unrecordable;              // why its first program records nothing
 };
 
 void say_what_runs_on(const std::vector<RunningProcess>& outlived, const std::string& folder) {
@@ -177,7 +187,7 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, cons
         escape(folder.string()));
   if (auto problem = check_room(folder))
     say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
-  if (!ended.recorded) return say_that_nothing_was_recorded(folder, ended.run);
+  if (!ended.recorded) return say_that_nothing_was_recorded(folder, ended.run, ended.unrecordable);
   auto analysis = analyze(folder);
   if (analysis)
     say_what_was_found(options, *analysis);
@@ -221,7 +231,7 @@ std::string name_run(const RunOptions& options, const std::filesystem::path& fol
 }
 
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
-               std::map<std::string, std::string> environment) {
+               std::map<std::string, std::string> environment, const std::string& unrecordable) {
   std::string run = name_run(options, folder.path, environment);
   say_if_inside_another(folder.path);
   FolderUse use(folder.path);
@@ -252,18 +262,33 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     return failed(code.error());
   }
   if (use.leave())
-    sum_up(options, folder.path, {*code, recorded, outlived, run});
+    sum_up(options, folder.path, {*code, recorded, outlived, run, unrecordable});
   else
     say("ddpscope: other runs still record into {}; the last one sums up\n", escape(folder.path.string()));
   return {*code, {}};
 }
 
+// The job comes first: it takes our place, and is as it would have been without us. Returns where it cannot.
+Outcome become_unrecorded(std::vector<std::string> command, const std::string& why) {
+  say("ddpscope: the job runs unrecorded: {}\n", why);
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(words.front(), words.data());
+  return failed({std::string("cannot start the command: ") + std::strerror(errno), command.front(), ""});
+}
+
 Outcome run(const RunOptions& options) {
   auto environment = job_environment(options.recording);
   if (!environment) return failed(environment.error());
+  PreloadCheck check = check_preload(options.command.front(), *environment);
+  if (options.must_record && check.effect != PreloadEffect::kRecords)
+    return failed({"the command cannot be recorded: " + check.why, options.command.front(),
+                   "without --must-record it runs unrecorded"});
+  if (check.effect == PreloadEffect::kFatal) return become_unrecorded(options.command, check.why);
   auto folder = open_recording_folder(options.folder, options.command);
   if (!folder) return failed(folder.error());
-  return record(options, *folder, std::move(*environment));
+  return record(options, *folder, std::move(*environment), check.why);
 }
 
 }  // namespace
@@ -285,6 +310,8 @@ Action declare_run(CLI::App& app) {
       ->type_name("HOW")
       ->check(CLI::IsMember({"auto", "none", "events", "profiler", "cupti"}));
   app.add_flag("--report", options->report, "print the findings at the end");
+  app.add_flag("--must-record", options->must_record,
+               "exit with 2 instead of running a command that cannot be recorded");
   app.add_option("--on-hang", options->on_hang,
                  "a shell command to run once a stall, with DDPSCOPE_TRACE and DDPSCOPE_FINDING set")
       ->type_name("COMMAND");

@@ -93,7 +93,85 @@ def test_it_says_when_the_job_is_a_static_binary(tmp_path):
     subprocess.run(["cc", "-static", source, "-o", tmp_path / "job"], check=True, timeout=60)
     result = ddpscope("run", "-o", tmp_path / "t", "--", "./job", cwd=tmp_path)
     assert result.returncode == 4
-    assert "it is a static binary" in result.stderr
+    assert "ddpscope: no process of the job recorded anything: ./job is linked statically; nor did one that it started\n" in result.stderr
+
+
+def test_a_static_binary_may_start_what_is_recorded(tmp_path):
+    source = tmp_path / "job.c"
+    source.write_text('#include <unistd.h>\nint main() { return execl("/bin/sh", "sh", "-c", "echo x > y", (char*)0); }\n')
+    subprocess.run(["cc", "-static", source, "-o", tmp_path / "job"], check=True, timeout=60)
+    result = ddpscope("run", "-o", tmp_path / "t", "--", "./job", cwd=tmp_path)
+    assert result.returncode == 0 and "1 process," in result.stderr and "statically" not in result.stderr
+
+
+# A header, a segment, and exit(5) by a system call: nothing here could link one.
+PROGRAM_OF_32_BITS = bytes.fromhex(
+    "7f454c46010101000000000000000000" "02000300010000005480040834000000" "00000000000000003400200001000000"
+    "00000000" "010000000000000000800408008004086000000060000000" "0500000000100000" "b801000000bb05000000cd80")
+
+
+def test_it_says_when_the_job_is_of_32_bits(tmp_path):
+    job = tmp_path / "job"
+    job.write_bytes(PROGRAM_OF_32_BITS)
+    job.chmod(0o755)
+    result = ddpscope("run", "-o", tmp_path / "t", "--", "./job", cwd=tmp_path)
+    if "Exec format error" in result.stderr:
+        pytest.skip("this kernel runs no program of 32 bits")
+    assert result.returncode == 5
+    assert "recorded anything: ./job is a program of 32 bits; nor" in result.stderr
+
+
+SAYS_HELLO = '#include <unistd.h>\nint main() { return write(1, "hello\\n", 6) == 6 ? 7 : 1; }\n'
+
+
+@pytest.fixture
+def of_musl(tmp_path):
+    """A program that a preload for glibc would keep from starting."""
+    (tmp_path / "hello.c").write_text(SAYS_HELLO)
+    subprocess.run(["musl-gcc", tmp_path / "hello.c", "-o", tmp_path / "hello"], check=True, timeout=60)
+    return tmp_path / "hello"
+
+
+@pytest.mark.parametrize("first_line", [None, "#!{program}", "#!/usr/bin/env {name}", "#!/usr/bin/env -S A=b {name}"])
+def test_a_program_of_musl_runs_unrecorded(of_musl, tmp_path, first_line, monkeypatch):
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    job = of_musl
+    if first_line:
+        job = tmp_path / "script"
+        job.write_text(first_line.format(program=of_musl, name=of_musl.name) + "\n")
+        job.chmod(0o755)
+    result = ddpscope("run", "-o", "t", "--", job.name, cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (7, "hello\n"), result.stderr
+    assert re.fullmatch(r"ddpscope: the job runs unrecorded: \S+/hello has musl as its C library, and what records is for glibc\n",
+                        result.stderr), result.stderr
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("command", ["./hello", "./static"])
+def test_must_record(of_musl, tmp_path, command):
+    subprocess.run(["cc", "-static", tmp_path / "hello.c", "-o", tmp_path / "static"], check=True, timeout=60)
+    result = ddpscope("run", "--must-record", "-o", tmp_path / "t", "--", command, cwd=tmp_path)
+    assert_cannot_run(result, "the command cannot be recorded: ./")
+    assert result.stdout == "" and not (tmp_path / "t").exists()
+    assert ddpscope("run", "--must-record", "-o", tmp_path / "t", "--", "sh", "-c", "echo > y", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("tags, options, recorded", [("disable", [], True), ("disable", ["--cpu"], False), ("enable", [], False)])
+def test_a_program_with_another_dynamic_linker(tmp_path, tags, options, recorded):
+    """Debian 11's is older than the stand-ins, and not older than what records. With a path of the program alone
+    (--enable-new-dtags) it takes part of this system's libraries for those that are preloaded."""
+    libraries = Path(__file__).parents[3] / ".venv/debian11/lib/x86_64-linux-gnu"
+    if not libraries.exists():
+        pytest.skip("Debian 11's libc could not be downloaded")
+    (tmp_path / "job.c").write_text(
+        '#include <fcntl.h>\n#include <unistd.h>\n__attribute__((force_align_arg_pointer))\n'
+        'void _start(void) { open("y", O_CREAT | O_WRONLY, 0600); _exit(7); }\n')
+    subprocess.run(["cc", "-nostartfiles", f"-Wl,--dynamic-linker={libraries}/ld-linux-x86-64.so.2", f"-Wl,-rpath,{libraries}",
+                    f"-Wl,--{tags}-new-dtags", tmp_path / "job.c", "-o", tmp_path / "job"], check=True, timeout=60)
+    result = ddpscope("run", *options, "-o", "t", "--", "./job", cwd=tmp_path)
+    assert result.returncode == 7, result.stderr
+    unrecorded = r"ddpscope: the job runs unrecorded: \./job's dynamic linker cannot load what records: .*GLIBC_\S+ not found .*\n"
+    assert "1 process," in result.stderr if recorded else re.fullmatch(unrecorded, result.stderr), result.stderr
 
 
 def test_a_script_without_a_shebang_is_the_shells(tmp_path):

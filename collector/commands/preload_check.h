@@ -1,0 +1,23 @@
+// Before a job starts: what the preload does to its first program. What that one starts is not known yet.
+#pragma once
+#include <map>
+#include <string>
+
+namespace ddpscope::commands {
+
+enum class PreloadEffect {
+  kRecords,
+  kNothing,  // it starts, and nothing of it is recorded; what it starts may be
+  kFatal,    // it would not start
+};
+
+struct PreloadCheck {
+  PreloadEffect effect = PreloadEffect::kRecords;
+  std::string why;  // "/bin/busybox is linked statically"
+};
+
+// `command` as execvp() takes it, scripts by their interpreters; `environment`: what `run` changes in the
+// job's. A command that cannot be started, or read, is left to who starts it.
+PreloadCheck check_preload(const std::string& command, const std::map<std::string, std::string>& environment);
+
+}  // namespace ddpscope::commands
