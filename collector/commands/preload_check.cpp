@@ -44,7 +44,8 @@ std::optional<std::string> find_program(const std::string& command) {
   std::istringstream folders(path ? path : "/bin:/usr/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
     std::string program = (folder.empty() ? "." : folder) + "/" + command;
-    if (access(program.c_str(), X_OK) == 0 && !fs::is_directory(program)) return program;
+    std::error_code ignored;
+    if (access(program.c_str(), X_OK) == 0 && !fs::is_directory(program, ignored)) return program;
   }
   return std::nullopt;
 }
@@ -150,13 +151,13 @@ PreloadCheck check_linker(const std::string& linker, const std::string& program,
                           const std::map<std::string, std::string>& environment) {
   std::error_code ignored;
   if (fs::path(linker).filename().string().starts_with("ld-musl"))
-    return {PreloadEffect::kFatal,
-            fmt::format("{} has musl as its C library, and what records is for glibc", program)};
+    return {PreloadEffect::kFatal, fmt::format("{} has musl as its C library, and what records is for glibc",
+                                               reports::escape(program))};
   if (linker == kOwnLinker || fs::equivalent(linker, kOwnLinker, ignored)) return {};
   auto against = objection(linker, program, environment);
   if (!against || objection(linker, program, {})) return {};
-  return {PreloadEffect::kFatal, fmt::format("{}'s dynamic linker cannot load what records: {}", program,
-                                             reports::escape(*against))};
+  return {PreloadEffect::kFatal, fmt::format("{}'s dynamic linker cannot load what records: {}",
+                                             reports::escape(program), reports::escape(*against))};
 }
 
 PreloadCheck check_binary(const std::string& program, const std::string& head,
@@ -171,7 +172,7 @@ PreloadCheck check_binary(const std::string& program, const std::string& head,
   if (changes_its_user(program))
     return {PreloadEffect::kNothing, fmt::format("{} changes its user, which takes the preload away", name)};
   auto linker = find_linker(program, header);
-  if (linker) return check_linker(*linker, name, environment);
+  if (linker) return check_linker(*linker, program, environment);
   if (fs::path(program).filename().string().starts_with("ld-"))
     return {};  // a dynamic linker, which preloads
   return {PreloadEffect::kNothing, fmt::format("{} is linked statically", name)};
