@@ -65,18 +65,6 @@ slurm_packages=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 # had, the stand-in for cuBLAS is not built.
 openblas_packages=(libopenblas-serial-dev)
 
-# Debian 11's libc and Python, unpacked into .venv/debian11: the injector must start and record on a system that is older
-# than the one it was built on. Where they cannot be had, that test is skipped.
-debian11_packages=(
-  pool/main/g/glibc/libc6_2.31-13+deb11u11_amd64.deb
-  pool/main/p/python3.9/python3.9-minimal_3.9.2-1_amd64.deb
-  pool/main/p/python3.9/libpython3.9-minimal_3.9.2-1_amd64.deb
-  pool/main/p/python3.9/libpython3.9-stdlib_3.9.2-1_amd64.deb
-  pool/main/z/zlib/zlib1g_1.2.11.dfsg-2+deb11u2_amd64.deb
-  pool/main/e/expat/libexpat1_2.2.10-2+deb11u5_amd64.deb
-  pool/main/g/gcc-10/libgcc-s1_10.2.1-6_amd64.deb
-)
-
 fail() {
   printf 'error: %s\n' "$1" >&2
   [ $# -lt 2 ] || printf 'hint: %s\n' "$2" >&2
@@ -229,27 +217,6 @@ unpack_packages() {
   rm -rf "$folder/packages"
 }
 
-# download URL FILE
-download() { retried /usr/bin/python3 -c 'import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:])' "$@"; }
-
-# apt knows this machine's Debian only. Of Debian 11's lists it would want the keys, too; what is run here is a test's.
-unpack_debian11() {
-  local folder=.venv/debian11 path
-  [ "$(cat $folder/unpacked 2>/dev/null)" != "${debian11_packages[*]}" ] || return 0
-  echo "unpacking into $folder: ${debian11_packages[*]##*/}"
-  rm -rf $folder
-  mkdir -p $folder
-  for path in "${debian11_packages[@]}"; do
-    if ! download "http://deb.debian.org/debian/$path" $folder/package.deb 2>/dev/null; then
-      echo "warning: $path could not be downloaded: the test on an older libc will be skipped" >&2
-      return 0
-    fi
-    dpkg-deb -x $folder/package.deb $folder
-  done
-  rm $folder/package.deb
-  echo "${debian11_packages[*]}" > $folder/unpacked
-}
-
 install_debian_packages "${debian_packages[@]}"
 if [ "${DDPSCOPE_FORCE_WHEELS:-0}" = 1 ] || [ -z "$(installed_toolkit)" ]; then
   install_nvidia_wheels
@@ -261,4 +228,3 @@ install_wheels cuda12 "a test of the stand-ins will not be built" "${cuda12_whee
 unpack_schemas
 unpack_packages slurm "the tests with Slurm will be skipped" "${slurm_packages[@]}"
 unpack_packages openblas "the stand-in for cuBLAS will not be built" "${openblas_packages[@]}"
-unpack_debian11

@@ -2,7 +2,8 @@
 # Brings versions of CPython that are not installed here, for tests/inject/traps/test_python.py: those of other Debian
 # releases, unpacked below FOLDER and not installed. Does nothing for a version that is here already.
 #
-#   tests/interpreters.sh FOLDER                    3.9 of Debian 11, 3.13 of Debian 13
+#   tests/interpreters.sh FOLDER                    3.9 of Debian 11, 3.13 of Debian 13, 3.14 and 3.15 of Debian's testing
+#                                                   release, and Debian 11's own libc beside its 3.9
 #   tests/interpreters.sh FOLDER --free-threaded    and a free-threaded 3.13, built from Debian 13's source (20 minutes)
 #
 # Exit 0 also if one cannot be had: its tests say that they were skipped.
@@ -20,7 +21,7 @@ private_apt() {
   mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Codename: bookworm' | head -1)
   [ -n "$mirror" ] && [ -e $key ] || return 1
   mkdir -p "$pool/lists/partial" "$pool/cache/archives/partial"
-  for release in bullseye trixie; do echo "deb [signed-by=$key] $mirror $release main"; done >"$pool/sources.list"
+  for release in bullseye trixie forky; do echo "deb [signed-by=$key] $mirror $release main"; done >"$pool/sources.list"
   echo "deb-src [signed-by=$key] $mirror trixie main" >>"$pool/sources.list"
   cat >"$pool/apt.conf" <<END
 Dir::State "$pool";
@@ -34,7 +35,7 @@ END
   APT_CONFIG=$pool/apt.conf apt-get update -qq -o APT::Update::Error-Mode=any && touch "$pool/ready"
 }
 
-# unpack VERSION RELEASE PACKAGE...: into FOLDER/debian-VERSION.
+# unpack NAME RELEASE PACKAGE...: into FOLDER/debian-NAME.
 unpack() {
   local root=$folder/debian-$1 release=$2 package
   shift 2
@@ -52,11 +53,26 @@ of_debian_11() {
   unpack 3.9 bullseye {python3.9,libpython3.9}-minimal libpython3.9-{stdlib,dev} libffi7
 }
 
+# For tests/inject/test_old_libc.py: a system that is older than the one that the injector was built on.
+debian_11() {
+  private_apt
+  unpack 11 bullseye libc6 libgcc-s1 libexpat1 zlib1g {python3.9,libpython3.9}-minimal libpython3.9-stdlib
+}
+
 # Its C library is newer than this machine's, so it brings that and its loader.
 of_debian_13() {
   ! is_here 3.13 || return 0
   private_apt
   unpack 3.13 trixie {python3.13,libpython3.13}-minimal libpython3.13-{stdlib,dev} libc6 libexpat1 libffi8 zlib1g
+}
+
+of_debian_testing() {
+  local version
+  for version in 3.14 3.15; do
+    is_here $version && continue
+    private_apt
+    unpack $version forky {python$version,libpython$version}-minimal libpython$version-{stdlib,dev} libc6 libexpat1 libffi8 zlib1g
+  done
 }
 
 free_threaded() {
@@ -71,7 +87,7 @@ free_threaded() {
   ln -s build/python "$source/python3.13t"
 }
 
-wanted=(of_debian_11 of_debian_13)
+wanted=(of_debian_11 debian_11 of_debian_13 of_debian_testing)
 [ "${2:-}" != --free-threaded ] || wanted+=(free_threaded)
 # In the background, where a command that fails ends it: bash looks past failures on the left of `||`.
 for which in "${wanted[@]}"; do

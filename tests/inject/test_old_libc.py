@@ -7,12 +7,12 @@ import ddpscope
 import pytest
 
 INJECTOR = ddpscope.BUILD / "lib" / "libddpscope.so"
-DEBIAN11 = pathlib.Path(__file__).parents[2] / ".venv/debian11"
+DEBIAN11 = ddpscope.BUILD / "interpreters/debian-11"
 LIBRARIES = DEBIAN11 / "lib/x86_64-linux-gnu"
 PYTHON = [LIBRARIES / "ld-linux-x86-64.so.2", "--library-path", f"{LIBRARIES}:{DEBIAN11}/usr/lib/x86_64-linux-gnu",
           DEBIAN11 / "usr/bin/python3.9"]
 
-older = pytest.mark.skipif(not (DEBIAN11 / "unpacked").exists(), reason="Debian 11's libc could not be downloaded")
+older = pytest.mark.skipif(not (DEBIAN11 / "ready").exists(), reason="Debian 11's libc is not here: tests/interpreters.sh")
 
 # Rank 0 writes, rank 1 reads, and nothing orders the two.
 RANKS = """import os, threading, time

@@ -160,9 +160,9 @@ def test_must_record(of_musl, tmp_path, command):
 def test_a_program_with_another_dynamic_linker(tmp_path, tags, options, recorded):
     """Debian 11's is older than the stand-ins, and not older than what records. With a path of the program alone
     (--enable-new-dtags) it takes part of this system's libraries for those that are preloaded."""
-    libraries = Path(__file__).parents[3] / ".venv/debian11/lib/x86_64-linux-gnu"
+    libraries = BUILD / "interpreters/debian-11/lib/x86_64-linux-gnu"
     if not libraries.exists():
-        pytest.skip("Debian 11's libc could not be downloaded")
+        pytest.skip("Debian 11's libc is not here: tests/interpreters.sh")
     (tmp_path / "job.c").write_text(
         '#include <fcntl.h>\n#include <unistd.h>\n__attribute__((force_align_arg_pointer))\n'
         'void _start(void) { open("y", O_CREAT | O_WRONLY, 0600); _exit(7); }\n')
