@@ -14,7 +14,11 @@ inline __attribute__((always_inline)) std::uint64_t instruction_of(const Layout&
 }
 
 inline __attribute__((always_inline)) bool is_entry(const Layout& in, Address frame) {
-  return in.frame_owner >= 0 && at<char>(frame, in.frame_owner) == frame::kOwnedByC;
+  return in.frame_owner >= 0 && at<char>(frame, in.frame_owner) >= frame::kOwnedByInterpreter;
+}
+
+inline __attribute__((always_inline)) Address code_of(const Layout& in, Address frame) {
+  return at<Address>(frame, in.frame_code) & frame::kReference;
 }
 
 bool is_code_somewhere(Address object) {
@@ -48,7 +52,7 @@ void walk_own(Address frame, Walk* walk) {
   std::uint64_t hash = walk->hash;
   for (; frame && place != walk->places + Walk::kMaxFrames; frame = at<Address>(frame, in.frame_previous)) {
     if (is_entry(in, frame)) continue;
-    Address code = at<Address>(frame, in.frame_code);
+    Address code = code_of(in, frame);
     if (at<Address>(code, object::kType) != type) break;
     *place = {code, instruction_of(in, frame)};
     hash = mix(in, hash, *place++);
@@ -57,8 +61,8 @@ void walk_own(Address frame, Walk* walk) {
   walk->hash = hash;
 }
 
-constexpr void (*kWalkOwn[])(Address, Walk*) = {walk_own<0>, walk_own<1>, walk_own<2>,
-                                                walk_own<3>, walk_own<4>, walk_own<5>};
+constexpr void (*kWalkOwn[])(Address, Walk*) = {walk_own<0>, walk_own<1>, walk_own<2>, walk_own<3>,
+                                                walk_own<4>, walk_own<5>, walk_own<6>, walk_own<7>};
 static_assert(sizeof(kWalkOwn) / sizeof(kWalkOwn[0]) == kLayoutCount);
 
 }  // namespace
@@ -83,7 +87,7 @@ void walk_other_frames(Address frame, Walk* walk) {
   while (frame && walk->count < Walk::kMaxFrames && read_safely(frame, copy, bytes)) {
     auto here = reinterpret_cast<Address>(copy);
     if (!is_entry(in, here)) {
-      Address code = at<Address>(here, in.frame_code);
+      Address code = code_of(in, here);
       if (!is_code_somewhere(code)) return;
       Place& place = walk->places[walk->count++];
       place = {code, instruction_of(in, here)};

@@ -87,16 +87,18 @@ bool is_string(Address object) {
 
 bool is_entry(Address frame) {
   char owner = 0;
-  return layout->frame_owner >= 0 && read(frame, layout->frame_owner, &owner) && owner == frame::kOwnedByC;
+  return layout->frame_owner >= 0 && read(frame, layout->frame_owner, &owner) &&
+         owner >= frame::kOwnedByInterpreter;
 }
 
 bool runs_code(Address frame) {
   Address code = 0;
   Address file_name = 0;
   Address name = 0;
-  return read(frame, layout->frame_code, &code) && has_type(code, symbols.code_type) &&
-         read(code, layout->code_file_name, &file_name) && is_string(file_name) &&
-         read(code, layout->code_name, &name) && is_string(name);
+  if (!read(frame, layout->frame_code, &code)) return false;
+  code &= frame::kReference;
+  return has_type(code, symbols.code_type) && read(code, layout->code_file_name, &file_name) &&
+         is_string(file_name) && read(code, layout->code_name, &name) && is_string(name);
 }
 
 // Every frame of the stack must be one.

@@ -27,7 +27,8 @@ constexpr Layout layout_in_column(int number) {
 
 // From Python 3.8 on.
 inline constexpr Layout kLayouts[] = {layout_in_column(0), layout_in_column(1), layout_in_column(2),
-                                      layout_in_column(3), layout_in_column(4), layout_in_column(5)};
+                                      layout_in_column(3), layout_in_column(4), layout_in_column(5),
+                                      layout_in_column(6), layout_in_column(7)};
 inline constexpr int kFirstMinor = 8;
 inline constexpr int kLayoutCount = sizeof(kLayouts) / sizeof(kLayouts[0]);
 
@@ -43,7 +44,11 @@ namespace thread_status {
 constexpr unsigned kActive = 1u << 4;  // runs, that is: holds the GIL
 }
 namespace frame {
-constexpr char kOwnedByC = 3;  // FRAME_OWNED_BY_CSTACK: stands for the interpreter's own entry, has no code
+// From here on a frame stands for an entry of the interpreter's own, and has no code (FRAME_OWNED_BY_CSTACK;
+// from 3.14 on FRAME_OWNED_BY_INTERPRETER).
+constexpr char kOwnedByInterpreter = 3;
+// From 3.14 on the lowest bits of a reference from a frame say how it is counted.
+constexpr std::uintptr_t kReference = ~std::uintptr_t{3};
 }  // namespace frame
 namespace string {
 constexpr std::size_t kLength = 16;

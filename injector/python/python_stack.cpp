@@ -102,10 +102,11 @@ Address trusted_state(trace::FileWriter& file) {
   return given == Trust::kGiven ? state : 0;
 }
 
-std::uint32_t stack_from(trace::FileWriter& file, Address frame) {
+// From 3.15 on a thread that runs no Python has a frame all the same, of the interpreter's own.
+Walk own_frames(Address state) {
   Walk walk;
-  walk_own_frames(frame, &walk);
-  return id_of(file, walk);
+  if (Address frame = own_innermost(state)) walk_own_frames(frame, &walk);
+  return walk;
 }
 
 }  // namespace
@@ -119,15 +120,14 @@ bool is_main_thread(trace::FileWriter& file) {
 std::uint32_t python_stack(trace::FileWriter& file) {
   Address state = trusted_state(file);
   if (!state) return 0;
-  Address frame = own_innermost(state);
   if (is_main_thread(file)) __atomic_store_n(&main_state, state, __ATOMIC_RELAXED);
-  return frame ? stack_from(file, frame) : stack_of_waiting_main(file);
+  Walk walk = own_frames(state);
+  return walk.count ? id_of(file, walk) : stack_of_waiting_main(file);
 }
 
 std::uint32_t own_python_stack(trace::FileWriter& file) {
   Address state = trusted_state(file);
-  Address frame = state ? own_innermost(state) : 0;
-  return frame ? stack_from(file, frame) : 0;
+  return state ? id_of(file, own_frames(state)) : 0;
 }
 
 }  // namespace ddpscope::injector

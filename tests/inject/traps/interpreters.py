@@ -13,7 +13,7 @@ import pytest
 
 from recording import BUILD, TRAPS
 
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
+VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 KINDS = ["shared", "static"]
 FOLDER = BUILD / "interpreters"
 ASK = """import ctypes, json, sys, sysconfig

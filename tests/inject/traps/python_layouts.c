@@ -7,19 +7,29 @@
 #if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_frame.h>
 #endif
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_debug_offsets.h>
+#include <internal/pycore_interpframe.h>
+#elif PY_VERSION_HEX >= 0x030D0000
+#include <internal/pycore_runtime.h>
+#endif
 
 #if PY_MINOR_VERSION == 8
-#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13) v3_8
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_8
 #elif PY_MINOR_VERSION == 9
-#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13) v3_9
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_9
 #elif PY_MINOR_VERSION == 10
-#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13) v3_10
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_10
 #elif PY_MINOR_VERSION == 11
-#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13) v3_11
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_11
 #elif PY_MINOR_VERSION == 12
-#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13) v3_12
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_12
 #elif PY_MINOR_VERSION == 13
-#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13) v3_13
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_13
+#elif PY_MINOR_VERSION == 14
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_14
+#elif PY_MINOR_VERSION == 15
+#define COLUMN(v3_8, v3_9, v3_10, v3_11, v3_12, v3_13, v3_14, v3_15) v3_15
 #endif
 
 #define ABSENT (-1)
@@ -64,7 +74,11 @@
 #if PY_MINOR_VERSION >= 12
 #define thread_status_FACT offsetof(PyThreadState, _status)
 #define frame_owner_FACT offsetof(_PyInterpreterFrame, owner)
-_Static_assert(FRAME_OWNED_BY_CSTACK == 3, "frame::kOwnedByC");
+#if PY_MINOR_VERSION >= 14
+_Static_assert(FRAME_OWNED_BY_INTERPRETER == 3, "frame::kOwnedByInterpreter");
+#else
+_Static_assert(FRAME_OWNED_BY_CSTACK == 3, "frame::kOwnedByInterpreter");
+#endif
 #else
 #define thread_status_FACT ABSENT
 #define frame_owner_FACT ABSENT
@@ -77,6 +91,13 @@ _Static_assert(FRAME_OWNED_BY_CSTACK == 3, "frame::kOwnedByC");
 
 #define DDPSCOPE_PYTHON(what, ...) _Static_assert((long)(what##_FACT) == (COLUMN(__VA_ARGS__)), #what);
 #include "injector/python/layouts.def"
+
+#if PY_MINOR_VERSION >= 13
+#define TOLD_IN(v3_13, v3_14, v3_15) (PY_MINOR_VERSION == 13 ? v3_13 : PY_MINOR_VERSION == 14 ? v3_14 : v3_15)
+#define DDPSCOPE_TOLD(name, what, ...) _Static_assert(offsetof(_Py_DebugOffsets, name) == TOLD_IN(__VA_ARGS__), #name);
+#include "injector/python/told_offsets.def"
+_Static_assert(offsetof(_Py_DebugOffsets, version) == 8 && offsetof(_Py_DebugOffsets, free_threaded) == 16, "Begin");
+#endif
 
 // What layout.h holds for all versions.
 _Static_assert(offsetof(PyObject, ob_type) == 8, "object::kType");
