@@ -18,7 +18,7 @@ inline __attribute__((always_inline)) bool is_entry(const Layout& in, Address fr
 }
 
 inline __attribute__((always_inline)) Address code_of(const Layout& in, Address frame) {
-  return at<Address>(frame, in.frame_code) & frame::kReference;
+  return at<Address>(frame, in.frame_code) & ~static_cast<Address>(in.code_marks);
 }
 
 bool is_code_somewhere(Address object) {

@@ -96,7 +96,7 @@ bool runs_code(Address frame) {
   Address file_name = 0;
   Address name = 0;
   if (!read(frame, layout->frame_code, &code)) return false;
-  code &= frame::kReference;
+  code &= ~static_cast<Address>(layout->code_marks);
   return has_type(code, symbols.code_type) && read(code, layout->code_file_name, &file_name) &&
          is_string(file_name) && read(code, layout->code_name, &name) && is_string(name);
 }

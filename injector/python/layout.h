@@ -47,8 +47,6 @@ namespace frame {
 // From here on a frame stands for an entry of the interpreter's own, and has no code (FRAME_OWNED_BY_CSTACK;
 // from 3.14 on FRAME_OWNED_BY_INTERPRETER).
 constexpr char kOwnedByInterpreter = 3;
-// From 3.14 on the lowest bits of a reference from a frame say how it is counted.
-constexpr std::uintptr_t kReference = ~std::uintptr_t{3};
 }  // namespace frame
 namespace string {
 constexpr std::size_t kLength = 16;

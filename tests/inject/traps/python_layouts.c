@@ -10,6 +10,7 @@
 #if PY_VERSION_HEX >= 0x030E0000
 #include <internal/pycore_debug_offsets.h>
 #include <internal/pycore_interpframe.h>
+#include <internal/pycore_stackref.h>
 #elif PY_VERSION_HEX >= 0x030D0000
 #include <internal/pycore_runtime.h>
 #endif
@@ -82,6 +83,12 @@ _Static_assert(FRAME_OWNED_BY_CSTACK == 3, "frame::kOwnedByInterpreter");
 #else
 #define thread_status_FACT ABSENT
 #define frame_owner_FACT ABSENT
+#endif
+
+#if PY_MINOR_VERSION >= 14
+#define code_marks_FACT Py_TAG_BITS
+#else
+#define code_marks_FACT 0
 #endif
 
 #define code_first_line_FACT offsetof(PyCodeObject, co_firstlineno)

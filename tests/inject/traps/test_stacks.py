@@ -55,8 +55,8 @@ def autograd(folder, injector):
 
 
 TABLE = {
-    names: [(STACK, "  walk_own_frames(frame, &walk);", "")],
-    autograd: [(STACK, "frame ? stack_from(file, frame) : stack_of_waiting_main(file);", "frame ? stack_from(file, frame) : 0;")],
+    names: [(STACK, "walk_own_frames(frame, &walk);", "static_cast<void>(frame);")],
+    autograd: [(STACK, "walk.count ? id_of(file, walk) : stack_of_waiting_main(file);", "walk.count ? id_of(file, walk) : 0;")],
 }
 
 
