@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "injector/core/memory_map.h"
 #include "injector/core/safe_read.h"
 #include "injector/core/text_lines.h"
 #include "injector/core/turn.h"
@@ -42,36 +43,22 @@ constinit std::atomic<bool> adding;
 struct Search {
   std::uintptr_t address;
   LoadedObject found;
-  char file[48];  // device and inode
+  std::uint64_t device, inode;
 };
 
-const char* skip_word(const char* at, const char* end) {
-  while (at < end && *at != ' ') ++at;
-  while (at < end && *at == ' ') ++at;
-  return at;
-}
-
-// "START-END PERMISSIONS OFFSET DEVICE INODE   PATH" (proc(5)).
 bool take_mapping(const char* line, std::size_t bytes, void* argument) {
   auto* search = static_cast<Search*>(argument);
-  const char* end = line + bytes;
-  const auto* dash = static_cast<const char*>(memchr(line, '-', bytes));
-  if (!dash) return true;
-  std::uintptr_t first = parse_hex(line, end), behind = parse_hex(dash + 1, end);
-  const char* device = skip_word(skip_word(skip_word(line, end), end), end);
-  const char* path = skip_word(skip_word(device, end), end);
-  const bool is_file = path < end && *path == '/';
-  const bool is_vdso = end - path >= 6 && memcmp(path, "[vdso]", 6) == 0;
-  char file[sizeof(search->file)] = {};
-  memcpy(file, device, std::min(static_cast<std::size_t>(path - device), sizeof(file) - 1));
-  const bool goes_on = search->found.end && (is_file ? memcmp(file, search->file, sizeof(file)) == 0
-                                                     : path == end && first == search->found.end);
-  if (goes_on) {
-    search->found.end = behind;
+  const Mapping mapping = parse_mapping(line, bytes);
+  const bool is_file = mapping.path.starts_with('/'), is_vdso = mapping.path.starts_with("[vdso]");
+  const bool same_file = mapping.device == search->device && mapping.inode == search->inode;
+  const bool right_behind = mapping.path.empty() && mapping.start == search->found.end;
+  if (search->found.end && (is_file ? same_file : right_behind)) {
+    search->found.end = mapping.end;
   } else {
     if (search->address < search->found.end) return false;
-    search->found = is_file || is_vdso ? LoadedObject{first, behind, nullptr} : LoadedObject{};
-    memcpy(search->file, file, sizeof(file));
+    search->found = is_file || is_vdso ? LoadedObject{mapping.start, mapping.end, nullptr} : LoadedObject{};
+    search->device = mapping.device;
+    search->inode = mapping.inode;
   }
   return search->found.end == 0 || search->address >= search->found.start;
 }
@@ -141,7 +128,7 @@ void keep(const LoadedObject& object, const link_map& content) {
 
 bool find_loaded_object_by_maps(std::uintptr_t address, LoadedObject* object) {
   if (find_known(address, object)) return true;
-  Search search{address, {}, {}};
+  Search search{address, {}, 0, 0};
   for_each_line("/proc/self/maps", take_mapping, &search);
   if (address < search.found.start || address >= search.found.end) return false;
   link_map content{};

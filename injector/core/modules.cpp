@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "injector/core/loaded_object.h"
+#include "injector/core/memory_map.h"
 #include "injector/core/process.h"
 #include "injector/core/safe_read.h"
 #include "injector/core/text_lines.h"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::size_t kMostIdBytes = 64;  // SHA-1, the linkers' default, has 20
 
-// A line of /proc/self/maps: "START-END PERMISSIONS OFFSET DEVICE INODE   PATH" (proc(5)).
 struct Search {
   std::uintptr_t start;
   trace::FileWriter* file;
@@ -22,10 +22,10 @@ struct Search {
 
 bool take_path(const char* line, std::size_t bytes, void* argument) {
   auto* search = static_cast<Search*>(argument);
-  const char* end = line + bytes;
-  if (parse_hex(line, end) != search->start) return true;
-  const auto* path = static_cast<const char*>(memchr(line, '/', bytes));
-  if (path) search->id = this_thread.writer.intern(*search->file, path, static_cast<std::size_t>(end - path));
+  const Mapping mapping = parse_mapping(line, bytes);
+  if (mapping.start != search->start) return true;
+  if (mapping.path.starts_with('/'))
+    search->id = this_thread.writer.intern(*search->file, mapping.path.data(), mapping.path.size());
   return false;
 }
 

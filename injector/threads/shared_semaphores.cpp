@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 #include <atomic>
 
+#include "injector/core/memory_map.h"
 #include "injector/core/text_lines.h"
 
 namespace ddpscope::injector {
@@ -39,36 +39,18 @@ __attribute__((constructor(101))) void learn_mark() {
   errno = saved;
 }
 
-// A line of /proc/self/maps: "START-END PERMISSIONS OFFSET DEVICE INODE   PATH" (proc(5)).
 struct Search {
   std::uintptr_t address;
   trace::payload::SharedSemaphore found;
 };
 
-const char* word_after(const char* at, const char* end, char separator) {
-  while (at < end && *at != separator) ++at;
-  return at < end ? at + 1 : end;
-}
-
-std::uint64_t parse_decimal(const char* text, const char* end) {
-  std::uint64_t number = 0;
-  for (; text < end && *text >= '0' && *text <= '9'; ++text)
-    number = number * 10 + static_cast<std::uint64_t>(*text - '0');
-  return number;
-}
-
 bool take_mapping(const char* line, std::size_t bytes, void* argument) {
   auto* search = static_cast<Search*>(argument);
-  const char* end = line + bytes;
-  std::uintptr_t start = parse_hex(line, end);
-  if (search->address < start || search->address >= parse_hex(word_after(line, end, '-'), end)) return true;
-  const char* offset = word_after(word_after(line, end, ' '), end, ' ');
-  const char* device = word_after(offset, end, ' ');
-  const char* minor = word_after(device, end, ':');
-  search->found.device =
-      makedev(static_cast<unsigned>(parse_hex(device, end)), static_cast<unsigned>(parse_hex(minor, end)));
-  search->found.inode = parse_decimal(word_after(minor, end, ' '), end);
-  search->found.offset = parse_hex(offset, end) + (search->address - start);
+  const Mapping mapping = parse_mapping(line, bytes);
+  if (search->address < mapping.start || search->address >= mapping.end) return true;
+  search->found.device = mapping.device;
+  search->found.inode = mapping.inode;
+  search->found.offset = mapping.offset + (search->address - mapping.start);
   return false;
 }
 
