@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/commands/exec_words.h"
 #include "collector/commands/say.h"
 #include "collector/commands/watch_thread.h"
 #include "collector/reading/read_trace.h"
@@ -32,21 +33,8 @@ using Duration = std::chrono::nanoseconds;
 constexpr Duration kMost = std::chrono::seconds(2);
 constexpr int kShare = 50;  // of the time between two looks one may compute
 
-std::vector<std::string> environment_with(const std::string& trace, const std::string& finding) {
-  std::vector<std::string> words{"DDPSCOPE_TRACE=" + trace, "DDPSCOPE_FINDING=" + finding};
-  for (char** word = environ; *word; ++word) {
-    std::string_view text = *word;
-    if (!text.starts_with("DDPSCOPE_TRACE=") && !text.starts_with("DDPSCOPE_FINDING="))
-      words.emplace_back(text);
-  }
-  return words;
-}
-
 // -1: errno in `error`.
 pid_t start_shell(const std::string& command, std::vector<std::string> environment, int& error) {
-  std::vector<char*> variables;
-  for (std::string& word : environment) variables.push_back(word.data());
-  variables.push_back(nullptr);
   std::string shell = "/bin/sh", option = "-c", text = command;
   char* words[] = {shell.data(), option.data(), text.data(), nullptr};
   posix_spawnattr_t attributes;
@@ -56,7 +44,7 @@ pid_t start_shell(const std::string& command, std::vector<std::string> environme
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
-  error = ::posix_spawn(&pid, shell.c_str(), nullptr, &attributes, words, variables.data());
+  error = ::posix_spawn(&pid, shell.c_str(), nullptr, &attributes, words, exec_words(environment).data());
   posix_spawnattr_destroy(&attributes);
   return error == 0 ? pid : -1;
 }
@@ -121,8 +109,10 @@ void HangWatch::watch(const std::stop_token& stop) const {
 void HangWatch::run_for(const findings::Finding& finding, const std::stop_token& stop) const {
   say("ddpscope: stuck: {}; running the command of --on-hang\n", reports::escape(finding.title));
   int error = 0;
-  pid_t pid =
-      start_shell(command_, environment_with(folder_.string(), reports::json_finding(finding)), error);
+  pid_t pid = start_shell(command_,
+                          environment_with({{"DDPSCOPE_TRACE", folder_.string()},
+                                            {"DDPSCOPE_FINDING", reports::json_finding(finding)}}),
+                          error);
   if (pid < 0) return say("ddpscope: the command of --on-hang cannot be started: {}\n", std::strerror(error));
   int status = 0;
   pid_t ended = 0;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "collector/commands/exec_words.h"
 #include "collector/commands/input_file.h"
 
 extern char** environ;
@@ -46,9 +47,7 @@ int run_quietly(std::vector<std::string> words, const std::string& said) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = exec_words(words);
   pid_t pid = 0;
   int failed = posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

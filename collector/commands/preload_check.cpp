@@ -24,9 +24,8 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/commands/exec_words.h"
 #include "collector/reports/escape.h"
-
-extern char** environ;
 
 namespace ddpscope::commands {
 namespace {
@@ -90,23 +89,6 @@ bool changes_its_user(const std::string& program) {
   return stat(program.c_str(), &status) == 0 && (status.st_mode & S_ISUID) && status.st_uid != geteuid();
 }
 
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& changed) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry; ++entry) {
-    std::string text = *entry;
-    if (!changed.contains(text.substr(0, text.find('=')))) all.push_back(std::move(text));
-  }
-  for (const auto& [name, value] : changed) all.push_back(name + "=" + value);
-  return all;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (std::string& word : words) all.push_back(word.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 // Until the end, or the time is over.
 std::string read_all(int fd) {
   std::string text;
@@ -130,10 +112,10 @@ std::optional<std::string> objection(const std::string& linker, const std::strin
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   for (int stream : {1, 2}) posix_spawn_file_actions_adddup2(&actions, said[1], stream);
-  std::vector<std::string> words{linker, "--list", program}, environment = merged_environment(changed);
+  std::vector<std::string> words{linker, "--list", program}, environment = environment_with(changed);
   pid_t child = 0;
-  const int error = posix_spawn(&child, linker.c_str(), &actions, nullptr, pointers(words).data(),
-                                pointers(environment).data());
+  const int error = posix_spawn(&child, linker.c_str(), &actions, nullptr, exec_words(words).data(),
+                                exec_words(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   close(said[1]);
   std::istringstream lines(error ? "" : read_all(said[0]));

@@ -16,6 +16,7 @@
 #include "collector/analysis/coverage.h"
 #include "collector/commands/command.h"
 #include "collector/commands/command_name.h"
+#include "collector/commands/exec_words.h"
 #include "collector/commands/folder_use.h"
 #include "collector/commands/hang_watch.h"
 #include "collector/commands/job_environment.h"
@@ -271,10 +272,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
 // The job comes first: it takes our place, and is as it would have been without us. Returns where it cannot.
 Outcome become_unrecorded(std::vector<std::string> command, const std::string& why) {
   say("ddpscope: the job runs unrecorded: {}\n", why);
-  std::vector<char*> words;
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
-  execvp(words.front(), words.data());
+  execvp(command.front().c_str(), exec_words(command).data());
   return failed({std::string("cannot start the command: ") + std::strerror(errno), command.front(), ""});
 }
 
