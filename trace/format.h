@@ -12,8 +12,8 @@ namespace ddpscope::trace {
 constexpr char kMagic[8] = {'D', 'D', 'P', 'S', 'C', 'O', 'P', 'E'};
 constexpr std::uint32_t kVersion = 1;  // raised when an old reader would misread a new file
 constexpr char kFileSuffix[] = ".ddps";
-// Of an empty folder, HOST.PID.START.ERROR.RUN.unrecorded: that process could not make its file, by this error
-// number; RUN is its DDPSCOPE_RUN, or 0. To make a folder takes no descriptor.
+// Of an empty folder, HOST.PID.START.ERROR.RUN.unrecorded: that process could not make its file, by this
+// error number; RUN is its DDPSCOPE_RUN, or 0. To make a folder takes no descriptor.
 constexpr char kUnrecordedSuffix[] = ".unrecorded";
 
 constexpr std::size_t kPageBytes = 4096;

@@ -16,7 +16,7 @@ struct Begin {
   std::uint64_t free_threaded;
 };
 
-// What is the same in all versions is told, too.
+// The table has what is the same in all versions, too.
 struct Known : Layout {
   std::int16_t object_type = object::kType;
   std::int16_t type_flags = type::kFlags;
@@ -24,14 +24,14 @@ struct Known : Layout {
   std::int16_t string_length = string::kLength;
 };
 
-struct Told {
+struct DebugOffset {
   std::int16_t Known::*what;
   std::int16_t places[3];  // from 3.13 on
 };
-constexpr Told kTold[] = {
-#define DDPSCOPE_TOLD(name, what, ...) {&Known::what, {__VA_ARGS__}},
-#include "injector/python/told_offsets.def"
-#undef DDPSCOPE_TOLD
+constexpr DebugOffset kDebugOffsets[] = {
+#define DDPSCOPE_DEBUG_OFFSET(name, what, ...) {&Known::what, {__VA_ARGS__}},
+#include "injector/python/debug_offsets.def"
+#undef DDPSCOPE_DEBUG_OFFSET
 };
 
 bool begins_as(Address runtime, int minor) {
@@ -47,10 +47,10 @@ bool begins_as(Address runtime, int minor) {
 bool runtime_agrees(Address runtime, int minor, const Layout& layout) {
   if (!runtime || !begins_as(runtime, minor)) return false;
   const Known known{layout};
-  for (const Told& told : kTold) {
+  for (const DebugOffset& entry : kDebugOffsets) {
     std::uint64_t offset = 0;
-    if (!read_safely(runtime + told.places[minor - kFirstThatTells], &offset, sizeof(offset)) ||
-        offset != static_cast<std::uint64_t>(known.*told.what))
+    if (!read_safely(runtime + entry.places[minor - kFirstThatTells], &offset, sizeof(offset)) ||
+        offset != static_cast<std::uint64_t>(known.*entry.what))
       return false;
   }
   return true;

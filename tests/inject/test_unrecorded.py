@@ -38,8 +38,8 @@ def test_nothing_was_recorded_and_the_cause_is_named(tmp_path, script, why):
     assert done.code == 0 and (tmp_path / "out0").read_text() == "x"
     assert re.search(rf"ddpscope: 1 process could not make a trace file: {why} \(\S+:\d+\)\n", done.stderr), done.stderr
     assert "scrubbed" not in done.stderr
-    told = ddpscope.start([ddpscope.DDPSCOPE, "report", tmp_path / "trace"], cwd=tmp_path)
-    assert told.code == 2 and "1 process could not make a trace file: " + why in told.stderr, told.stderr
+    report = ddpscope.start([ddpscope.DDPSCOPE, "report", tmp_path / "trace"], cwd=tmp_path)
+    assert report.code == 2 and "1 process could not make a trace file: " + why in report.stderr, report.stderr
 
 
 def test_those_that_are_missing_are_named_beside_the_others(tmp_path):

@@ -81,7 +81,7 @@ def test_rows_in_memory_in_one_order(tmp_path, ranks, seed):
 
 @mostly
 def test_rows_in_memory_that_are_shuffled_anew(tmp_path, ranks, seed):
-    """The sampler of the evaluation behind each epoch is not told which one it is."""
+    """The sampler of the evaluation behind each epoch does not learn which one it is."""
     job = table(seed, ranks, "--workers", 1 + seed % 2, "--rows", 8 * ranks * 30, "--validate")
     report = expect_nothing_found(record(job, tmp_path), ranks)
     assert "repeated-epoch-order" not in not_checked(report), report["coverage"]

@@ -100,9 +100,9 @@ _Static_assert(FRAME_OWNED_BY_CSTACK == 3, "frame::kOwnedByInterpreter");
 #include "injector/python/layouts.def"
 
 #if PY_MINOR_VERSION >= 13
-#define TOLD_IN(v3_13, v3_14, v3_15) (PY_MINOR_VERSION == 13 ? v3_13 : PY_MINOR_VERSION == 14 ? v3_14 : v3_15)
-#define DDPSCOPE_TOLD(name, what, ...) _Static_assert(offsetof(_Py_DebugOffsets, name) == TOLD_IN(__VA_ARGS__), #name);
-#include "injector/python/told_offsets.def"
+#define DEBUG_COLUMN(v3_13, v3_14, v3_15) (PY_MINOR_VERSION == 13 ? v3_13 : PY_MINOR_VERSION == 14 ? v3_14 : v3_15)
+#define DDPSCOPE_DEBUG_OFFSET(name, what, ...) _Static_assert(offsetof(_Py_DebugOffsets, name) == DEBUG_COLUMN(__VA_ARGS__), #name);
+#include "injector/python/debug_offsets.def"
 _Static_assert(offsetof(_Py_DebugOffsets, version) == 8 && offsetof(_Py_DebugOffsets, free_threaded) == 16, "Begin");
 #endif
 

@@ -57,15 +57,15 @@ TEST(DiskFull, FileSizeLimitSendsNoSignal) {
 
 TEST(DiskFull, LimitBelowTheHeaderLeavesNoFile) {
   TemporaryFolder folder;
-  EXPECT_EQ(
-      exit_code_of([&folder] {
-        rlimit limit{100, 100};
-        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return __LINE__;
-        FileWriter file{};
-        if (file.open(folder.path().c_str(), test_identity(), test_clock(), 1 << 20, false)) return __LINE__;
-        return file.refusal() == EFBIG ? 0 : __LINE__;
-      }),
-      0);
+  EXPECT_EQ(exit_code_of([&folder] {
+              rlimit limit{100, 100};
+              if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return __LINE__;
+              FileWriter file{};
+              if (file.open(folder.path().c_str(), test_identity(), test_clock(), 1 << 20, false))
+                return __LINE__;
+              return file.refusal() == EFBIG ? 0 : __LINE__;
+            }),
+            0);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
