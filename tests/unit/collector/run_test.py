@@ -87,19 +87,23 @@ def test_it_says_when_the_environment_was_scrubbed(scrub, tmp_path):
     assert "no process of the job recorded anything" in result.stderr
 
 
+def compile_program(program, source, *compiler):
+    file = program.with_suffix(".c")
+    file.write_text(source)
+    subprocess.run([*compiler, file, "-o", program], check=True, timeout=60)
+
+
 def test_it_says_when_the_job_is_a_static_binary(tmp_path):
-    source = tmp_path / "job.c"
-    source.write_text('#include <fcntl.h>\nint main() { return open("y", O_CREAT | O_WRONLY, 0600) < 0 ? 1 : 4; }\n')
-    subprocess.run(["cc", "-static", source, "-o", tmp_path / "job"], check=True, timeout=60)
+    compile_program(tmp_path / "job", '#include <fcntl.h>\nint main() { return open("y", O_CREAT | O_WRONLY, 0600) < 0 ? 1 : 4; }\n',
+                    "cc", "-static")
     result = ddpscope("run", "-o", tmp_path / "t", "--", "./job", cwd=tmp_path)
     assert result.returncode == 4
     assert "ddpscope: no process of the job recorded anything: ./job is linked statically; nor did one that it started\n" in result.stderr
 
 
 def test_a_static_binary_may_start_what_is_recorded(tmp_path):
-    source = tmp_path / "job.c"
-    source.write_text('#include <unistd.h>\nint main() { return execl("/bin/sh", "sh", "-c", "echo x > y", (char*)0); }\n')
-    subprocess.run(["cc", "-static", source, "-o", tmp_path / "job"], check=True, timeout=60)
+    compile_program(tmp_path / "job", '#include <unistd.h>\nint main() { return execl("/bin/sh", "sh", "-c", "echo x > y", (char*)0); }\n',
+                    "cc", "-static")
     result = ddpscope("run", "-o", tmp_path / "t", "--", "./job", cwd=tmp_path)
     assert result.returncode == 0 and "1 process," in result.stderr and "statically" not in result.stderr
 
@@ -127,8 +131,7 @@ SAYS_HELLO = '#include <unistd.h>\nint main() { return write(1, "hello\\n", 6) =
 @pytest.fixture
 def of_musl(tmp_path):
     """A program that a preload for glibc would keep from starting."""
-    (tmp_path / "hello.c").write_text(SAYS_HELLO)
-    subprocess.run(["musl-gcc", tmp_path / "hello.c", "-o", tmp_path / "hello"], check=True, timeout=60)
+    compile_program(tmp_path / "hello", SAYS_HELLO, "musl-gcc")
     return tmp_path / "hello"
 
 
@@ -149,7 +152,7 @@ def test_a_program_of_musl_runs_unrecorded(of_musl, tmp_path, first_line, monkey
 
 @pytest.mark.parametrize("command", ["./hello", "./static"])
 def test_must_record(of_musl, tmp_path, command):
-    subprocess.run(["cc", "-static", tmp_path / "hello.c", "-o", tmp_path / "static"], check=True, timeout=60)
+    compile_program(tmp_path / "static", SAYS_HELLO, "cc", "-static")
     result = ddpscope("run", "--must-record", "-o", tmp_path / "t", "--", command, cwd=tmp_path)
     assert_cannot_run(result, "the command cannot be recorded: ./")
     assert result.stdout == "" and not (tmp_path / "t").exists()
@@ -163,11 +166,10 @@ def test_a_program_with_another_dynamic_linker(tmp_path, tags, options, recorded
     libraries = BUILD / "interpreters/debian-11/lib/x86_64-linux-gnu"
     if not libraries.exists():
         pytest.skip("Debian 11's libc is not here: tests/interpreters.sh")
-    (tmp_path / "job.c").write_text(
-        '#include <fcntl.h>\n#include <unistd.h>\n__attribute__((force_align_arg_pointer))\n'
-        'void _start(void) { open("y", O_CREAT | O_WRONLY, 0600); _exit(7); }\n')
-    subprocess.run(["cc", "-nostartfiles", f"-Wl,--dynamic-linker={libraries}/ld-linux-x86-64.so.2", f"-Wl,-rpath,{libraries}",
-                    f"-Wl,--{tags}-new-dtags", tmp_path / "job.c", "-o", tmp_path / "job"], check=True, timeout=60)
+    compile_program(tmp_path / "job", '#include <fcntl.h>\n#include <unistd.h>\n__attribute__((force_align_arg_pointer))\n'
+                    'void _start(void) { open("y", O_CREAT | O_WRONLY, 0600); _exit(7); }\n',
+                    "cc", "-nostartfiles", f"-Wl,--dynamic-linker={libraries}/ld-linux-x86-64.so.2", f"-Wl,-rpath,{libraries}",
+                    f"-Wl,--{tags}-new-dtags")
     result = ddpscope("run", *options, "-o", "t", "--", "./job", cwd=tmp_path)
     assert result.returncode == 7, result.stderr
     unrecorded = r"ddpscope: the job runs unrecorded: \./job's dynamic linker cannot load what records: .*GLIBC_\S+ not found .*\n"
