@@ -1,5 +1,5 @@
 // The program's operations on process groups, as it calls them.
-#include "injector/torch/groups.h"
+#include "injector/process_groups/groups.h"
 #include "injector/torch/handlers.h"
 #include "injector/torch/options.h"
 #include "injector/torch/tensors.h"
@@ -109,7 +109,7 @@ void begin_operation(HookedCall& call, Argument self, Call row, Describe describ
   ProcessGroup* group = find_group(call.pointer<const void*>(self));
   if (!group) return file->count(trace::Health::unknown_communicators);
   if (!group->number) return;
-  announce(*file, *group);
+  announce<Call::c10d_group>(*file, *group);
   Operation operation = describe(*group);
   if (operation.flags & kUnread) file->count(trace::Health::torch_values_unread);
   opener_of(row)(*file, call, *group, operation);

@@ -1,7 +1,10 @@
 // A process group is made and destroyed.
+#include <string.h>
+
 #include "injector/core/own_code.h"
 #include "injector/core/safe_read.h"
-#include "injector/torch/groups.h"
+#include "injector/process_groups/groups.h"
+#include "injector/torch/group_names.h"
 #include "injector/torch/handlers.h"
 #include "injector/torch/missing_functions.h"
 #include "injector/torch/profiler_scopes.h"
@@ -13,6 +16,18 @@ namespace {
 constexpr Argument kGroup = Argument::kResult, kStore = Argument::kThis, kRank = Argument::kFirst,
                    kSize = Argument::kSecond;
 
+// Groups that PyTorch makes to check those of the program (TORCH_DISTRIBUTED_DEBUG=DETAIL).
+bool checks_others(const char* name) { return strstr(name, "pg_wrapper") != nullptr; }
+
+ProcessGroup* add(const HookedCall& call, const char* backend) {
+  char name[kMaxGroupName];
+  std::size_t length = name_of_store(*call.pointer<const void* const*>(kStore), name);
+  return add_group(
+      call.pointer<const void*>(kGroup),
+      {trace::hash_bytes(name, length), name, backend, static_cast<std::int32_t>(call.argument(kRank)),
+       static_cast<std::int32_t>(call.argument(kSize)), !checks_others(name)});
+}
+
 // It waits for the other ranks: the record is there before.
 void enter_making(HookedCall& call, const char* backend) {
   watch_profiler_scopes(call.return_address);
@@ -20,10 +35,7 @@ void enter_making(HookedCall& call, const char* backend) {
   record_missing_functions(call.return_address);  // in that file, which this call may have opened
   OwnWork work(file);
   if (!work) return;
-  auto rank = static_cast<std::int32_t>(call.argument(kRank));
-  auto size = static_cast<std::int32_t>(call.argument(kSize));
-  ProcessGroup* group = add_group(call.pointer<const void*>(kGroup), backend,
-                                  *call.pointer<const void* const*>(kStore), rank, size);
+  ProcessGroup* group = add(call, backend);
   if (!group || !group->number) return;
   group->epoch = file->epoch();
   trace::payload::ProcessGroup payload = described(*file, *group);
@@ -66,7 +78,7 @@ void enter_ending(HookedCall& call) {
   if (file && group->number) {
     OwnWork work(file);
     if (work) {
-      announce(*file, *group);
+      announce<Call::c10d_group>(*file, *group);
       call.open = this_thread.writer.open<Call::c10d_group_end>(*file, described(*file, *group), now(*file),
                                                                 python_place(*file));
     }

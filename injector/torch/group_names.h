@@ -1,11 +1,8 @@
 // What a process group is called: torch.distributed puts a prefix before its store's keys for each level.
 #pragma once
-#include <cstddef>
-#include <cstdint>
+#include "injector/process_groups/groups.h"
 
 namespace ddpscope::injector::torch {
-
-constexpr std::size_t kMaxGroupName = 256;
 
 // The prefixes in front of this store, outermost first: "default_pg/0/cpu", equal on all ranks of the group.
 // Ends with 0; cut at kMaxGroupName. Empty: no prefix was seen. Returns its length.

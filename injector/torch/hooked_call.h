@@ -4,7 +4,7 @@
 
 #include "injector/core/hook.h"
 #include "injector/torch/functions.h"
-#include "injector/torch/works.h"
+#include "injector/process_groups/works.h"
 
 namespace ddpscope::injector::torch {
 

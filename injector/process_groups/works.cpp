@@ -1,7 +1,7 @@
 // A cache in static storage, without a lock: an old entry makes room.
-#include "injector/torch/works.h"
+#include "injector/process_groups/works.h"
 
-namespace ddpscope::injector::torch {
+namespace ddpscope::injector {
 namespace {
 
 struct Entry {
@@ -47,4 +47,4 @@ KnownWork find_work(const void* work) {
   return {};
 }
 
-}  // namespace ddpscope::injector::torch
+}  // namespace ddpscope::injector

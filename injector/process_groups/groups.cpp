@@ -1,20 +1,17 @@
 // A table in static storage: a process has few groups.
-#include "injector/torch/groups.h"
+#include "injector/process_groups/groups.h"
 
 #include <string.h>
 
 #include "injector/core/hook.h"
 #include "injector/nccl/communicators.h"
 
-namespace ddpscope::injector::torch {
+namespace ddpscope::injector {
 namespace {
 
 constexpr std::uint32_t kGroups = 256;
 ProcessGroup groups[kGroups];
 std::uint32_t used;  // __atomic; places that were ever taken
-
-// Groups that PyTorch makes to check those of the program (TORCH_DISTRIBUTED_DEBUG=DETAIL).
-bool checks_others(const char* name) { return strstr(name, "pg_wrapper") != nullptr; }
 
 // Ids of all groups that were made here, for their generation.
 std::uint64_t ids[1024];
@@ -51,23 +48,22 @@ ProcessGroup* find_group(const void* handle) {
   return nullptr;
 }
 
-ProcessGroup* add_group(const void* handle, const char* backend, const void* store, std::int32_t rank,
-                        std::int32_t size) {
+ProcessGroup* add_group(const void* handle, const GroupIdentity& identity) {
   if (ProcessGroup* old = find_group(handle)) remove_group(*old);
   ProcessGroup* place = take_place();
   if (!place) {
     if (trace::FileWriter* file = open_recorder()) file->count(trace::Health::unknown_communicators);
     return nullptr;
   }
-  std::size_t length = name_of_store(store, place->name);
-  place->id = trace::hash_bytes(place->name, length);
-  place->number = checks_others(place->name) ? 0 : next_communicator_number();
+  place->id = identity.id;
+  place->number = identity.recorded ? next_communicator_number() : 0;
   place->operations = 0;
-  place->backend = backend;
-  place->rank = rank;
-  place->size = size;
+  place->backend = identity.backend;
+  place->rank = identity.rank;
+  place->size = identity.size;
   place->epoch = ~0u;  // of no file
   place->generation = generation_of(place->id);
+  strncpy(place->name, identity.name, kMaxGroupName - 1);
   __atomic_store_n(&place->handle, handle, __ATOMIC_RELEASE);
   return place;
 }
@@ -89,10 +85,4 @@ trace::payload::ProcessGroup described(trace::FileWriter& file, const ProcessGro
           0};
 }
 
-void announce(trace::FileWriter& file, ProcessGroup& group) {
-  if (group.epoch == file.epoch() || !group.number) return;
-  group.epoch = file.epoch();
-  record_moment<Call::c10d_group>(file, described(file, group));
-}
-
-}  // namespace ddpscope::injector::torch
+}  // namespace ddpscope::injector

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace ddpscope::injector::torch {
+namespace ddpscope::injector {
 
 // Communicator and sequence, as GroupCollective has them; 0: none that is recorded.
 constexpr std::uint64_t operation_of(std::uint32_t communicator, std::uint32_t sequence) {
@@ -22,4 +22,4 @@ struct KnownWork {
 void remember_work(const void* work, const KnownWork& known);
 KnownWork find_work(const void* work);  // operation 0: not known, or it is long ago
 
-}  // namespace ddpscope::injector::torch
+}  // namespace ddpscope::injector
