@@ -16,7 +16,8 @@ debian_packages=(
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
   python3-packaging python3-psutil python3-venv python3-yaml
-  iproute2 bindfs openmpi-bin fuse3 libfuse3-dev xvfb xdotool python3-xlib
+  iproute2 bindfs fuse3 libfuse3-dev xvfb xdotool python3-xlib
+  openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py
   python3-jsonschema libxml2-utils cmark-gfm chromium dpkg-dev groff-base
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4
   musl-tools libhwloc15 libnuma1 liblz4-1 libpam0g libjson-c5 libdbus-1-3

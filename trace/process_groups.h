@@ -1,4 +1,4 @@
-// The flags in records of PyTorch's own calls: who writes and who reads them share these. Their names in
+// The flags in records of the calls of PyTorch and MPI: who writes and who reads them share these. Their names in
 // `dump` are in named_values.def.
 #pragma once
 #include <cstdint>
@@ -11,6 +11,7 @@ enum GroupFlags : std::uint32_t {
   kSynchronous = 2,
   kByReducer = 4,  // DistributedDataParallel called it
   kUnread = 8,     // count, type, operation and root could not be read
+  kBlocking = 16,  // the call returns when its own part is done: nobody waits for it elsewhere
 };
 
 // GroupWork::flags.

@@ -9,6 +9,7 @@
 
 #include "collector/detectors/detector.h"
 #include "collector/findings/catalogue.h"
+#include "collector/matching/group_collectives.h"
 #include "collector/model/device_work.h"
 #include "collector/model/process_name.h"
 #include "collector/model/rank_variables.h"
@@ -188,8 +189,10 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
   const bool by_groups = judged.contains("skipped-barrier");
   if (by_groups) {
     add("collectives",
-        "the ranks talk by PyTorch's process groups without NCCL: what values they reduce is not read, and "
-        "no device can be kept waiting",
+        fmt::format(
+            "the ranks talk by {} without NCCL: what values they reduce is not read, and no device can "
+            "be kept waiting",
+            matching::uses_mpi(job) ? "MPI" : "PyTorch's process groups"),
         {"rank-divergence", "exposed-communication"});
     add("when gradients are reduced",
         "no steps of models that DistributedDataParallel or FSDP wraps were recorded of all ranks",
@@ -200,7 +203,8 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
   slugs.emplace_back("slow-checkpoint");
   for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
   add("collectives",
-      "neither a communicator of NCCL nor a process group of PyTorch is known of all ranks: they talk by "
+      "neither a communicator of NCCL or MPI nor a process group of PyTorch is known of all ranks: they talk "
+      "by "
       "other means, through a library that the preload does not reach, or by calls that could not be read",
       std::move(slugs));
 }

@@ -73,14 +73,13 @@ std::string judgement_of(const Look& look) {
       return "no rank waits longer than usual";
     case live::Judged::kTcp:
       return "no rank waits longer than usual, as far as TCP between the ranks shows: neither collectives of "
-             "NCCL "
-             "nor all of PyTorch's process groups are recorded";
+             "NCCL or MPI nor all of PyTorch's process groups are recorded";
     case live::Judged::kNothing:
       break;
   }
   return "not judged: " +
          (look.unjudged.empty()
-              ? "neither collectives of NCCL nor all of PyTorch's process groups are recorded"
+              ? "neither collectives of NCCL or MPI nor all of PyTorch's process groups are recorded"
               : escape(look.unjudged.front()));
 }
 

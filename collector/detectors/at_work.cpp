@@ -8,6 +8,7 @@
 
 #include "collector/detectors/patience.h"
 #include "collector/detectors/whereabouts.h"
+#include "collector/model/enclosing_calls.h"
 #include "collector/ordering/device_replay.h"
 #include "collector/ordering/stream_ends.h"
 
@@ -127,6 +128,14 @@ std::string_view seen_inside(const Job& job, std::uint32_t process, std::int64_t
 std::optional<model::EventPlace> device_wait(const Job& job, std::uint32_t process, const Threads& threads,
                                              std::int64_t at_ns) {
   return under_way(job, process, threads, ordering::kDeviceWaits | OperationSet{Operation::kCopy}, at_ns);
+}
+
+bool waits_by_mpi(const Job& job, std::uint32_t process, const Threads& threads, std::int64_t at_ns) {
+  constexpr OperationSet kWaits{Operation::kProcessGroup, Operation::kGroupCollective,
+                                Operation::kGroupBarrier, Operation::kGroupPointToPoint,
+                                Operation::kGroupWait};
+  auto call = under_way(job, process, threads, kWaits, at_ns);
+  return call && model::is_of_mpi(job.record({process, *call}).call);
 }
 
 bool awaits_own(const Job& job, std::uint32_t process, const Threads& threads, bool on_descriptor,

@@ -32,6 +32,10 @@ std::string_view seen_inside(const model::Job& job, std::uint32_t process, std::
 std::optional<model::EventPlace> device_wait(const model::Job& job, std::uint32_t process,
                                              const Threads& threads, std::int64_t at_ns = kEndOfTrace);
 
+// One of these threads is inside a call of MPI, where it asks again and again, however busy that looks.
+bool waits_by_mpi(const model::Job& job, std::uint32_t process, const Threads& threads,
+                  std::int64_t at_ns = kEndOfTrace);
+
 // Waits for a thread or a child of its own, which may be at work in ways that are not recorded: inside a call
 // for that or, where it waits on a descriptor (`on_descriptor`: inside a call that does, or that is not
 // known), for a program that it started after its last collective and message, and has not awaited yet.

@@ -255,6 +255,30 @@ Device awaited_device(const CallFacts& facts, const ordering::StuckWork& stuck, 
   return Device::kMayWork;
 }
 
+// Of the ranks that neither wait here nor by MPI. A message may be what a missing rank waits for, and which
+// of them it comes from is not followed.
+bool others_work(const CallFacts& facts, const Hang& hang, const Member& absent, std::int64_t at_ns) {
+  const auto& members = facts.collectives.communicators[hang.communicator].members;
+  auto waits_here = [&](std::uint32_t process) {
+    return std::ranges::any_of(hang.waiting, [&](std::uint32_t m) { return members[m].process == process; });
+  };
+  for (std::int32_t rank : facts.job.ranks()) {
+    std::int32_t found = facts.job.process_of_rank(rank);
+    auto process = static_cast<std::uint32_t>(found);
+    if (found < 0 || process == absent.process || waits_here(process)) continue;
+    if (!waits_by_mpi(facts.job, process, {}, at_ns) &&
+        computed(facts.job, process, at_ns - hang.longest_wait, at_ns))
+      return true;
+  }
+  return false;
+}
+
+bool computes(const CallFacts& facts, const Hang& hang, const Member& absent, const Threads& threads,
+              std::int64_t at_ns) {
+  if (waits_by_mpi(facts.job, absent.process, threads, at_ns)) return others_work(facts, hang, absent, at_ns);
+  return computed(facts.job, absent.process, at_ns - hang.longest_wait, at_ns);
+}
+
 }  // namespace
 
 // Who has destroyed the communicator comes no more, whatever it is at.
@@ -273,9 +297,8 @@ bool is_at_work(const CallFacts& facts, const ordering::StuckWork& stuck, const 
   if (ended_ns - acted_ns < kLongWait) return true;
   Saving saves = saving(facts.job, process, ended_ns);
   Device device = awaited_device(facts, stuck, process, threads, ended_ns);
-  bool works =
-      saves == Saving::kMoves ||
-      (device == Device::kNotAwaited && computed(facts.job, process, ended_ns - hang.longest_wait, ended_ns));
+  bool works = saves == Saving::kMoves ||
+               (device == Device::kNotAwaited && computes(facts, hang, absent, threads, ended_ns));
   if (hang.longest_wait >= (works ? kPatienceWithWork : kPatience) * hang.needed_wait) return false;
   std::string_view inside = seen_inside(facts.job, process, ended_ns);
   bool on_descriptor = inside.empty() || awaits_a_peer(inside);

@@ -42,8 +42,9 @@ struct HungCreation {
 
 model::EventRef making_of(const Member& member) { return {member.process, member.made}; }
 
+// Of PyTorch; MPI has communicators.
 bool is_group(const CallFacts& facts, model::EventRef making) {
-  return trace::operation_of(facts.job.record(making).call) == Operation::kProcessGroup;
+  return facts.job.record(making).call == static_cast<std::uint16_t>(trace::Call::c10d_group);
 }
 
 trace::payload::ProcessGroup group_in(const CallFacts& facts, model::EventRef making) {

@@ -45,7 +45,7 @@ Signs find_signs(const Job& job, const matching::Collectives& collectives, const
                             Operation operation = trace::operation_of(record.call);
                             if (record.thread != thread) return;
                             if (record.stack) signs.traced = event;
-                            if (record.end == 0 && model::kEnclosingCalls.has(operation)) return;
+                            if (record.end == 0 && model::encloses_others(record)) return;
                             signs.last = event;
                             if (record.end == 0 && operation != Operation::kExit) signs.inside = event;
                           });

@@ -79,6 +79,7 @@ class Looker {
   std::vector<const Member*> culprits(const CallFacts& facts, const Hang& hang,
                                       const std::vector<std::uint32_t>& victims) const;
   bool lingers(std::uint32_t process, std::int64_t waited_ns, std::int64_t needed_ns) const;
+  bool works(std::uint32_t process, const Sign& before) const;
   bool is_at_work(std::uint32_t process, const Sign& before) const;
   bool comes_by_itself(std::uint32_t process) const;
   bool is_told_to_end() const;
@@ -183,12 +184,25 @@ bool Looker::lingers(std::uint32_t index, std::int64_t waited_ns, std::int64_t n
 
 // On a crowded machine it gets less of a processor than it asks for. One of many threads may just have looked
 // whether something came.
-bool Looker::is_at_work(std::uint32_t index, const Sign& before) const {
+bool Looker::works(std::uint32_t index, const Sign& before) const {
   const Process& process = job_.processes[index];
   const Activity& now = activities_[index];
   return inside_[index].doing == Doing::kRuns || (now.runs && before.activity.runs) ||
          (now.cpu_ns - before.activity.cpu_ns) * 2 > look_.at_ns - earlier_->at_ns ||
          detectors::saving(job_, index, process.last_ns) == detectors::Saving::kMoves;
+}
+
+// Who asks and asks inside MPI may wait for a message of any rank that does not.
+bool Looker::is_at_work(std::uint32_t index, const Sign& before) const {
+  auto waits = [&](std::uint32_t i) { return detectors::waits_by_mpi(job_, i, threads_[i]); };
+  if (!waits(index)) return works(index, before);
+  for (std::uint32_t i = 0; i < job_.processes.size(); ++i) {
+    if (i == index || job_.processes[i].role != model::Role::kRank || waits(i)) continue;
+    const trace::FileHeader& h = job_.processes[i].header();
+    auto earlier = earlier_->signs.find({h.host_id, h.pid, h.start_time});
+    if (earlier == earlier_->signs.end() || works(i, earlier->second)) return true;
+  }
+  return false;
 }
 
 // It waits for what its device or others of its own do, for a server, or for a time. Of other hosts nobody

@@ -33,8 +33,6 @@ struct LastCalls {
   Record open{}, latest{}, latest_traced{};
 };
 
-bool encloses(const Record& record) { return model::kEnclosingCalls.has(trace::operation_of(record.call)); }
-
 // The innermost open call is the one that began last.
 LastCalls find_last_calls(const Job& job, std::uint32_t process, const std::set<std::uint16_t>& threads) {
   LastCalls found;
@@ -52,7 +50,8 @@ LastCalls find_last_calls(const Job& job, std::uint32_t process, const std::set<
       keep(found.inside, found.open);
   });
   // What a thread did inside of it says more.
-  if (found.inside && encloses(found.open) && found.last->place != found.inside->place) found.inside.reset();
+  if (found.inside && model::encloses_others(found.open) && found.last->place != found.inside->place)
+    found.inside.reset();
   return found;
 }
 
@@ -76,7 +75,7 @@ void tell_calls(const Job& job, std::uint32_t process, const LastCalls& calls, R
                              ago(at - job.end_ns(process, calls.latest)));
   else
     now.doing += "no call recorded yet";
-  if (!calls.inside || encloses(calls.open)) now.now = job.processes[process].doing;
+  if (!calls.inside || model::encloses_others(calls.open)) now.now = job.processes[process].doing;
   if (!calls.traced) return;
   bool of_this_call =
       calls.inside ? calls.inside->place == calls.traced->place : calls.last->place == calls.traced->place;

@@ -28,7 +28,7 @@ constexpr int kInProgress = 7;  // ncclInProgress: a call on a non-blocking comm
 
 bool reduces(Operation operation) {
   return operation == Operation::kAllReduce || operation == Operation::kReduce ||
-         operation == Operation::kReduceScatter;
+         operation == Operation::kReduceScatter || operation == Operation::kScan;
 }
 
 bool has_root(Operation operation) {
@@ -350,6 +350,8 @@ bool needs(const Signature& signature, std::int32_t rank, std::int32_t other) {
     case Operation::kReduce:
     case Operation::kGather:
       return rank == signature.root;
+    case Operation::kScan:
+      return other < rank;
     default:
       return true;
   }
@@ -357,6 +359,9 @@ bool needs(const Signature& signature, std::int32_t rank, std::int32_t other) {
 
 const char* name_of(Operation operation) {
   if (operation == Operation::kGroupBarrier) return "barrier";
+  if (operation == Operation::kScan) return "scan";
+  if (operation == Operation::kCommunicatorSplit) return "creation of a communicator";
+  if (operation == Operation::kCommunicatorEnd) return "end of MPI";
   static constexpr const char* kOperations[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
                                                 "reduce",     "all-to-all", "gather",         "scatter",
                                                 "send",       "receive"};
@@ -365,7 +370,9 @@ const char* name_of(Operation operation) {
 }
 
 std::string to_text(const Signature& signature) {
-  if (signature.operation == Operation::kGroupBarrier) return name_of(signature.operation);
+  constexpr trace::OperationSet kWithoutData{Operation::kGroupBarrier, Operation::kCommunicatorSplit,
+                                             Operation::kCommunicatorEnd};
+  if (kWithoutData.has(signature.operation)) return name_of(signature.operation);
   std::string text = fmt::format("{} of {} {}", name_of(signature.operation), signature.count,
                                  model::datatype_name(signature.datatype));
   if (reduces(signature.operation)) text += fmt::format(" ({})", model::reduction_name(signature.reduction));

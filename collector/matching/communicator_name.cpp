@@ -15,11 +15,11 @@ bool holds_all(const model::Job& job, const Communicator& communicator) {
          communicator.size > 1;
 }
 
-// Of torch.distributed, and not of NCCL.
+// Of torch.distributed, and not of NCCL or MPI.
 bool is_process_group(const model::Job& job, const Communicator& communicator) {
   if (communicator.members.empty()) return false;
   const Member& first = communicator.members.front();
-  return trace::operation_of(job.record({first.process, first.made}).call) == trace::Operation::kProcessGroup;
+  return job.record({first.process, first.made}).call == static_cast<std::uint16_t>(trace::Call::c10d_group);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "collector/matching/call_sites.h"
 #include "collector/matching/latest_calls.h"
+#include "collector/model/enclosing_calls.h"
 #include "trace/process_groups.h"
 
 namespace ddpscope::matching {
@@ -167,27 +168,79 @@ void Builder::add_call(EventPlace place, const Record& record) {
 Operation group_operation_of(const Record& record) {
   switch (static_cast<Call>(record.call)) {
     case Call::c10d_allreduce:
+    case Call::MPI_Allreduce:
+    case Call::MPI_Iallreduce:
       return Operation::kAllReduce;
     case Call::c10d_allgather:
+    case Call::MPI_Allgather:
+    case Call::MPI_Iallgather:
+    case Call::MPI_Allgatherv:
+    case Call::MPI_Iallgatherv:
       return Operation::kAllGather;
     case Call::c10d_reduce_scatter:
+    case Call::MPI_Reduce_scatter:
+    case Call::MPI_Ireduce_scatter:
+    case Call::MPI_Reduce_scatter_block:
+    case Call::MPI_Ireduce_scatter_block:
       return Operation::kReduceScatter;
     case Call::c10d_broadcast:
+    case Call::MPI_Bcast:
+    case Call::MPI_Ibcast:
       return Operation::kBroadcast;
     case Call::c10d_reduce:
+    case Call::MPI_Reduce:
+    case Call::MPI_Ireduce:
       return Operation::kReduce;
     case Call::c10d_alltoall:
+    case Call::MPI_Alltoall:
+    case Call::MPI_Ialltoall:
+    case Call::MPI_Alltoallv:
+    case Call::MPI_Ialltoallv:
+    case Call::MPI_Alltoallw:
+    case Call::MPI_Ialltoallw:
       return Operation::kAllToAll;
     case Call::c10d_gather:
+    case Call::MPI_Gather:
+    case Call::MPI_Igather:
+    case Call::MPI_Gatherv:
+    case Call::MPI_Igatherv:
       return Operation::kGather;
     case Call::c10d_scatter:
+    case Call::MPI_Scatter:
+    case Call::MPI_Iscatter:
+    case Call::MPI_Scatterv:
+    case Call::MPI_Iscatterv:
       return Operation::kScatter;
+    case Call::MPI_Scan:
+    case Call::MPI_Iscan:
+    case Call::MPI_Exscan:
+    case Call::MPI_Iexscan:
+      return Operation::kScan;
+    case Call::MPI_Finalize:
+      return Operation::kCommunicatorEnd;
+    case Call::MPI_Comm_dup:
+    case Call::MPI_Comm_dup_with_info:
+    case Call::MPI_Comm_split:
+    case Call::MPI_Comm_split_type:
+    case Call::MPI_Comm_create:
+    case Call::MPI_Cart_create:
+    case Call::MPI_Cart_sub:
+      return Operation::kCommunicatorSplit;
     default:
       return trace::operation_of(record.call);
   }
 }
 
 Collectives find_group_collectives(const Job& job) { return Builder(job).build(); }
+
+bool uses_mpi(const Job& job) {
+  return std::ranges::any_of(job.processes, [](const model::Process& process) {
+    bool uses = false;
+    model::for_each(process.file, {Operation::kProcessGroup},
+                    [&](EventPlace, const Record& record) { uses = uses || model::is_of_mpi(record.call); });
+    return uses;
+  });
+}
 
 bool knows_all_groups(const Job& job, const Collectives& groups) {
   std::set<std::int32_t> joined;

@@ -1,5 +1,6 @@
-// The process groups of torch.distributed on Gloo, and the collectives that each member called: as those of
-// NCCL's communicators, but apart from them, for no device and no stream takes part.
+// The process groups of torch.distributed on Gloo, and the communicators of MPI, with the collectives that
+// each member called: as those of NCCL's communicators, but apart from them, for no device and no stream
+// takes part.
 #pragma once
 #include "collector/matching/collectives.h"
 
@@ -11,6 +12,9 @@ trace::Operation group_operation_of(const trace::Record& record);
 // Sends and receives are left out. Of an all-to-all, in which each rank may send as much as it likes, no
 // count is kept. Groups of one rank are there too.
 Collectives find_group_collectives(const model::Job& job);
+
+// A process of the job has called MPI_Init().
+bool uses_mpi(const model::Job& job);
 
 // Whether each rank's calls are known, of all groups that a rank of the job is in: what is not found isn't
 // there.

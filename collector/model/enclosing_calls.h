@@ -1,5 +1,8 @@
 // Calls of a framework inside which its program does other things, and waits by other means.
 #pragma once
+#include <string_view>
+
+#include "trace/format.h"
 #include "trace/read/operation_set.h"
 
 namespace ddpscope::model {
@@ -15,5 +18,15 @@ constexpr trace::OperationSet kEnclosingCalls{trace::Operation::kGroupCollective
                                               trace::Operation::kOptimizerStep,
                                               trace::Operation::kZeroGradients,
                                               trace::Operation::kForward};
+
+// A call of MPI: what its thread does inside is to wait, and to ask again and again.
+inline bool is_of_mpi(std::uint16_t call) {
+  const trace::CallInfo* info = trace::find_call(call);
+  return info && std::string_view(info->symbol).starts_with("MPI_");
+}
+
+inline bool encloses_others(const trace::Record& record) {
+  return kEnclosingCalls.has(trace::operation_of(record.call)) && !is_of_mpi(record.call);
+}
 
 }  // namespace ddpscope::model

@@ -9,8 +9,8 @@ namespace ddpscope::model {
 using trace::PayloadKind;
 
 const char* name_of(CallClass call_class) {
-  constexpr const char* kNames[kCallClasses] = {"NCCL",      "CUDA",   "files", "sockets and pipes",
-                                                "processes", "PyTorch"};
+  constexpr const char* kNames[kCallClasses] = {"NCCL",      "CUDA",           "files", "sockets and pipes",
+                                                "processes", "PyTorch and MPI"};
   return kNames[static_cast<std::size_t>(call_class)];
 }
 
@@ -59,7 +59,7 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kGroupWork:
     case PayloadKind::kTrainingCall:
     case PayloadKind::kLoaderBatch:
-      return CallClass::kPyTorch;
+      return CallClass::kProcessGroups;
     default:
       return CallClass::kFiles;
   }

@@ -26,7 +26,7 @@ enum class Role : std::uint8_t {
 };
 
 // What a call is about, for counting.
-enum class CallClass : std::uint8_t { kNccl, kCuda, kFiles, kSockets, kProcess, kPyTorch };
+enum class CallClass : std::uint8_t { kNccl, kCuda, kFiles, kSockets, kProcess, kProcessGroups };
 constexpr std::size_t kCallClasses = 6;
 const char* name_of(CallClass call_class);
 const char* name_of(Role role);

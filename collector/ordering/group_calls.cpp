@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collector/model/enclosing_calls.h"
 #include "collector/ordering/device_order.h"
 #include "trace/process_groups.h"
 
@@ -19,6 +20,7 @@ constexpr trace::OperationSet kOfProcessGroups{Operation::kGroupCollective, Oper
 GroupCalls::GroupCalls(const model::Job& job, std::uint32_t process) {
   model::for_each(job.processes[process].file, kOfProcessGroups,
                   [&](model::EventPlace, const trace::Record& record) {
+                    if (model::is_of_mpi(record.call)) return;
                     auto call = trace::payload_of<trace::payload::GroupCollective>(record);
                     calls_[record.thread].push_back({job.time_ns(process, record.begin),
                                                      record.end ? job.time_ns(process, record.end) : kNever,

@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "collector/model/enclosing_calls.h"
 #include "trace/process_groups.h"
 
 namespace ddpscope::ordering {
@@ -91,14 +92,17 @@ std::uint32_t ProcessWaits::add_wait(EventPlace place, const Record& record, boo
   return static_cast<std::uint32_t>(out_.waits.size() - 1);
 }
 
-// Gloo ends a wait as soon as a peer is gone. The head of the report names a peer that failed; nobody hangs.
+// Gloo ends a wait as soon as a peer is gone, a launcher of MPI the whole job. The head of the report names a
+// peer that failed; nobody hangs. A wait without an end was over because its process was ended: by the
+// launcher, if a peer had ended by itself.
 bool ProcessWaits::is_broken(std::uint32_t call, const Record& wait) const {
   constexpr std::int64_t kNoticed = 2'000'000'000;
   std::int64_t end_ns = job_.end_ns(process_, wait);
   for (const matching::Member& member : groups_.communicators[groups_.calls[call].communicator].members) {
     auto left = departures_.find({member.process, member.number});
+    const model::Process& peer = job_.processes[member.process];
     if (member.process != process_ && left != departures_.end() && left->second <= end_ns &&
-        end_ns - job_.processes[member.process].last_ns < kNoticed)
+        end_ns - peer.last_ns < kNoticed && (wait.end || peer.header().ended))
       return true;
   }
   return false;
@@ -119,9 +123,10 @@ void ProcessWaits::take_call(EventPlace place, const Record& record) {
   auto data = trace::payload_of<payload::GroupCollective>(record);
   calls_[key_of(data.communicator, data.sequence)] = call;
   if (data.flags & trace::kByReducer) of_reducer_[record.thread].push_back(call);
-  // It waits itself.
-  if (record.call == static_cast<std::uint16_t>(Call::c10d_monitored_barrier) &&
-      !(data.result && is_broken(call, record)))
+  bool blocks = (data.flags & trace::kBlocking) != 0;
+  bool waits_itself = blocks || record.call == static_cast<std::uint16_t>(Call::c10d_monitored_barrier);
+  bool failed = data.result || (blocks && !record.end);
+  if (waits_itself && !(failed && is_broken(call, record)))
     cover(call, add_wait(place, record, data.result != 0));
 }
 
@@ -130,7 +135,8 @@ void ProcessWaits::take(EventPlace place, const Record& record) {
   if (operation == Operation::kGroupWait) {
     auto data = trace::payload_of<payload::GroupWork>(record);
     auto found = calls_.find(key_of(data.communicator, data.sequence));
-    if (found == calls_.end() || (data.result && is_broken(found->second, record))) return;
+    bool failed = data.result || (!record.end && model::is_of_mpi(record.call));
+    if (found == calls_.end() || (failed && is_broken(found->second, record))) return;
     cover(found->second, add_wait(place, record, data.result != 0));
   } else if (record.call == static_cast<std::uint16_t>(Call::reducer_finish)) {
     std::vector<std::uint32_t>& calls = of_reducer_[record.thread];

@@ -6,6 +6,7 @@
 #include "collector/ordering/device_edges.h"
 #include "collector/ordering/exchanges.h"
 #include "collector/ordering/file_edges.h"
+#include "collector/ordering/group_edges.h"
 #include "collector/ordering/losses.h"
 #include "collector/ordering/process_edges.h"
 #include "collector/ordering/shared_memory.h"
@@ -24,6 +25,7 @@ HappensBefore::HappensBefore(const model::Job& job, const matching::Collectives&
     add_process_edges(job, judged, graph_);
     add_communicator_edges(job, collectives, graph_);
     add_device_edges(job, collectives, device_order, graph_);
+    add_group_edges(job, graph_);
     std::vector<Span> runs = add_stream_edges(job, judged, graph_);
     add_exchange_edges(job, judged, graph_);
     add_signal_edges(job, add_thread_edges(job, graph_), graph_);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "collector/model/device_work.h"
+#include "trace/process_groups.h"
 
 namespace ddpscope::patterns {
 namespace {
@@ -66,11 +67,16 @@ std::uint64_t key_of(const Payload& data) {
 
 // Those that ended, by their call's key.
 std::unordered_map<std::uint64_t, DeviceTime> read_runs(const model::Job& job, std::uint32_t process) {
+  constexpr trace::OperationSet kRuns{Operation::kGroupRun, Operation::kGroupCollective,
+                                      Operation::kGroupBarrier};
   std::unordered_map<std::uint64_t, DeviceTime> runs;
-  model::for_each(job.processes[process].file, {Operation::kGroupRun}, [&](EventPlace, const Record& record) {
+  model::for_each(job.processes[process].file, kRuns, [&](EventPlace, const Record& record) {
     if (!record.end) return;
-    std::uint64_t call = key_of(trace::payload_of<payload::GroupWork>(record));
-    add_part(runs, call, {job.begin_ns(process, record), job.end_ns(process, record)});
+    DeviceTime time{job.begin_ns(process, record), job.end_ns(process, record)};
+    if (trace::operation_of(record.call) == Operation::kGroupRun)
+      return add_part(runs, key_of(trace::payload_of<payload::GroupWork>(record)), time);
+    auto call = trace::payload_of<payload::GroupCollective>(record);
+    if (call.flags & trace::kBlocking) add_part(runs, key_of(call), time);
   });
   return runs;
 }

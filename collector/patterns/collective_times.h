@@ -31,7 +31,8 @@ class CollectiveTimes {
   // A time belongs to a collective by its communicator and sequence or, without them, by the call that
   // enqueued it; to all of a group if the group's end did.
   CollectiveTimes(const model::Job& job, const matching::Collectives& collectives);
-  // Of calls of process groups (matching/group_collectives.h) that threads of the library run on the hosts.
+  // Of calls of process groups (matching/group_collectives.h) that threads of the library run on the hosts,
+  // or the calling thread itself.
   static CollectiveTimes of_runs(const model::Job& job, const matching::Collectives& groups);
 
   bool on_hosts() const { return on_hosts_; }

@@ -150,8 +150,9 @@ void compare_issued(const Runs& base, const Runs& now, Difference& difference) {
   }
   if (issues_nothing(base) && issues_nothing(now)) {
     difference.not_compared.push_back(
-        "what steps issue: no collectives are known of BASE and NEW (of a job on MPI, or on Gloo outside of "
-        "PyTorch, none are)");
+        "what steps issue: no collectives are known of BASE and NEW (of a job on Gloo outside of PyTorch "
+        "none "
+        "are)");
     return;
   }
   Issued before = issued_by(base), after = issued_by(now);

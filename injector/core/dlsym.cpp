@@ -1,6 +1,6 @@
-// dlsym: programs that look NCCL, CUDA and CUPTI functions up in a library that they opened (ctypes, plugins)
-// get our hook in front of the function that they would have got; whoever asks whether a function exists at
-// all gets the answer of the libraries, not of this one, which has them all.
+// dlsym: programs that look functions of NCCL, CUDA, CUPTI and MPI up in a library that they opened (ctypes,
+// plugins) get our hook in front of the function that they would have got; whoever asks whether a function
+// exists at all gets the answer of the libraries, not of this one, which has them all.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ Dlsym* libc_dlsym() {
 
 bool is_vendor_name(const char* symbol) {
   return symbol && (strncmp(symbol, "nccl", 4) == 0 || strncmp(symbol, "cuda", 4) == 0 ||
-                    strncmp(symbol, "__cuda", 6) == 0);
+                    strncmp(symbol, "__cuda", 6) == 0 || strncmp(symbol, "MPI_", 4) == 0);
 }
 
 const trace::CallInfo* find_vendor_call(const char* symbol) {

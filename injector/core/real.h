@@ -11,7 +11,7 @@ void* real_dlsym(void* library, const char* symbol);
 // allocated: an allocator may be the one that calls.
 void* find_next(const char* symbol);
 
-// A function of libc, CUDA or NCCL by its name: next in the link order, else in the vendor's library by
+// A function of libc, CUDA, NCCL or MPI by its name: next in the link order, else in the vendor's library by
 // soname (Python loads it RTLD_LOCAL, where "next" finds nothing), else in the object that called us (it
 // holds a static copy); for NCCL also under its second name pnccl..., which stays when somebody replaced the
 // first. nullptr if nowhere. Leaves errno.

@@ -8,7 +8,7 @@ import pages
 import pytest
 
 GOLDEN = pages.ROOT / "tests/golden"
-WORKS_ON = {"NCCL", "NCCL, Gloo", "NCCL, less on Gloo", "any", "any, less on MPI", "NCCL, Gloo (there from files only)"}
+WORKS_ON = {"NCCL", "NCCL, Gloo", "NCCL, Gloo, MPI", "NCCL, less on Gloo", "any", "any, less on MPI", "NCCL, Gloo (there from files only)"}
 
 
 def printed_table():
