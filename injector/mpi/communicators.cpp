@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "injector/core/turn.h"
 #include "trace/rank_variables.h"
 
 namespace ddpscope::injector::mpi {
@@ -46,6 +45,19 @@ int number_in(const char* variable) {
 }
 
 std::atomic<bool> adding;
+std::atomic<bool> no_room;  // once there was none: whose first calls are missing is not comparable later
+
+// No call may be left out because another thread adds a communicator of its own. It asks nobody meanwhile.
+ProcessGroup* add_once(const void* handle, const GroupIdentity& identity) {
+  constexpr int kMostTries = 1 << 20;
+  bool mine = false;
+  for (int i = 0; i < kMostTries && !mine; ++i) mine = !adding.exchange(true, std::memory_order_acquire);
+  ProcessGroup* group = find_group(handle);
+  if (!group && mine && !no_room) group = add_group(handle, identity);
+  if (!group) no_room = true;
+  if (mine) adding.store(false, std::memory_order_release);
+  return group;
+}
 
 // The handle is that of this communicator as long as nobody frees it: MPI_Comm_free() is hooked.
 ProcessGroup* add(Handle communicator) {
@@ -57,10 +69,8 @@ ProcessGroup* add(Handle communicator) {
   bool is_world = communicator == world();
   std::uint64_t id = is_world ? world_id() : id_by_members(communicator, size);
   if (!id) return nullptr;
-  Turn turn(adding);
-  const auto* handle = reinterpret_cast<const void*>(communicator);
-  if (!turn) return find_group(handle);
-  return add_group(handle, {id, is_world ? kWorld : "", kBackend, rank, size});
+  return add_once(reinterpret_cast<const void*>(communicator),
+                  {id, is_world ? kWorld : "", kBackend, rank, size});
 }
 
 }  // namespace

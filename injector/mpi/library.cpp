@@ -11,8 +11,9 @@
 namespace ddpscope::injector::mpi {
 namespace {
 
-// MPICH, mpi.h: MPI_COMM_WORLD, MPI_COMM_NULL, and the first of its operations.
-constexpr Handle kMpichWorld = 0x44000000, kMpichNoCommunicator = 0x04000000, kMpichMax = 0x58000001;
+// MPICH, mpi.h: MPI_COMM_WORLD, MPI_COMM_NULL, MPI_DATATYPE_NULL, and the first of its operations.
+constexpr Handle kMpichWorld = 0x44000000, kMpichNoCommunicator = 0x04000000, kMpichNoType = 0x0C000000,
+                 kMpichMax = 0x58000001;
 
 NamedFunction<int(char* version, int* length)> get_library_version{"PMPI_Get_library_version"};
 NamedFunction<int(Handle communicator, Handle* group)> comm_group{"PMPI_Comm_group"};
@@ -44,7 +45,8 @@ class NamedObject {
   const char* symbol_;
   void* known_ = nullptr;
 };
-NamedObject open_mpi_world{"ompi_mpi_comm_world"}, open_mpi_no_communicator{"ompi_mpi_comm_null"};
+NamedObject open_mpi_world{"ompi_mpi_comm_world"}, open_mpi_no_communicator{"ompi_mpi_comm_null"},
+    open_mpi_no_type{"ompi_mpi_datatype_null"};
 
 bool is_mpich() {
   constexpr const char* kRelatives[] = {"MPICH", "MVAPICH", "Intel(R) MPI"};
@@ -124,11 +126,16 @@ constexpr NamedType kTypes[] = {
     {"MPI_DOUBLE_COMPLEX", 138},
 };
 
+// About it MPI may not be asked: it would end the job.
+bool is_no_type(Handle datatype) {
+  return plain(datatype) == (abi() == Abi::kMpich ? kMpichNoType : open_mpi_no_type.get());
+}
+
 std::uint8_t code_by_name(Handle datatype) {
   char name[256] = "";  // MPI_MAX_OBJECT_NAME is 64 in Open MPI, 128 in MPICH
   int length = 0;
   auto* ask = type_get_name.get();
-  if (!ask || ask(datatype, name, &length) != 0) return kUnknownType;
+  if (!ask || is_no_type(datatype) || ask(datatype, name, &length) != 0) return kUnknownType;
   for (const NamedType& type : kTypes)
     if (strcmp(type.name, name) == 0) return type.code;
   return kUnknownType;
@@ -209,7 +216,7 @@ std::uint8_t type_code(Handle datatype) {
 std::uint64_t type_bytes(Handle datatype) {
   auto* ask = type_size.get();
   int bytes = 0;
-  bool said = ask && ask(datatype, &bytes) == 0 && bytes > 0;
+  bool said = ask && !is_no_type(datatype) && ask(datatype, &bytes) == 0 && bytes > 0;
   return said ? static_cast<std::uint64_t>(bytes) : 0;
 }
 

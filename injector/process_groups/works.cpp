@@ -17,7 +17,7 @@ struct Set {
 Set sets[kSets];
 
 Set& set_of(const void* work) {
-  return sets[(reinterpret_cast<std::uintptr_t>(work) >> 4) * 0x9E3779B97F4A7C15u >> 54];
+  return sets[reinterpret_cast<std::uintptr_t>(work) * 0x9E3779B97F4A7C15u >> 54];
 }
 static_assert(kSets == 1u << (64 - 54));
 
