@@ -125,7 +125,15 @@ void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome
   }
   for (const auto& [where, groups] : never) tell_unsynced(facts, groups, outcome);
   tell_unreduced_passes(facts, kSlug, outcome);
-  if (!trains_by_framework(facts)) tell_unseen_steps(facts, kSlug, outcome);
+  if (trains_by_framework(facts)) return;
+  tell_unseen_steps(facts, kSlug, outcome);
+  // Their weights may be another model's on each rank, or the same by the same seed.
+  if (habits.alone.size() > 1 && habits.never.empty())
+    outcome.leave_unjudged({"whether " + list_ranks(habits.alone) + " train one model",
+                            "they update weights without a reduction of gradients, and nobody was seen to "
+                            "hand out the weights that they began with",
+                            {kSlug},
+                            true});
 }
 
 }  // namespace ddpscope::detectors

@@ -28,7 +28,7 @@ constexpr int kInProgress = 7;  // ncclInProgress: a call on a non-blocking comm
 
 bool reduces(Operation operation) {
   return operation == Operation::kAllReduce || operation == Operation::kReduce ||
-         operation == Operation::kReduceScatter || operation == Operation::kScan;
+         operation == Operation::kReduceScatter || operation == Operation::kGroupCollective;
 }
 
 bool has_root(Operation operation) {
@@ -350,7 +350,7 @@ bool needs(const Signature& signature, std::int32_t rank, std::int32_t other) {
     case Operation::kReduce:
     case Operation::kGather:
       return rank == signature.root;
-    case Operation::kScan:
+    case Operation::kGroupCollective:
       return other < rank;
     default:
       return true;
@@ -359,7 +359,7 @@ bool needs(const Signature& signature, std::int32_t rank, std::int32_t other) {
 
 const char* name_of(Operation operation) {
   if (operation == Operation::kGroupBarrier) return "barrier";
-  if (operation == Operation::kScan) return "scan";
+  if (operation == Operation::kGroupCollective) return "scan";
   if (operation == Operation::kCommunicatorSplit) return "creation of a communicator";
   if (operation == Operation::kCommunicatorEnd) return "end of MPI";
   static constexpr const char* kOperations[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",

@@ -211,11 +211,6 @@ Operation group_operation_of(const Record& record) {
     case Call::MPI_Scatterv:
     case Call::MPI_Iscatterv:
       return Operation::kScatter;
-    case Call::MPI_Scan:
-    case Call::MPI_Iscan:
-    case Call::MPI_Exscan:
-    case Call::MPI_Iexscan:
-      return Operation::kScan;
     case Call::MPI_Finalize:
       return Operation::kCommunicatorEnd;
     case Call::MPI_Comm_dup:

@@ -46,7 +46,7 @@ class Meetings {
   // Ranks that disagree about an operation may not have met at all.
   bool is_one_operation(const std::vector<Member>& members, std::uint32_t k) const {
     const matching::Signature& first = groups_.signature_at(members.front(), k);
-    return first.operation != trace::Operation::kScan &&
+    return first.operation != trace::Operation::kGroupCollective &&
            std::ranges::all_of(members, [&](const Member& member) {
              const matching::Signature& own = groups_.signature_at(member, k);
              return own.operation == first.operation && own.root == first.root;

@@ -117,13 +117,18 @@ class Unsynced {
   Unsynced(const model::Job& job, const Collectives& collectives, const RankSteps& rank)
       : job_(job), collectives_(collectives), rank_(rank) {}
 
-  std::optional<Unsynchronised> find() {
-    if (rank_.unreduced.size() < kLeastUpdates || reduces_gradients()) return std::nullopt;
+  bool is_alone() {
+    if (rank_.unreduced.size() < kLeastUpdates || reduces_gradients()) return false;
     for (const auto* steps : {&rank_.steps, &rank_.unreduced})
       for (const Step& step : *steps) updates_.push_back(step.end_ns);
     std::sort(updates_.begin(), updates_.end());
+    return !exchanges_steadily();
+  }
+
+  std::optional<Unsynchronised> find() {
+    if (!is_alone()) return std::nullopt;
     auto model = find_handed_out();
-    if (!model || exchanges_steadily()) return std::nullopt;
+    if (!model) return std::nullopt;
     std::size_t longest = longest_without_exchange(model->values);
     if (longest < std::min(kWithin, updates_.size())) return std::nullopt;
     return Unsynchronised{
@@ -271,6 +276,10 @@ std::vector<EarlySync> find_early_syncs(const Collectives& collectives, const Ra
   for (const Step& step : rank.steps)
     if (auto early = reader.read(step)) found.push_back(*early);
   return found;
+}
+
+bool trains_alone(const model::Job& job, const Collectives& collectives, const RankSteps& rank) {
+  return Unsynced(job, collectives, rank).is_alone();
 }
 
 std::optional<Unsynchronised> find_unsynchronised(const model::Job& job, const Collectives& collectives,

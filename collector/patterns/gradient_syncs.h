@@ -44,4 +44,7 @@ std::optional<Unsynchronised> find_unsynchronised(const model::Job& job,
                                                   const matching::Collectives& collectives,
                                                   const RankSteps& rank);
 
+// The same, whatever was handed out before the first step, or whether anything was.
+bool trains_alone(const model::Job& job, const matching::Collectives& collectives, const RankSteps& rank);
+
 }  // namespace ddpscope::patterns

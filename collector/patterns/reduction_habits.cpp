@@ -176,7 +176,10 @@ ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& 
     habits.reduced =
         habits.reduced || std::any_of(rank.entries.begin(), rank.entries.end(),
                                       [](const StepEntry& entry) { return entry.kind == Kind::kReduction; });
-    if (is_captured(collectives, rank)) habits.captured.push_back(rank.rank);
+    if (is_captured(collectives, rank))
+      habits.captured.push_back(rank.rank);
+    else if (trains_alone(job, collectives, rank))
+      habits.alone.push_back(rank.rank);
     add_early(collectives, rank, habits);
     add_never(job, collectives, rank, never);
     std::int32_t number = rank.rank;

@@ -77,6 +77,11 @@ struct Trainer {
     if (by_range) nvtxRangePop();
   }
 
+  void average_loss() {
+    CUDA(cudaStreamSynchronize(compute));
+    NCCL(ncclAllReduce(loss, loss, 1, ncclFloat, ncclAvg, ranks.all, compute));
+  }
+
   void average_weights() {
     CUDA(cudaStreamSynchronize(compute));
     for (Layer& layer : layers)
@@ -91,12 +96,13 @@ int main(int argc, char** argv) {
   Trainer trainer(argv[1], argc > 5 && argv[5] == std::string("range"));
   int steps = atoi(argv[2]), micro_batches = atoi(argv[3]);
   std::string when = argv[4];
-  trainer.share_weights();
+  if (when != "alike") trainer.share_weights();  // all draw the same ones there
   for (int step = 1; step <= steps; step++) {
     for (int i = 0; i < micro_batches; i++)
       trainer.micro_batch(when == "every" || (when == "first" && i == 0) ||
                           (when == "last" && i == micro_batches - 1));
     trainer.update();
+    if (when == "alike") trainer.average_loss();
     printf("step %d: loss %f\n", step, read_loss(trainer.loss, trainer.compute));
     if (when == "local" && step % 4 == 0) trainer.average_weights();
   }

@@ -66,6 +66,13 @@ def test_never(tmp_path, ranks, seed):
 
 
 @everywhere
+def test_never_and_no_weights_handed_out(tmp_path, ranks, seed):
+    """llm.c with its reduction of gradients taken out: all ranks begin with the same weights, and average the loss that they print. Whether
+    they mean to train one model does not show."""
+    expect_none(run("accumulate", ranks, seed, tmp_path, "alike")[1], unjudged={"missing-gradient-sync"})
+
+
+@everywhere
 @pytest.mark.parametrize("mode", ["last", "local"])
 def test_healthy(tmp_path, mode, ranks, seed):
     """Once a step, or Local SGD."""
