@@ -1,5 +1,5 @@
-// The flags in records of the calls of PyTorch and MPI: who writes and who reads them share these. Their names in
-// `dump` are in named_values.def.
+// The flags in records of the calls of PyTorch and MPI: who writes and who reads them share these. Their
+// names in `dump` are in named_values.def.
 #pragma once
 #include <cstdint>
 

@@ -204,8 +204,7 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
   for (std::string& slug : slugs_of_gradients()) slugs.push_back(std::move(slug));
   add("collectives",
       "neither a communicator of NCCL or MPI nor a process group of PyTorch is known of all ranks: they talk "
-      "by "
-      "other means, through a library that the preload does not reach, or by calls that could not be read",
+      "by other means, through a library that the preload does not reach, or by calls that could not be read",
       std::move(slugs));
 }
 

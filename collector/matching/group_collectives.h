@@ -6,8 +6,8 @@
 
 namespace ddpscope::matching {
 
-// What a call on a process group does, as NCCL's operations are named; of all other records theirs. Of MPI's scans,
-// which NCCL does not have, kGroupCollective.
+// What a call on a process group does, as NCCL's operations are named; of all other records theirs. Of MPI's
+// scans, which NCCL does not have, kGroupCollective.
 trace::Operation group_operation_of(const trace::Record& record);
 
 // Sends and receives are left out. Of an all-to-all, in which each rank may send as much as it likes, no

@@ -1,4 +1,4 @@
-// Messages that block: where a rank stands that does not come to a collective.
+// Messages that block: where a rank stands that is missing in a collective.
 #include "injector/mpi/recording.h"
 
 using namespace ddpscope::injector;

@@ -57,7 +57,7 @@ class Awaited {
       if (item.record) finish(item.record, result);
       if (!is_done) continue;
       remember_work(item.request, {});
-      if (!item.record) tell<call>(item.operation);
+      if (!item.record) record_end_of<call>(item.operation);
     }
   }
 
@@ -77,7 +77,7 @@ class Awaited {
   }
 
   template <Call call>
-  static void tell(std::uint64_t operation) {
+  static void record_end_of(std::uint64_t operation) {
     trace::FileWriter* file = open_recorder();
     OwnWork work(file);
     if (work) ::ddpscope::injector::end(open<call>(*file, operation, current_stack(*file)));

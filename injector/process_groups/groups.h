@@ -9,7 +9,7 @@ namespace ddpscope::injector {
 
 constexpr std::size_t kMaxGroupName = 256;
 
-// What tells a group of this process from others.
+// What a group is known by.
 struct GroupIdentity {
   std::uint64_t id;     // equal on all its ranks
   const char* name;     // shorter than kMaxGroupName

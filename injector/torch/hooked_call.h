@@ -3,8 +3,8 @@
 #include <cstddef>
 
 #include "injector/core/hook.h"
-#include "injector/torch/functions.h"
 #include "injector/process_groups/works.h"
+#include "injector/torch/functions.h"
 
 namespace ddpscope::injector::torch {
 
