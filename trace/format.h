@@ -70,6 +70,7 @@ struct FileHeader {
   std::uint64_t health[kHealthCounters];
   std::uint64_t content_bytes;  // end of the last chunk that was opened: a shorter file was cut off
   std::uint64_t pid_namespace;  // in which pid and parent_pid hold; 0 if it is not known
+  std::uint64_t whole_chunks;   // of `chunks`, those whose headers are written; 0 if nobody counted
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 

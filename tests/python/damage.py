@@ -14,7 +14,7 @@ HEADER_FIELDS = [
     ("opened.ticks", 128, 8), ("opened.monotonic", 136, 8), ("opened.realtime", 144, 8), ("latest.ticks", 152, 8),
     ("latest.monotonic", 160, 8), ("latest.realtime", 168, 8), ("file_bytes", 176, 8), ("ring_bytes", 184, 8), ("bulk_bytes", 192, 8),
     ("chunks", 200, 8), ("threads", 208, 4), ("strings", 212, 4), ("stacks", 216, 4), ("ended", 224, 4),
-    *((f"health {i}", 232 + 8 * i, 8) for i in range(18)), ("content_bytes", 744, 8),
+    *((f"health {i}", 232 + 8 * i, 8) for i in range(18)), ("content_bytes", 744, 8), ("whole_chunks", 760, 8),
 ]  # fmt: skip
 CHUNK_FIELDS = [
     ("magic", 0, 4), ("kind", 4, 1), ("signatures", 5, 1), ("thread", 6, 2), ("bytes", 8, 4), ("used", 12, 4), ("generation", 16, 4),

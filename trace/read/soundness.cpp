@@ -77,6 +77,11 @@ class HeaderCheck {
     std::uint64_t threads = std::min(header_.threads, kMostThreads);
     return header_.ended ? std::max<std::uint64_t>(threads, 1) - 1 : threads + 1;
   }
+  // Chunks that must be there.
+  std::uint64_t least_chunks() const {
+    std::uint64_t begun = header_.chunks - std::min(header_.chunks, unwritten());
+    return header_.ended && contents_.settled ? std::max(begun, header_.whole_chunks) : begun;
+  }
   bool lossy() const {
     for (Health counter : {Health::kept_records_lost, Health::bulk_records_lost, Health::chunk_open_failed,
                            Health::bulk_records_overwritten, Health::threads_lost})
@@ -109,7 +114,7 @@ void HeaderCheck::check_chunks() {
     found -= static_cast<std::uint64_t>(later);
   }
   if (!contents_.whole) return;
-  if (found + unwritten() < header_.chunks)
+  if (found < least_chunks())
     tell(std::to_string(found) + " of the " + std::to_string(header_.chunks) +
          " chunks that its header counts are there");
   else if (header_.ended && found > header_.chunks)
@@ -159,6 +164,15 @@ void HeaderCheck::check_health() {
 
 std::vector<std::string> check_header(FileHeader& header, Contents contents) {
   return HeaderCheck(header, contents).run();
+}
+
+bool ChunkOrder::follows(const Records& records, std::uint16_t thread, ChunkKind kind) {
+  if (records.empty()) return true;
+  const Record first = records.front(), last = records[records.size() - 1];
+  std::uint64_t& latest = latest_[{thread, kind}];
+  bool in_order = !first.call || trace::follows(first, latest);
+  if (last.call && !is_observed(last)) latest = std::max(latest, last.begin);
+  return in_order;
 }
 
 bool sound(const DeviceWork& work, Lifetime lifetime) {

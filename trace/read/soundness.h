@@ -1,9 +1,11 @@
 // What no recording leaves: records out of order or of no time, numbers that the file cannot hold.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trace/device_work.h"
@@ -37,6 +39,17 @@ class RecordCheck {
   std::set<std::uint16_t> named_;    // that only the schema knows
 };
 
+// Whether the chunks of a thread hold the calls of the times at which it filled them. Where not, the content
+// of one of them is another's.
+class ChunkOrder {
+ public:
+  // To be asked for each chunk in the order of their numbers.
+  bool follows(const Records& records, std::uint16_t thread, ChunkKind kind);
+
+ private:
+  std::map<std::pair<std::uint16_t, ChunkKind>, std::uint64_t> latest_;  // begin of the last call
+};
+
 // Whether this is something that a device can have done for such a process.
 bool sound(const DeviceWork& work, Lifetime lifetime);
 
@@ -56,7 +69,8 @@ struct Contents {
   std::uint64_t overwritten = 0;  // chunks that the ring took anew
   std::set<std::uint16_t> threads;
   std::size_t strings = 0, stacks = 0;
-  bool whole = true;  // false: it is known that some are missing
+  bool whole = true;    // false: it is known that some are missing
+  bool settled = true;  // false: chunks were opened while they were read
 };
 
 // What the header, whose clock readings are sound, says and the file does not hold, a sentence each. What is

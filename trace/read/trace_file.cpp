@@ -190,13 +190,14 @@ void TraceFile::read_chunks() {
   contents.strings = strings_.size();
   contents.stacks = stacks_.size();
   contents.whole = damage_.empty();
+  contents.settled = load<FileHeader>(bytes_, 0).chunks == header_.chunks;
   check_clock();
   for (std::string& sentence : check_header(header_, std::move(contents))) note_damage(std::move(sentence));
-  check_records();
-  check_device_work();
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(records_.begin(), records_.end(), by_number);
   drop_unfinished_moves(records_);
+  check_records();
+  check_device_work();
   for (RecordSpan& span : records_)
     for (const Record& record : span.records) {
       Operation operation = operation_of(record.call);
@@ -237,8 +238,14 @@ Lifetime TraceFile::lifetime() const {
 void TraceFile::check_records() {
   RecordCheck check(lifetime(), schema_);
   std::size_t bad = 0;
+  ChunkOrder order;
   for (RecordSpan& span : records_) {
-    if (check.sound(span.records, span.thread)) continue;
+    bool sound = check.sound(span.records, span.thread);
+    // A chunk that is taken anew while it is read is of two times.
+    if (header_.ended && !order.follows(span.records, span.thread, span.kind))
+      note_damage("the calls of thread " + std::to_string(span.thread) +
+                  " are not in the order of its chunks");
+    if (sound) continue;
     chosen_.push_back(check.sound_ones(span.records, span.thread));
     auto calls = std::count_if(chosen_.back().begin(), chosen_.back().end(),
                                [](const Record& record) { return record.call != 0; });

@@ -252,6 +252,7 @@ ChunkHeader* FileWriter::map_chunk(ChunkKind kind, std::uint16_t thread, std::ui
   chunk->number = __atomic_add_fetch(&header_->chunks, 1, __ATOMIC_RELAXED);
   chunk->opened = mark_clock_now();
   __atomic_store_n(&chunk->magic, kChunkMagic, __ATOMIC_RELEASE);
+  note_whole_chunk();
   return chunk;
 }
 
@@ -364,7 +365,11 @@ void FileWriter::restart(ChunkHeader* chunk, std::uint16_t thread) {
   __atomic_store_n(&chunk->number, __atomic_add_fetch(&header_->chunks, 1, __ATOMIC_RELAXED),
                    __ATOMIC_RELAXED);
   chunk->opened = mark_clock_now();
+  note_whole_chunk();
 }
+
+// What is missing of those was lost after it was recorded: a thread that is killed in here is not among them.
+void FileWriter::note_whole_chunk() { __atomic_add_fetch(&header_->whole_chunks, 1, __ATOMIC_RELEASE); }
 
 FileWriter::Known* FileWriter::find_known(std::uint64_t hash) {
   if (!hash) hash = 1;  // 0 marks a free place

@@ -84,6 +84,7 @@ class FileWriter {
   }
   ClockTuple mark_clock_now();
   void note_content(std::uint64_t end);
+  void note_whole_chunk();
   bool holds_off();
   void hold_off();
   ChunkHeader* map_part(std::uint32_t bytes, std::uint64_t* offset);

@@ -35,7 +35,7 @@ def damaged(trace, change):
     return victim
 
 
-def assert_told(trace, victim, says):
+def assert_told(trace, victim, says, most_events=48):
     """`report` and `info` tell it in the same words, and nothing is made of what was damaged."""
     result = ddpscope("report", trace, "--format", "json")
     assert_cannot_run(result, "")
@@ -43,7 +43,7 @@ def assert_told(trace, victim, says):
                              "hint: what is sound in it was analysed; `ddpscope info` tells the rest\n")  # fmt: skip
     report = json.loads(result.stdout)
     assert report["findings"] == [] and report["job"]["ranks"] == 2
-    assert report["job"]["events"] <= 48 and report["job"]["dropped"] == 0 and report["job"]["duration_s"] < 10
+    assert report["job"]["events"] <= most_events and report["job"]["dropped"] == 0 and report["job"]["duration_s"] < 10
     assert any(entry["what"] == str(victim) and "skipped-barrier" in entry["unjudged"] for entry in report["coverage"])
     info = ddpscope("info", trace)
     assert info.returncode == 2 and f"damage    {says}" in info.stdout
@@ -104,6 +104,30 @@ def test_a_chunk_of_zeros(trace):
         content[at : at + size] = bytes(size)
 
     assert_told(trace, damaged(trace, zero), "2 of the 3 chunks that its header counts are there")
+
+
+def test_a_chunk_of_zeros_where_several_threads_wrote(tmp_path):
+    """Each chunk that was finished must be there, though a thread may have been about to open one."""
+    text = TWO_RANKS_TO_THEIR_END.replace("  r$r 2.5", "  r$r/2 2.4 +0.01 cudaLaunchKernel\n  r$r/3 2.4 +0.01 cudaLaunchKernel\n  r$r 2.5")
+    trace = compile_trace(text, tmp_path / "trace")
+
+    def zero(content):
+        at, size, _, _ = damage.chunks(content)[-1]
+        content[at : at + size] = bytes(size)
+
+    assert_told(trace, damaged(trace, zero), "4 of the 5 chunks that its header counts are there", most_events=52)
+
+
+def test_two_chunks_whose_calls_changed_places(tmp_path):
+    text = TWO_RANKS_TO_THEIR_END.replace("0..9 every 0.1", "0..64 every 0.02").replace("+0.05", "+0.01").replace("1.06 +0.01", "1.011 +0.001")
+    trace = compile_trace(text, tmp_path / "trace")
+
+    def swap(content):
+        (a, size, _, _), (b, _, _, used) = [chunk for chunk in damage.chunks(content) if chunk[2] == damage.RECORDS][:2]
+        assert used >= size - 64
+        content[a + 64 : a + size], content[b + 64 : b + size] = content[b + 64 : b + size], content[a + 64 : a + size]
+
+    assert_told(trace, damaged(trace, swap), "the calls of thread 1 are not in the order of its chunks", most_events=270)
 
 
 def test_a_run_of_calls_that_does_not_fit_its_time(tmp_path):
