@@ -191,7 +191,10 @@ findings::Finding begin_finding(std::string_view slug, const Group& group) {
 
 void add_step(const model::Job& job, const FrameworkStep& step, findings::Finding& finding) {
   finding.evidence.push_back(
-      evidence_of(job, step.optimizer, "the optimizer uses what these passes added up"));
+      evidence_of(job, step.optimizer,
+                  step.is_named ? "the optimizer uses what these passes added up"
+                                : "here the parameters are found to have changed: they were updated with "
+                                  "what these passes added up"));
 }
 
 const char* describe_unreduced(const BackwardPass& pass, bool discarded) {

@@ -119,15 +119,20 @@ const char* wrapper_of(const patterns::FrameworkSteps& found) {
                             : "neither DistributedDataParallel nor FSDP";
 }
 
+std::string name_of_step(const Job& job, const patterns::FrameworkStep& step) {
+  if (!step.is_named) return "by parameters that had changed after backward passes (likely)";
+  auto optimizer = trace::payload_of<trace::payload::TrainingCall>(job.record(step.optimizer));
+  std::string_view name = job.processes[step.optimizer.process].file.string(optimizer.name);
+  return fmt::format("by PyTorch's call {} (certain)", escape(name));
+}
+
 // False: none are known by PyTorch's calls.
 bool add_framework_steps(std::string& text, const Job& job, std::uint32_t process) {
   patterns::FrameworkSteps found = patterns::find_framework_steps(job, process);
   if (found.steps.empty()) return false;
-  auto optimizer = trace::payload_of<trace::payload::TrainingCall>(job.record(found.steps.back().optimizer));
   std::vector<std::size_t> passes;
   for (const patterns::FrameworkStep& step : found.steps) passes.push_back(step.passes.size());
-  add(text, "  steps     {}, by PyTorch's call {} (certain)\n", found.steps.size(),
-      escape(job.processes[process].file.string(optimizer.name)));
+  add(text, "  steps     {}, {}\n", found.steps.size(), name_of_step(job, found.steps.back()));
   add(text, "  micro-batches {} a step, by backward passes (certain)\n",
       model::value_at(passes, (passes.size() - 1) / 2));
   add(text, "  gradients of {}\n", wrapper_of(found));

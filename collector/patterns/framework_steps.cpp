@@ -79,6 +79,7 @@ class Reader {
   struct OpenStep {
     model::EventRef event;
     std::int64_t begin_ns, end_ns;
+    bool is_named;
   };
 
   const model::Job& job_;
@@ -122,7 +123,10 @@ void Reader::begin_pass(EventPlace place, const Record& record) {
 
 // It may be given a closure, whose passes are then part of it.
 void Reader::begin_step(EventPlace place, const Record& record) {
-  step_ = OpenStep{{process_, place}, job_.begin_ns(process_, record), job_.end_ns(process_, record)};
+  step_ = OpenStep{{process_, place},
+                   job_.begin_ns(process_, record),
+                   job_.end_ns(process_, record),
+                   static_cast<Call>(record.call) == Call::optimizer_step};
 }
 
 void Reader::end_step() {
@@ -133,13 +137,16 @@ void Reader::end_step() {
   if (result_.broken && result_.broken->begin_ns >= step.begin_ns) return passes_.clear();
   result_.broken.reset();
   if (passes_.empty()) return;  // a second optimizer
+  // What is reduced until the next pass may be anything, not what an optimizer waits for.
   for (const auto& [id, at_ns] : own) {
+    if (!step.is_named) break;
     result_.own_reductions[id].times_ns.push_back(at_ns);
     result_.own_reductions[id].in_pass += in_pass.contains(id);
   }
   bool inside = passes_.back().begin_ns >= step.begin_ns;
   std::int64_t begin_ns = passes_.front().begin_ns;
-  result_.steps.push_back({step.event, begin_ns, inside ? step.end_ns : step.begin_ns, std::move(passes_)});
+  result_.steps.push_back(
+      {step.event, begin_ns, inside ? step.end_ns : step.begin_ns, std::move(passes_), step.is_named});
   passes_.clear();
 }
 

@@ -28,9 +28,10 @@ struct BackwardPass {
 
 // The passes whose gradients one optimizer step uses: those before the last zero_grad are not among them.
 struct FrameworkStep {
-  model::EventRef optimizer;
+  model::EventRef optimizer;  // or, if no optimizer is named, where parameters were found changed
   std::int64_t begin_ns, end_ns;
   std::vector<BackwardPass> passes;  // one or more
+  bool is_named;                     // by an optimizer
 };
 
 // What a process reduces on one group by calls of its own: no reducer, and not FSDP.
@@ -70,8 +71,9 @@ struct UnreducedSteps {
 };
 std::vector<UnreducedSteps> find_unreduced_steps(const FrameworkSteps& found);
 
-// By process: nothing where several threads call backward() at a time. Steps that a compiled graph or the
-// program itself makes (param.add_(grad)) are not seen: their passes count to the next one that is.
+// By process: nothing where several threads call backward() at a time. Of steps that a compiled graph or the
+// program itself makes (param.add_(grad)) it is seen that parameters have changed when the next pass, or
+// zero_grad, begins; where the program writes past their version counters (param.data), nothing.
 std::vector<FrameworkSteps> find_framework_steps(const model::Job& job);
 FrameworkSteps find_framework_steps(const model::Job& job, std::uint32_t process);
 

@@ -10,5 +10,6 @@ extern const Handler collective, receive_from_any, monitored_barrier;  // collec
 extern const Handler enqueue, execute, run, wait;                      // works_calls.cpp
 extern const Handler backward, reducer_forward, reducer_backward, reducer_gradient, reducer_bucket,
     reducer_finish, reducer_rebuild, reducer_end;  // training.cpp
+extern const Handler parameter_gradient;           // parameters.cpp
 
 }  // namespace ddpscope::injector::torch::handlers

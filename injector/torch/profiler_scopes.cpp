@@ -7,6 +7,7 @@
 #include "injector/core/hook.h"
 #include "injector/files/pool.h"
 #include "injector/torch/callers.h"
+#include "injector/torch/parameters.h"
 
 namespace ddpscope::injector::torch {
 namespace {
@@ -105,6 +106,8 @@ bool is_inside(const OpenScopes& scopes, Call call) {
 void begin_scope(const void* scope) {
   Call call = kind_of(name_of(scope));
   if (call == Call::kNone) return;
+  if (call == Call::optimizer_step) note_named_step();
+  if (call == Call::optimizer_zero_grad) find_update();
   OpenScopes* scopes = own_scopes();
   if (scopes && (scopes->count == OpenScopes::kMost || is_inside(*scopes, call))) return;
   trace::FileWriter* file = recorder(Weight::kFollows);

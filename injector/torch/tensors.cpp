@@ -196,6 +196,14 @@ Elements count_elements(const HookedCall& call, Counted counted) {
   return elements;
 }
 
+bool is_tensor(std::uintptr_t address) {
+  const Layout* known = layout();
+  const auto* tensor = reinterpret_cast<const char*>(address);
+  Tensor read{};
+  return known && tensor && counts_fit(tensor, known->header) &&
+         parse(tensor, known->sizes, look_safely, &read) && !is_empty(read);
+}
+
 const Layout* layout() {
   int known = __atomic_load_n(&decided, __ATOMIC_RELAXED);
   if (known >= 0) return &kLayouts[known];

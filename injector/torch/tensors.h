@@ -22,6 +22,9 @@ struct Elements {
 // Of the tensors in this argument of a call: their sum.
 Elements count_elements(const HookedCall& call, Counted counted);
 
+// Whether there is a tensor at this address, in the layout that has proved itself. Any address.
+bool is_tensor(std::uintptr_t address);
+
 // The version's layout, once it has proved itself.
 struct Layout {
   std::uint8_t sizes;   // offset in TensorImpl: sizes_and_strides_

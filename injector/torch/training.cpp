@@ -1,6 +1,7 @@
 // Backward passes, and what DistributedDataParallel does in them.
 #include "injector/torch/handlers.h"
 #include "injector/torch/missing_functions.h"
+#include "injector/torch/parameters.h"
 #include "injector/torch/profiler_scopes.h"
 #include "trace/process_groups.h"
 
@@ -58,6 +59,10 @@ void enter_backward(HookedCall& call) {
   if (is_set(4)) flags |= kKeepGraph;
   if (is_set(5)) flags |= kCreateGraph;
   if (call.on_stack[0] & 0xFF) flags |= kAccumulate;
+  if (flags & kAccumulate) {
+    find_update();
+    note_pass();
+  }
   __atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
   open<Call::autograd_backward>(call, 0, flags);
 }

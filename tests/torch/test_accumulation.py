@@ -26,6 +26,30 @@ def test_the_wrong_micro_batches_are_reduced(tmp_path, seed, ranks, reduce, slug
     assert reduce == "first" or finding["cost"]["bytes_per_step"] > 0, finding
 
 
+UPDATES = ["loop", pytest.param("compiled", marks=pytest.mark.newest)]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("reduce, slug", [("every", "redundant-accumulation-sync"), pytest.param("first", "missing-gradient-sync", marks=pytest.mark.long),
+                                          pytest.param("never", "missing-gradient-sync", marks=pytest.mark.long)])
+def test_nobody_names_the_update(tmp_path, seed, ranks, update, reduce, slug):
+    finding = ddpscope.only_finding(trained(tmp_path, seed, ranks, "--reduce", reduce, "--update", update), slug)
+    assert finding["ranks"] == list(range(ranks)), finding
+    line = ddpscope.line_of(SCRIPT, "loss.backward()  # of one micro-batch")
+    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+    assert any("found to have changed" in row["detail"] for row in finding["evidence"]), finding
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("update", UPDATES)
+def test_nobody_names_the_update_of_what_is_reduced_once(tmp_path, seed, ranks, update):
+    report = ddpscope.report(trained(tmp_path, seed, ranks, "--update", update))
+    assert report["findings"] == [], report["findings"]
+    unjudged = {slug for row in report["coverage"] for slug in row["unjudged"]}
+    assert not unjudged & GRADIENTS, report["coverage"]
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("how", [["--past-wrapper"], pytest.param(["--reduce", "never"], marks=pytest.mark.long)])
 def test_no_pass_is_reduced(tmp_path, seed, ranks, how):

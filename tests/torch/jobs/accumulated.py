@@ -20,6 +20,7 @@ def arguments():
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--update", choices=["step", "compiled", "loop"], default="step", help="who writes the parameters")
     parser.add_argument("--optimizer", choices=["SGD", "AdamW"], default="SGD")
     return parser.parse_args()
 
@@ -32,6 +33,27 @@ def average(tensors):
     for tensor in tensors:
         dist.all_reduce(tensor)
         tensor /= dist.get_world_size()
+
+
+# As SGD does, without an optimizer.
+class Descent:
+    def __init__(self, parameters):
+        self.parameters = list(parameters)
+
+    def step(self):
+        with torch.no_grad():
+            for parameter in self.parameters:
+                parameter -= 1e-2 * parameter.grad
+
+    def zero_grad(self):
+        for parameter in self.parameters:
+            parameter.grad = None
+
+
+# Dynamo leaves out what names the step for the profiler.
+class Compiled:
+    def __init__(self, optimizer):
+        self.step, self.zero_grad = torch.compile(optimizer.step, backend="aot_eager"), optimizer.zero_grad
 
 
 def accumulate(model, optimizer, micro_batches, reduced_at, past_wrapper, by_hand):
@@ -108,6 +130,8 @@ def main():
     model = DistributedDataParallel(network(32, asked.hidden))
     make = getattr(torch.optim, asked.optimizer)
     optimizer = make(model.parameters(), lr=1e-2)
+    if asked.update != "step":
+        optimizer = Compiled(optimizer) if asked.update == "compiled" else Descent(model.parameters())
     critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
     of_critic, of_generator = make(critic.parameters(), lr=1e-2), make(generator.parameters(), lr=1e-2)
     reduced_at = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches)), "never": set()}[asked.reduce]
