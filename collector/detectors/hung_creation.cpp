@@ -15,6 +15,7 @@
 #include "collector/detectors/member_endings.h"
 #include "collector/detectors/story.h"
 #include "collector/detectors/whereabouts.h"
+#include "collector/matching/group_collectives.h"
 #include "collector/model/time_order.h"
 #include "collector/ordering/communicator_makings.h"
 
@@ -42,9 +43,8 @@ struct HungCreation {
 
 model::EventRef making_of(const Member& member) { return {member.process, member.made}; }
 
-// Of PyTorch; MPI has communicators.
 bool is_group(const CallFacts& facts, model::EventRef making) {
-  return facts.job.record(making).call == static_cast<std::uint16_t>(trace::Call::c10d_group);
+  return matching::makes_process_group(facts.job.record(making));
 }
 
 trace::payload::ProcessGroup group_in(const CallFacts& facts, model::EventRef making) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "collector/matching/group_collectives.h"
+
 namespace ddpscope::matching {
 namespace {
 
@@ -15,11 +17,10 @@ bool holds_all(const model::Job& job, const Communicator& communicator) {
          communicator.size > 1;
 }
 
-// Of torch.distributed, and not of NCCL or MPI.
 bool is_process_group(const model::Job& job, const Communicator& communicator) {
   if (communicator.members.empty()) return false;
   const Member& first = communicator.members.front();
-  return job.record({first.process, first.made}).call == static_cast<std::uint16_t>(trace::Call::c10d_group);
+  return makes_process_group(job.record({first.process, first.made}));
 }
 
 }  // namespace

@@ -14,6 +14,11 @@ trace::Operation group_operation_of(const trace::Record& record);
 // count is kept. Groups of one rank are there too.
 Collectives find_group_collectives(const model::Job& job);
 
+// What this record makes is a process group of torch.distributed, not a communicator of NCCL or MPI.
+inline bool makes_process_group(const trace::Record& record) {
+  return record.call == static_cast<std::uint16_t>(trace::Call::c10d_group);
+}
+
 // A process of the job has called MPI_Init().
 bool uses_mpi(const model::Job& job);
 

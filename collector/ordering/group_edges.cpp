@@ -21,7 +21,7 @@ constexpr std::size_t kMostCalls = 4'000'000;
 
 bool is_of_mpi(const model::Job& job, const Communicator& communicator) {
   const Member& first = communicator.members.front();
-  return job.record({first.process, first.made}).call != static_cast<std::uint16_t>(trace::Call::c10d_group);
+  return !matching::makes_process_group(job.record({first.process, first.made}));
 }
 
 class Meetings {
