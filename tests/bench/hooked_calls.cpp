@@ -23,6 +23,8 @@ constexpr struct {
     {"timed", time_timed_collectives},
     {"launch", time_launches},
     {"kernels", time_kernel_records},
+    {"group", time_group_calls},
+    {"gradient", time_gradients},
     {"read", time_reads},
     {"write", time_writes},
     {"send", time_sends},
@@ -57,16 +59,8 @@ bool time_calls(const char* call, std::uint64_t calls) {
 int main(int argc, char** argv) {
   std::uint64_t calls = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   if (calls && under_frames(argc > 3 ? std::atoi(argv[3]) : 0, argv[1], calls)) return 0;
-  std::fputs(
-      "error: usage: hooked_calls "
-      "differing|regular|copy-4K|copy-32K|copy-1M|value|timed|launch|kernels|read|write|send|event|semop|"
-      "look|found|end|entry|"
-      "lock|"
-      "shared-"
-      "lock|crowded-lock|signal|"
-      "post|wake "
-      "CALLS "
-      "[FRAMES]\n",
-      stderr);
+  std::fputs("error: usage: hooked_calls CALL CALLS [FRAMES], CALL one of", stderr);
+  for (const auto& kind : kKinds) std::fprintf(stderr, " %s", kind.call);
+  std::fputs("\n", stderr);
   return 2;
 }

@@ -51,6 +51,8 @@ SCENARIOS = [
     Scenario("kernel launched, 25 in turn", "", "launch"),
     Scenario("the same, CUPTI's ids given", "", "launch", timing="cupti"),
     Scenario("100 kernels that CUPTI tells of", "", "kernels", timing="cupti", most_calls=10_000),
+    Scenario("PyTorch's all-reduce and its wait", "p50 ≤ 200", "group"),
+    Scenario("gradient given to PyTorch's reducer, not recorded", "≤ 5", "gradient"),
     Scenario("read of what is not recorded", "≤ 15", "read"),
     Scenario("write to what is not recorded", "≤ 15", "write"),
     Scenario("send through a socket", "", "send"),

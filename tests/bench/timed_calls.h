@@ -21,6 +21,11 @@ void time_timed_collectives(std::uint64_t calls);
 void time_launches(std::uint64_t calls);
 void time_kernel_records(std::uint64_t calls);
 
+// PyTorch's: an all-reduce of a process group and the wait for it, two recorded calls; a gradient given to a
+// reducer, which is recorded for the first parameter of a pass only.
+void time_group_calls(std::uint64_t calls);
+void time_gradients(std::uint64_t calls);
+
 // A byte read from, or written to, a device: never recorded.
 void time_reads(std::uint64_t calls);
 void time_writes(std::uint64_t calls);
