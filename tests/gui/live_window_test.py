@@ -128,17 +128,18 @@ def test_letters_and_signs_are_where_the_layout_has_them(trace, layout):
         opened.run("setxkbmap", layout)
         opened.xdotool("mousemove", "800", "400")
 
+        def on_layout(key):
+            return "+".join(typed.get(each, each) for each in key.split("+"))
+
         def press(key):
-            opened.key("+".join(typed.get(each, each) for each in key.split("+")))
+            opened.key(on_layout(key))
 
         first = opened.rests()
         for key, back in [("question", "Escape"), ("e", "Escape"), ("q", "q")]:
-            press(key)
-            opened.changes(first)
+            opened.key_changes(on_layout(key), first)
             press(back)
             opened.becomes(first)
-        press("1")
-        opened.changes(first)
+        opened.key_changes(on_layout("1"), first)
         evidence = opened.rests()
         press("period")
         opened.changes(evidence)

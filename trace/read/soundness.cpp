@@ -80,7 +80,7 @@ class HeaderCheck {
   // Chunks that must be there.
   std::uint64_t least_chunks() const {
     std::uint64_t begun = header_.chunks - std::min(header_.chunks, unwritten());
-    return header_.ended && contents_.settled ? std::max(begun, header_.whole_chunks) : begun;
+    return header_.ended ? std::max(begun, header_.whole_chunks) : begun;
   }
   bool lossy() const {
     for (Health counter : {Health::kept_records_lost, Health::bulk_records_lost, Health::chunk_open_failed,
@@ -114,12 +114,15 @@ void HeaderCheck::check_chunks() {
     found -= static_cast<std::uint64_t>(later);
   }
   if (!contents_.whole) return;
-  if (found < least_chunks())
-    tell(std::to_string(found) + " of the " + std::to_string(header_.chunks) +
-         " chunks that its header counts are there");
-  else if (header_.ended && found > header_.chunks)
+  if (header_.ended && found > header_.chunks)
     tell("there are " + std::to_string(found) + " chunks, its header counts " +
          std::to_string(header_.chunks));
+  else if (header_.ended && header_.whole_chunks > header_.chunks)
+    tell("its header counts " + std::to_string(header_.whole_chunks) + " whole chunks of " +
+         std::to_string(header_.chunks));
+  else if (found < least_chunks())
+    tell(std::to_string(found) + " of the " + std::to_string(header_.chunks) +
+         " chunks that its header counts are there");
 }
 
 // A thread opens one chunk after the other.

@@ -69,8 +69,7 @@ struct Contents {
   std::uint64_t overwritten = 0;  // chunks that the ring took anew
   std::set<std::uint16_t> threads;
   std::size_t strings = 0, stacks = 0;
-  bool whole = true;    // false: it is known that some are missing
-  bool settled = true;  // false: chunks were opened while they were read
+  bool whole = true;  // false: it is known that some are missing
 };
 
 // What the header, whose clock readings are sound, says and the file does not hold, a sentence each. What is

@@ -84,9 +84,32 @@ void drop_unfinished_moves(std::vector<RecordSpan>& by_number) {
   by_number.resize(kept);
 }
 
+// Where next to nothing in a chunk can be what it says, the rest only looks so: the chunk holds something
+// else.
+bool is_of_another(std::size_t sound, std::size_t all) { return 4 * sound < all; }
+
 }  // namespace
 
+// What a process records while it ends, in other threads or at the end of its libraries, may come into what
+// is read: chunks that are of two times look damaged. It is over soon.
 Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent extent) {
+  constexpr int kTries = 5;
+  Result<TraceFile> file = open_once(path, extent);
+  for (int i = 1; i < kTries && file && file->is_written_on(); ++i) file = open_once(path, extent);
+  return file;
+}
+
+bool TraceFile::is_written_on() const {
+  if (damage_.empty() || !header_.ended) return false;
+  int fd = ::open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  FileHeader now;
+  bool read = ::pread(fd, &now, sizeof(now), 0) == static_cast<ssize_t>(sizeof(now));
+  ::close(fd);
+  return read && now.chunks != header_.chunks;
+}
+
+Result<TraceFile> TraceFile::open_once(const std::filesystem::path& path, Extent extent) {
   auto cannot = [&path](int error) {
     const char* hint = error == EACCES ? "a trace belongs to the user who recorded it (mode 0600)" : "";
     return Error{std::string("cannot read the trace file: ") + std::strerror(error), path.string(), hint};
@@ -190,7 +213,6 @@ void TraceFile::read_chunks() {
   contents.strings = strings_.size();
   contents.stacks = stacks_.size();
   contents.whole = damage_.empty();
-  contents.settled = load<FileHeader>(bytes_, 0).chunks == header_.chunks;
   check_clock();
   for (std::string& sentence : check_header(header_, std::move(contents))) note_damage(std::move(sentence));
   auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
@@ -249,6 +271,10 @@ void TraceFile::check_records() {
     chosen_.push_back(check.sound_ones(span.records, span.thread));
     auto calls = std::count_if(chosen_.back().begin(), chosen_.back().end(),
                                [](const Record& record) { return record.call != 0; });
+    if (is_of_another(static_cast<std::size_t>(calls), span.records.size())) {
+      chosen_.back().clear();
+      calls = 0;
+    }
     bad += span.records.size() - static_cast<std::size_t>(calls);
     span.records = Records(chosen_.back());
   }
@@ -263,6 +289,7 @@ void TraceFile::check_device_work() {
     if (std::all_of(span.work.begin(), span.work.end(), is_sound)) continue;
     std::vector<DeviceWork>& kept = chosen_work_.emplace_back();
     std::copy_if(span.work.begin(), span.work.end(), std::back_inserter(kept), is_sound);
+    if (is_of_another(kept.size(), span.work.size())) kept.clear();
     bad += span.work.size() - kept.size();
     span.work = kept;
   }

@@ -100,6 +100,8 @@ class TraceFile {
 
  private:
   TraceFile() = default;
+  static Result<TraceFile> open_once(const std::filesystem::path& path, Extent extent);
+  bool is_written_on() const;  // since it was read, by a process that was seen to end
   // header: what it said before the rest was read; null: as it stands in `bytes`.
   static Result<TraceFile> from_bytes(TraceFile file, std::span<const unsigned char> bytes, std::string name,
                                       const FileHeader* header);
