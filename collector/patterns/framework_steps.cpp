@@ -58,6 +58,7 @@ class Reader {
     model::for_each_in_time(job_.processes[process_].file, kTraining | kExchanges,
                             [&](EventPlace place, const Record& record) { take(place, record); });
     end_step();
+    end_last_step();
     result_.has_peers = std::ranges::any_of(sizes_, [](const auto& of) { return of.second > 1; });
     return overlap_ ? FrameworkSteps{} : std::move(result_);
   }
@@ -67,6 +68,8 @@ class Reader {
   void begin_pass(EventPlace place, const Record& record);
   void begin_step(EventPlace place, const Record& record);
   void end_step();
+  void keep_latest_passes(std::uint64_t count);
+  void end_last_step();
   void take_reducer(EventPlace place, const Record& record);
   Reducer number_of(std::uint64_t object);
   void take_exchange(const Record& record);
@@ -80,6 +83,7 @@ class Reader {
     model::EventRef event;
     std::int64_t begin_ns, end_ns;
     bool is_named;
+    std::uint64_t passes;  // whose gradients had added up, of one that is not named; 0: not known
   };
 
   const model::Job& job_;
@@ -123,10 +127,21 @@ void Reader::begin_pass(EventPlace place, const Record& record) {
 
 // It may be given a closure, whose passes are then part of it.
 void Reader::begin_step(EventPlace place, const Record& record) {
+  auto data = trace::payload_of<payload::TrainingCall>(record);
   step_ = OpenStep{{process_, place},
                    job_.begin_ns(process_, record),
                    job_.end_ns(process_, record),
-                   static_cast<Call>(record.call) == Call::optimizer_step};
+                   static_cast<Call>(record.call) == Call::optimizer_step,
+                   data.object};
+}
+
+// Writes that are not seen (parameter.data) may have used the others' gradients. Of one pass alone it is
+// known without a count.
+void Reader::keep_latest_passes(std::uint64_t count) {
+  if (count == 0 && passes_.size() > 1) return passes_.clear();
+  if (count < passes_.size())
+    passes_.erase(passes_.begin(),
+                  passes_.end() - static_cast<std::ptrdiff_t>(std::max<std::uint64_t>(count, 1)));
 }
 
 void Reader::end_step() {
@@ -136,6 +151,7 @@ void Reader::end_step() {
   const auto in_pass = std::exchange(own_in_pass_, {});
   if (result_.broken && result_.broken->begin_ns >= step.begin_ns) return passes_.clear();
   result_.broken.reset();
+  if (!step.is_named) keep_latest_passes(step.passes);
   if (passes_.empty()) return;  // a second optimizer
   // What is reduced until the next pass may be anything, not what an optimizer waits for.
   for (const auto& [id, at_ns] : own) {
@@ -148,6 +164,16 @@ void Reader::end_step() {
   result_.steps.push_back(
       {step.event, begin_ns, inside ? step.end_ns : step.begin_ns, std::move(passes_), step.is_named});
   passes_.clear();
+}
+
+// That parameters have changed is found when the next pass begins: behind the last one nobody looks.
+void Reader::end_last_step() {
+  if (result_.steps.empty() || result_.steps.back().is_named ||
+      passes_.size() != result_.steps.back().passes.size())
+    return;
+  const BackwardPass last = passes_.back();
+  std::int64_t begin_ns = passes_.front().begin_ns;
+  result_.steps.push_back({last.event, begin_ns, last.end_ns, std::move(passes_), false});
 }
 
 Reducer Reader::number_of(std::uint64_t object) {

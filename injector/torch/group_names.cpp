@@ -86,8 +86,13 @@ void note(const HookedCall& call, const Text& prefix) {
            *call.pointer<const void* const*>(kParent));
 }
 
+bool old_strings;  // __atomic
+
 void enter_prefix(HookedCall& call) { note(call, text_of(call)); }
-void enter_old_prefix(HookedCall& call) { note(call, old_text_of(call)); }
+void enter_old_prefix(HookedCall& call) {
+  __atomic_store_n(&old_strings, true, __ATOMIC_RELAXED);
+  note(call, old_text_of(call));
+}
 
 // Its first word is the vtable's address only now.
 void leave_prefix(HookedCall& call, bool threw) {
@@ -104,6 +109,8 @@ void leave_prefix(HookedCall& call, bool threw) {
 
 const Handler handlers::make_prefix{enter_prefix, leave_prefix};
 const Handler handlers::make_old_prefix{enter_old_prefix, leave_prefix};
+
+bool has_old_strings() { return __atomic_load_n(&old_strings, __ATOMIC_RELAXED); }
 
 std::size_t name_of_store(const void* store, char (&name)[kMaxGroupName]) {
   const PrefixStore* levels[kMostLevels];

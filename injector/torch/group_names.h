@@ -8,4 +8,7 @@ namespace ddpscope::injector::torch {
 // Ends with 0; cut at kMaxGroupName. Empty: no prefix was seen. Returns its length.
 std::size_t name_of_store(const void* store, char (&name)[kMaxGroupName]);
 
+// Whether PyTorch was compiled with the std::string of before C++11: its symbols say so.
+bool has_old_strings();
+
 }  // namespace ddpscope::injector::torch

@@ -1,6 +1,6 @@
 // Updates that no optimizer names: a loop of the program's own over its parameters, or a step that
 // torch.compile has compiled. Both write the parameters in place, which raises their version counters; what
-// goes through `parameter.data` does not.
+// goes through `parameter.data` does not, nor what FSDP writes to its shards.
 #pragma once
 #include "injector/torch/hooked_call.h"
 

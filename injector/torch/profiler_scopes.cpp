@@ -143,6 +143,11 @@ void* watched;  // __atomic; the function that was asked: another copy of PyTorc
 
 }  // namespace
 
+bool is_in_named_step() {
+  const OpenScopes* scopes = own_scopes();
+  return scopes && is_inside(*scopes, Call::optimizer_step);
+}
+
 void watch_profiler_scopes(std::uintptr_t address) {
   if (__atomic_load_n(&watched, __ATOMIC_RELAXED)) return;
   void* add = find_visible("_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", address);

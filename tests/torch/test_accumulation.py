@@ -51,6 +51,15 @@ def test_nobody_names_the_update_of_what_is_reduced_once(tmp_path, seed, ranks, 
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("reduce", ["every", pytest.param("last", marks=pytest.mark.long)])
+def test_an_update_that_nothing_shows(tmp_path, seed, ranks, reduce):
+    report = ddpscope.report(trained(tmp_path, seed, ranks, "--reduce", reduce, "--update", "data"))
+    assert report["findings"] == [], report["findings"]
+    unjudged = {slug for row in report["coverage"] for slug in row["unjudged"]}
+    assert GRADIENTS <= unjudged, report["coverage"]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("how", [["--past-wrapper"], pytest.param(["--reduce", "never"], marks=pytest.mark.long)])
 def test_no_pass_is_reduced(tmp_path, seed, ranks, how):
     finding = ddpscope.only_finding(trained(tmp_path, seed, ranks, *how), "missing-gradient-sync")

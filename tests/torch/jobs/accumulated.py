@@ -20,7 +20,7 @@ def arguments():
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--update", choices=["step", "compiled", "loop"], default="step", help="who writes the parameters")
+    parser.add_argument("--update", choices=["step", "compiled", "loop", "data"], default="step", help="who writes the parameters")
     parser.add_argument("--optimizer", choices=["SGD", "AdamW"], default="SGD")
     return parser.parse_args()
 
@@ -48,6 +48,17 @@ class Descent:
     def zero_grad(self):
         for parameter in self.parameters:
             parameter.grad = None
+
+
+# Likewise, past the version counters.
+class DataDescent(Descent):
+    def step(self):
+        for parameter in self.parameters:
+            parameter.data -= 1e-2 * parameter.grad.data
+
+    def zero_grad(self):
+        for parameter in self.parameters:
+            parameter.grad.data.zero_()
 
 
 # Dynamo leaves out what names the step for the profiler.
@@ -131,7 +142,8 @@ def main():
     make = getattr(torch.optim, asked.optimizer)
     optimizer = make(model.parameters(), lr=1e-2)
     if asked.update != "step":
-        optimizer = Compiled(optimizer) if asked.update == "compiled" else Descent(model.parameters())
+        of = {"compiled": lambda: Compiled(optimizer), "loop": lambda: Descent(model.parameters()), "data": lambda: DataDescent(model.parameters())}
+        optimizer = of[asked.update]()
     critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
     of_critic, of_generator = make(critic.parameters(), lr=1e-2), make(generator.parameters(), lr=1e-2)
     reduced_at = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches)), "never": set()}[asked.reduce]
