@@ -2,9 +2,11 @@
 import pathlib
 
 import pytest
+import pytorch_end
 import rank_counts
 import versions
 
+pytest_runtest_protocol = pytorch_end.pytest_runtest_protocol
 pytest_collection_modifyitems = rank_counts.one_in_turn(pathlib.Path(__file__).parent)
 
 

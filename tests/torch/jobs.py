@@ -60,7 +60,7 @@ def run_twice(job, folder, make_data=lambda folder: None):
             done = ddpscope.start(job.command(), cwd)
         else:
             done = ddpscope.record(job.command(), trace, cwd)
-        assert done.code == 0, f"{kind}: exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        assert done.code == 0, f"{kind}: exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-12000:]}"
         outcomes[kind] = printed(done.stdout), written(cwd)
     assert not compared or outcomes["recorded"] == outcomes["plain"]
     assert "loss" in "".join(outcomes["recorded"][0]), "the job printed no loss"
@@ -76,7 +76,7 @@ def run_recorded(job, folder, code=0, make_data=lambda folder: None):
     cwd.mkdir()
     make_data(cwd)
     done = ddpscope.record(job.command(), folder / "trace", cwd, may_leave=code != 0)
-    assert code is None or done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert code is None or done.code == code, f"exit code {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-12000:]}"
     assert code != 0 or "loss" in done.stdout, "the job printed no loss"
     return folder / "trace"
 

@@ -27,7 +27,7 @@ def record(folder, python, script, *arguments, ranks=2, code=0, env=None):
         environment = {"SECOND_PORT": str(free_port()), **(env or {})}
         done = ddpscope.start(job, cwd, environment) if kind == "plain" else \
             ddpscope.record(job, folder / "trace", cwd, env=environment, may_leave=code != 0)
-        assert done.code == code, f"{kind}: {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        assert done.code == code, f"{kind}: {done.code}\n{done.stdout[-2000:]}\n{done.stderr[-12000:]}"
         printed[kind] = printed_lines(done.stdout)
     assert printed["recorded"] == printed["plain"]
     return Calls(folder / "trace")
