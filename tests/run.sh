@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds preset dev and tests everything: what CI runs, about 55 minutes on two
-# cores once it is built.
+# Installs what is missing, builds preset dev and tests everything: what CI runs, 30 to 50 minutes on two
+# cores.
 #
 #   tests/run.sh                  every test once, every fuzz target over its seeds
 #   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts, preset release; see tests/long.sh

@@ -215,7 +215,8 @@ void add_missing_functions(const Job& job, std::vector<Coverage>& coverage) {
                     [&](model::EventPlace, const trace::Record& record) {
                       auto data = trace::payload_of<trace::payload::TrainingCall>(record);
                       std::string name(process.file.string(data.name));
-                      bool trains = name.starts_with("reducer") || name == "backward" || name == "parameter_gradient";
+                      bool trains =
+                          name.starts_with("reducer") || name == "backward" || name == "parameter_gradient";
                       for (std::string& slug : trains ? slugs_of_gradients() : collective_slugs())
                         slugs.insert(std::move(slug));
                       names.insert(std::move(name));

@@ -25,7 +25,7 @@ version=${1:-2.15.0}
 python=${2:-/usr/bin/python3}
 packages=("torch==$version" numpy==2.4.6 expecttest==0.3.0 safetensors==0.8.0 pytest==9.2.0 psutil==7.2.2)
 frameworks=(lightning==2.6.6 accelerate==1.15.0 transformers==5.23.0)
-wild=(coqui-tts-trainer==0.4.0 lightning==2.6.6)
+wild=(coqui-tts-trainer==0.4.0 lightning==2.6.6 hydra-core==1.3.2)
 speechbrain=(scipy==1.17.1 sentencepiece==0.2.3 HyperPyYAML==1.2.3 joblib==1.6.0 huggingface_hub==2.4.0 soundfile==0.14.0
              requests==2.34.2 torchaudio==2.11.1 apart:speechbrain==0.5.16 apart:speechbrain==1.0.0
              apart:speechbrain==1.0.1 apart:speechbrain==1.0.2)
