@@ -138,24 +138,24 @@ void Reader::begin_step(EventPlace place, const Record& record) {
 // Writes that are not seen (parameter.data) may have used the others' gradients. Of one pass alone it is
 // known without a count.
 void Reader::keep_latest_passes(std::uint64_t count) {
-  if (count == 0 && passes_.size() > 1) return passes_.clear();
-  if (count < passes_.size())
-    passes_.erase(passes_.begin(),
-                  passes_.end() - static_cast<std::ptrdiff_t>(std::max<std::uint64_t>(count, 1)));
+  if (passes_.size() <= 1) return;
+  auto kept = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count, passes_.size()));
+  passes_.erase(passes_.begin(), passes_.end() - kept);
 }
 
 void Reader::end_step() {
   if (!step_) return;
   OpenStep step = *std::exchange(step_, std::nullopt);
-  const auto own = std::exchange(own_, {});
+  auto own = std::exchange(own_, {});
   const auto in_pass = std::exchange(own_in_pass_, {});
   if (result_.broken && result_.broken->begin_ns >= step.begin_ns) return passes_.clear();
   result_.broken.reset();
-  if (!step.is_named) keep_latest_passes(step.passes);
+  if (!step.is_named) {
+    keep_latest_passes(step.passes);
+    own.clear();  // what is reduced until the next pass may be anything, not what an optimizer waits for
+  }
   if (passes_.empty()) return;  // a second optimizer
-  // What is reduced until the next pass may be anything, not what an optimizer waits for.
   for (const auto& [id, at_ns] : own) {
-    if (!step.is_named) break;
     result_.own_reductions[id].times_ns.push_back(at_ns);
     result_.own_reductions[id].in_pass += in_pass.contains(id);
   }

@@ -59,7 +59,7 @@ class HeaderCheck {
     check_count("strings", header_.strings, contents_.strings);
     check_count("stacks", header_.stacks, contents_.stacks);
     check_health();
-    return std::move(told_);
+    return std::move(sentences_);
   }
 
  private:
@@ -69,7 +69,7 @@ class HeaderCheck {
   void check_count(const char* what, std::uint32_t& said, std::size_t found);
   std::uint64_t most_events() const;
   void check_health();
-  void tell(std::string sentence) { told_.push_back(std::move(sentence)); }
+  void note(std::string sentence) { sentences_.push_back(std::move(sentence)); }
 
   // A process that was killed, or still runs, may have counted what it had not written yet: one a thread. So
   // may the other threads of one that exits.
@@ -91,16 +91,16 @@ class HeaderCheck {
 
   FileHeader& header_;
   Contents& contents_;
-  std::vector<std::string> told_;
+  std::vector<std::string> sentences_;
 };
 
 void HeaderCheck::check_bytes() {
   std::uint64_t& content = header_.content_bytes;
   bool possible = content >= kHeaderBytes && content % kPageBytes == 0 && content <= header_.file_bytes;
   if (!possible)
-    tell("its header says that the content ends at byte " + std::to_string(content) + ", which cannot be");
+    note("its header says that the content ends at byte " + std::to_string(content) + ", which cannot be");
   else if (content > contents_.bytes)
-    tell("cut off: " + std::to_string(content - contents_.bytes) + " bytes at its end are missing");
+    note("cut off: " + std::to_string(content - contents_.bytes) + " bytes at its end are missing");
   if (!possible) content = contents_.bytes;
 }
 
@@ -115,13 +115,13 @@ void HeaderCheck::check_chunks() {
   }
   if (!contents_.whole) return;
   if (header_.ended && found > header_.chunks)
-    tell("there are " + std::to_string(found) + " chunks, its header counts " +
+    note("there are " + std::to_string(found) + " chunks, its header counts " +
          std::to_string(header_.chunks));
   else if (header_.ended && header_.whole_chunks > header_.chunks)
-    tell("its header counts " + std::to_string(header_.whole_chunks) + " whole chunks of " +
+    note("its header counts " + std::to_string(header_.whole_chunks) + " whole chunks of " +
          std::to_string(header_.chunks));
   else if (found < least_chunks())
-    tell(std::to_string(found) + " of the " + std::to_string(header_.chunks) +
+    note(std::to_string(found) + " of the " + std::to_string(header_.chunks) +
          " chunks that its header counts are there");
 }
 
@@ -133,14 +133,14 @@ void HeaderCheck::check_order() {
       openings.begin(), openings.end(),
       [](const ChunkOpening& a, const ChunkOpening& b) { return a.thread == b.thread && b.ticks < a.ticks; });
   if (back != openings.end())
-    tell("the numbers and the times of thread " + std::to_string(back->thread) + "'s chunks disagree");
+    note("the numbers and the times of thread " + std::to_string(back->thread) + "'s chunks disagree");
 }
 
 void HeaderCheck::check_count(const char* what, std::uint32_t& said, std::size_t found) {
   if (lossy() || (found <= said && said - found <= unwritten())) return;
   if (!header_.ended && found > said) return;  // met after the header was read
-  if (contents_.whole && told_.empty())
-    tell("its header counts " + std::to_string(said) + " " + what + ", there are " + std::to_string(found));
+  if (contents_.whole && sentences_.empty())
+    note("its header counts " + std::to_string(said) + " " + what + ", there are " + std::to_string(found));
   said = static_cast<std::uint32_t>(found);
 }
 
@@ -158,7 +158,7 @@ void HeaderCheck::check_health() {
   for (const HealthInfo& row : kHealth) {
     std::uint64_t& count = header_.health[static_cast<std::size_t>(row.index)];
     if (count <= most) continue;
-    tell("its header counts " + std::to_string(count) + " " + row.name + ", which cannot be");
+    note("its header counts " + std::to_string(count) + " " + row.name + ", which cannot be");
     count = 0;
   }
 }

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <iterator>
+#include <optional>
 
 #include "trace/read/clock_readings.h"
 #include "trace/read/load.h"
@@ -43,10 +44,25 @@ Error not_ours(std::string name) {
   return {"not a ddpscope trace file", std::move(name), hint};
 }
 
+std::optional<FileHeader> header_of(int fd) {
+  FileHeader header;
+  if (::pread(fd, &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header))) return std::nullopt;
+  return header;
+}
+
+// What the file's header says by now.
+std::optional<FileHeader> header_of(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  auto header = header_of(fd);
+  ::close(fd);
+  return header;
+}
+
 // Whether its process was seen to end. Until then it may write: what is read twice must not change.
 bool is_complete(int fd) {
-  FileHeader header;
-  return ::pread(fd, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header)) && header.ended;
+  auto header = header_of(fd);
+  return header && header->ended;
 }
 
 // A file on tmpfs would get a page for each hole that is looked at through a mapping; on a full one SIGBUS
@@ -101,12 +117,8 @@ Result<TraceFile> TraceFile::open(const std::filesystem::path& path, Extent exte
 
 bool TraceFile::is_written_on() const {
   if (damage_.empty() || !header_.ended) return false;
-  int fd = ::open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return false;
-  FileHeader now;
-  bool read = ::pread(fd, &now, sizeof(now), 0) == static_cast<ssize_t>(sizeof(now));
-  ::close(fd);
-  return read && now.chunks != header_.chunks;
+  auto now = header_of(name_);
+  return now && now->chunks != header_.chunks;
 }
 
 Result<TraceFile> TraceFile::open_once(const std::filesystem::path& path, Extent extent) {
@@ -165,11 +177,8 @@ int TraceFile::read_from(int fd, std::size_t file_bytes, bool holes, Extent exte
 
 bool TraceFile::ended_since() const {
   if (header_.ended) return false;
-  int fd = ::open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return false;
-  bool complete = is_complete(fd);
-  ::close(fd);
-  return complete;
+  auto now = header_of(name_);
+  return now && now->ended;
 }
 
 Result<TraceFile> TraceFile::parse(std::vector<unsigned char> bytes, std::string name) {
