@@ -1,6 +1,7 @@
 """Gradient accumulation on Gloo, by what PyTorch's own calls say: who reduces each micro-batch, or the wrong one."""
 import ddpscope
 import pytest
+import records
 from jobs import SCRIPTS, Job, run_recorded
 
 pytestmark = pytest.mark.parametrize("seed", ddpscope.SEEDS)
@@ -48,6 +49,17 @@ def test_nobody_names_the_update_of_what_is_reduced_once(tmp_path, seed, ranks, 
     assert report["findings"] == [], report["findings"]
     unjudged = {slug for row in report["coverage"] for slug in row["unjudged"]}
     assert not unjudged & GRADIENTS, report["coverage"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_step_of_a_hundred_evaluations_is_one(tmp_path, seed, ranks):
+    """LBFGS writes the parameters between the passes of its own step, which has a name."""
+    trace = trained(tmp_path, seed, ranks, "--beside", "evaluations")
+    assert ddpscope.report(trace)["findings"] == []
+    calls = [record.call for record in records.read(trace)]
+    assert calls.count("optimizer_step") == 10 * ranks and calls.count("autograd_backward") > 640 * ranks, "more than are waited for"
+    assert "parameters_updated" not in calls
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

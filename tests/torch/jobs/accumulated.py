@@ -16,7 +16,7 @@ def arguments():
     parser.add_argument("--reduce", choices=["last", "every", "first", "never"], default="last", help="at which micro-batch")
     parser.add_argument("--past-wrapper", action="store_true", help="call the wrapped module itself")
     parser.add_argument("--by-hand", choices=["nothing", "gradients", "parameters"], default="nothing", help="average these, too")
-    parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty"], default="nothing")
+    parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty", "evaluations"], default="nothing")
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--hidden", type=int, default=64)
@@ -134,6 +134,17 @@ def penalise(model, optimizer):
     optimizer.step()
 
 
+# One step of an optimizer that evaluates the model a hundred times.
+def evaluate(model, optimizer, x):
+    def loss():
+        optimizer.zero_grad()
+        value = (model(x) - x.sum(1, keepdim=True)).square().mean()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+
+
 def main():
     asked = arguments()
     dist.init_process_group("gloo")
@@ -144,6 +155,7 @@ def main():
     if asked.update != "step":
         of = {"compiled": lambda: Compiled(optimizer), "loop": lambda: Descent(model.parameters()), "data": lambda: DataDescent(model.parameters())}
         optimizer = of[asked.update]()
+    quasi_newton = torch.optim.LBFGS(model.parameters(), lr=1e-4, max_iter=100, tolerance_grad=0, tolerance_change=0)
     critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
     of_critic, of_generator = make(critic.parameters(), lr=1e-2), make(generator.parameters(), lr=1e-2)
     reduced_at = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches)), "never": set()}[asked.reduce]
@@ -156,6 +168,8 @@ def main():
             search(model, optimizer)
         elif asked.beside == "penalty":
             penalise(model, optimizer)
+        elif asked.beside == "evaluations":
+            evaluate(model, quasi_newton, torch.randn(8, 32))
         else:
             loss = accumulate(model, optimizer, asked.micro_batches, reduced_at, asked.past_wrapper, asked.by_hand)
         if asked.beside == "critic":

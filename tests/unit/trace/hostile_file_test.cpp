@@ -146,6 +146,36 @@ TEST(Hostile, ChunkOfAKindThatIsNotKnownIsSkippedAndTold) {
   EXPECT_EQ(all_records(*trace).size(), 41u);
 }
 
+// Records of one chunk after all but `sound` of them were given to a thread that did not write it.
+std::size_t left_of_kept_records(std::size_t sound) {
+  Bytes bytes = sample();
+  std::size_t at = first_chunk_of(bytes, ChunkKind::kRecords) + sizeof(ChunkHeader);
+  for (std::size_t i = sound; i < 41; ++i)
+    poke(bytes, at + i * sizeof(Record) + offsetof(Record, thread), std::uint16_t{77});
+  auto trace = TraceFile::parse(bytes, "x");
+  EXPECT_TRUE(trace && trace->damage().size() == 1);
+  std::size_t left = 0;
+  for (const RecordSpan& span : trace->records())
+    if (span.kind == ChunkKind::kRecords)
+      for (const Record& record : span.records) left += record.call != 0;
+  return left;
+}
+
+TEST(Hostile, WhatFitsByChanceInAChunkOfSomethingElseIsLeftOutToo) {
+  EXPECT_EQ(left_of_kept_records(11), 11u);
+  EXPECT_EQ(left_of_kept_records(10), 0u);
+  Bytes bytes = sample();
+  std::size_t at = first_chunk_of(bytes, ChunkKind::kDeviceWork) + sizeof(ChunkHeader);
+  for (std::size_t i = 0; i < 16; ++i)
+    poke(bytes, at + i * sizeof(DeviceWork) + offsetof(DeviceWork, kind), std::uint8_t{255});
+  auto trace = TraceFile::parse(bytes, "x");
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->damage().size(), 1u);
+  std::size_t left = 0;
+  for (const DeviceSpan& span : trace->device_work()) left += span.work.size();
+  EXPECT_EQ(left, 20u);  // the other chunk's
+}
+
 TEST(Hostile, CountersBeyondTheirChunkAreCutToIt) {
   Bytes bytes = sample();
   std::size_t at = first_chunk_of(bytes, ChunkKind::kRecords);
