@@ -128,18 +128,17 @@ def test_letters_and_signs_are_where_the_layout_has_them(trace, layout):
         opened.run("setxkbmap", layout)
         opened.xdotool("mousemove", "800", "400")
 
-        def on_layout(key):
-            return "+".join(typed.get(each, each) for each in key.split("+"))
-
         def press(key):
-            opened.key(on_layout(key))
+            opened.key("+".join(typed.get(each, each) for each in key.split("+")))
 
         first = opened.rests()
         for key, back in [("question", "Escape"), ("e", "Escape"), ("q", "q")]:
-            opened.key_changes(on_layout(key), first)
+            press(key)
+            opened.changes(first)
             press(back)
             opened.becomes(first)
-        opened.key_changes(on_layout("1"), first)
+        press("1")
+        opened.changes(first)
         evidence = opened.rests()
         press("period")
         opened.changes(evidence)

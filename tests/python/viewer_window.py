@@ -74,15 +74,6 @@ class Window:
         wait_for(idles, self.viewer, between=1)
         return self.picture()
 
-    def key_changes(self, name, picture):
-        """Once, on a busy machine, a key behind a change of the layout came to nothing: it is pressed once more."""
-        self.key(name)
-        try:
-            wait_for(lambda: self.picture() != picture, self.viewer, seconds=20, between=0.05)
-        except AssertionError:
-            self.key(name)
-            self.changes(picture)
-
     def changes(self, picture, *part):
         wait_for(lambda: self.picture(*part) != picture, self.viewer, between=0.05)
 
