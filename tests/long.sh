@@ -65,22 +65,36 @@ part_torch2() {
     PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/torch
 }
 
-# Released packages (tests/wild), and all of tests/torch_cuda: 2 and 4 ranks, all of PyTorch's own distributed tests, Python 3.12, the last wheel
-# for CUDA 12 (5 GB each), both variants of the operators.
+# Released packages (tests/wild), and all of tests/torch_cuda: 2 and 4 ranks, all of PyTorch's own distributed tests, Python 3.12, the
+# last wheel for CUDA 12 (5 GB each), both variants of the operators. Tests that passed are remembered.
 part_torch_cuda() {
   cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
-  local python312 wheel
+  local python312 wheel failed=0
   python312=$(command -v /usr/bin/python3.12 "$HOME"/.pyenv/versions/3.12.*/bin/python3.12 | tail -1)
   [ -n "$python312" ] || echo "no Python 3.12 here: not tested" >&2
   bash tests/torch_cuda/environment.sh --frameworks --wild --speechbrain || return 1
-  ctest --preset dev -L wild --parallel 4 --output-on-failure || return 1
+  each_once wild wild || failed=1
   for wheel in "$torch_cuda13" ${python312:+"$torch_cuda13 $python312"} "$torch_cuda12"; do
     # shellcheck disable=SC2086  # a version, and perhaps a Python
     bash tests/torch_cuda/environment.sh $wheel || return 1
-    DDPSCOPE_PYTORCH=$wheel ctest --preset dev -L torch_cuda --parallel 4 --output-on-failure || return 1
+    DDPSCOPE_PYTORCH=$wheel each_once "torch_cuda ${wheel##*/}" torch_cuda || failed=1
   done
   # Once more with operators that need no compiler.
-  STANDIN_TORCH=python ctest --preset dev -L torch_cuda --parallel 4 --output-on-failure
+  STANDIN_TORCH=python each_once "torch_cuda in Python" torch_cuda || failed=1
+  return $failed
+}
+
+# each_once NAME LABEL: the tests with LABEL that have not passed under NAME at this commit.
+each_once() {
+  local progress=build/long/$1.$commit label=$2 passed count
+  progress=${progress// /.}
+  mkdir -p "$(dirname "$progress")"
+  touch "$progress"
+  passed=$(sed 's/\./\\./g' "$progress" | paste -sd '|')
+  count=$(ctest --preset dev -N -L "^$label\$" ${passed:+-E "^($passed)\$"} | sed -n 's/^Total Tests: //p')
+  [ "$count" -gt 0 ] || return 0
+  ctest --preset dev -L "^$label\$" ${passed:+-E "^($passed)\$"} --parallel 4 --output-on-failure |
+    tee >(sed -nu 's/.* Test *#[0-9]*: \([^ ]*\) \.* *Passed .*/\1/p' >>"$progress")
 }
 
 # Every way to keep samples, with every way to start workers and every sampler; CI draws some of them.
