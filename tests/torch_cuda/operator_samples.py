@@ -13,6 +13,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_map
 
 warnings.simplefilter("ignore")
+APART = "Tensor-likes are not close"
 TYPES = [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64]
 
 
@@ -80,12 +81,37 @@ def difference(name, ours, reference):
             return "%s %s, %s %s on the CPU" % (list(one.shape), one.dtype, list(other.shape), other.dtype)
         if is_random(name) or one.layout != torch.strided:
             continue
-        one = one.detach().cpu()
+        one, other = one.detach().cpu(), other.detach().cpu()  # some samples name the device "cuda" themselves
         try:
-            torch.testing.assert_close(one, other.detach(), equal_nan=True)
+            torch.testing.assert_close(one, other, equal_nan=True)
         except AssertionError as error:
             return str(error).replace("\n", " ")[:300]
     return None
+
+
+def to_double(value):
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.detach().double().requires_grad_(value.requires_grad)
+    return value
+
+
+def is_as_exact(op, sample, gradients, ours, reference):
+    """Whether sums in another order explain the difference: ours are no further from those of 64 bits than four times the CPU's."""
+    exact, failure = attempt(run, op, mapped(to_double, sample), gradients)
+    if failure:
+        return False
+    for one, other, best in zip(*map(tensors, (ours, reference, exact))):
+        if best.dtype != torch.float64 or one.shape != best.shape or best.numel() == 0:
+            return False
+        wrong, usual = ((value.detach().cpu().double() - best.detach()).abs().max() for value in (one, other))
+        if not wrong <= 4 * usual:
+            return False
+    return True
+
+
+def mapped(function, sample):
+    return type(sample)(tree_map(function, sample.input), args=tree_map(function, sample.args),
+                        kwargs=tree_map(function, sample.kwargs), output_process_fn_grad=sample.output_process_fn_grad)
 
 
 def check(op, most):
@@ -101,8 +127,7 @@ def check(op, most):
                 break
             if has_dropout(sample):
                 continue
-            moved = type(sample)(tree_map(to_cuda, sample.input), args=tree_map(to_cuda, sample.args),
-                                 kwargs=tree_map(to_cuda, sample.kwargs), output_process_fn_grad=sample.output_process_fn_grad)
+            moved = mapped(to_cuda, sample)
             reference, failure = attempt(run, op, sample, gradients)
             ours, problem = attempt(run, op, moved, gradients)
             _, broken = attempt(torch.cuda.synchronize)
@@ -115,6 +140,8 @@ def check(op, most):
                 continue
             said = ("raised %r" % problem if problem else "did not raise %r" % failure if failure
                     else difference(op.name, ours, reference))
+            if said and said.startswith(APART) and is_as_exact(op, sample, gradients, ours, reference):
+                continue
             if said:
                 report["wrong"].append("%s, sample %d: %s" % (dtype, number, said[:400]))
     return report

@@ -54,6 +54,7 @@ def test_every_rank_saves_all_of_fsdp2(tmp_path, ranks, save, file, text, seed):
 @pytest.mark.long
 def test_every_rank_saves_the_replica(tmp_path, ranks, seed):
     job, _ = classifier(seed, "save", ranks)
+    job.arguments += ["--width", 500]  # large enough for the ranks' writes to meet
     expect_duplicate(record(job, tmp_path), job, f"{job.arguments[0]}/epoch0.pt", "# by everyone")
 
 

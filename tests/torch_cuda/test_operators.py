@@ -30,6 +30,7 @@ EXCEPTIONS = {
     "jiterator_binary_return_by_ref|": "PyTorch has it for CUDA only",
     "jiterator_4inputs_with_extra_args|": "PyTorch has it for CUDA only",
     "jiterator_2inputs_2outputs|": "PyTorch has it for CUDA only",
+    "sparse.sampled_addmm|": "cuSPARSE needs a GPU, and says so",
     "to_sparse|": "sparse CUDA tensors reach kernels of the wheel's own, which are refused",
 }
 

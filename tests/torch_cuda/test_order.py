@@ -34,7 +34,9 @@ def test_a_rank_skips_a_barrier(tmp_path, ranks, seed):
 def test_a_collective_under_if_rank_0(tmp_path, ranks, seed):
     job, _ = classifier(seed, "log", ranks)
     trace = record(job, tmp_path, code=None)
-    expect_finding(trace, "mismatched-collective", range(ranks), job.script, "dist.all_reduce(mean)  # for the log")
+    # Where most ranks agree with each other, the one that runs a call more is named alone.
+    odd = [0] if ranks > 2 else [0, 1]
+    expect_finding(trace, "mismatched-collective", odd, job.script, "dist.all_reduce(mean)  # for the log")
 
 
 @mostly

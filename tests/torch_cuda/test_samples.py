@@ -42,7 +42,7 @@ def test_files_that_are_split(tmp_path, ranks, seed):
 
 def windows(seed, ranks, *arguments):
     rng = ddpscope.draw(seed, f"cuda/windows/{arguments}/{ranks}")
-    job = Job("token_windows.py", ["train.bin", "--batch-size", rng.randrange(3, 6), "--block-size", 8 * rng.randrange(1, 4),
+    job = Job("token_windows.py", ["train.bin", "--batch-size", rng.randrange(3, 6), "--block-size", 8 * rng.randrange(4, 7),  # 64 distinct words at least
                                    *arguments], ranks)
     return job, lambda folder: np.random.default_rng(seed).integers(0, 256, 5000).astype(np.uint16).tofile(folder / "train.bin")
 

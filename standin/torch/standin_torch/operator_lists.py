@@ -12,6 +12,7 @@ NOT_OVERRIDDEN = frozenset("""
 # No CUDA kernel of their own, but what they decompose into would choose cuDNN or launch the wheel's kernels.
 ADDED = frozenset("""
     convolution _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward
+    ldexp.Tensor ldexp.out ldexp_
     """.split())
 
 # The size of a result depends on values, or the result is a value: the host waits, as it does with a GPU.

@@ -1,9 +1,10 @@
 """A training loop with accelerate: accumulation by accumulate(), metrics by gather_for_metrics()."""
 import argparse
+from datetime import timedelta
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import set_seed
+from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch.utils.data import DataLoader, TensorDataset
 
 parser = argparse.ArgumentParser()
@@ -13,7 +14,8 @@ parser.add_argument("--accumulate", type=int, default=2)
 parser.add_argument("--samples", type=int, default=64)
 args = parser.parse_args()
 
-accelerator = Accelerator(gradient_accumulation_steps=args.accumulate)
+accelerator = Accelerator(gradient_accumulation_steps=args.accumulate,
+                          kwargs_handlers=[InitProcessGroupKwargs(timeout=timedelta(seconds=20))])
 set_seed(42)
 x = torch.randn(args.samples, 12)
 train = DataLoader(TensorDataset(x, x.mean(1, keepdim=True)), batch_size=4, shuffle=True, drop_last=True)

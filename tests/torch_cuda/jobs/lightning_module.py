@@ -1,8 +1,10 @@
 """A LightningModule on NCCL; save_checkpoint() has a barrier in it, so that all ranks must call it."""
 import argparse
+from datetime import timedelta
 
 import lightning as L
 import torch
+from lightning.pytorch.strategies import DDPStrategy
 from torch.utils.data import DataLoader, TensorDataset
 
 
@@ -36,8 +38,8 @@ if __name__ == "__main__":
     L.seed_everything(1)
     x = torch.randn(16 * options.ranks * options.accumulate, 16)
     loader = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=4, shuffle=True)  # Lightning puts its sampler in
-    trainer = L.Trainer(accelerator="cuda", devices=options.ranks, strategy="ddp", max_epochs=2, logger=False,
-                        accumulate_grad_batches=options.accumulate, enable_checkpointing=False, enable_progress_bar=False,
+    trainer = L.Trainer(accelerator="cuda", devices=options.ranks, strategy=DDPStrategy(timeout=timedelta(seconds=20)), max_epochs=2,
+                        accumulate_grad_batches=options.accumulate, logger=False, enable_checkpointing=False, enable_progress_bar=False,
                         enable_model_summary=False)
     trainer.fit(Regression(options.width), loader)
     if trainer.is_global_zero:
