@@ -9,6 +9,7 @@
 #include "collector/detectors/detector.h"
 #include "collector/detectors/duplicate_writes.h"
 #include "collector/detectors/story.h"
+#include "collector/ordering/doubts.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -208,12 +209,43 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   outcome.findings.push_back(std::move(finding));
 }
 
+// One entry for all files, unless their writes are more of a bug that was found.
+void add_doubts(const Facts& facts, const std::vector<Bug>& bugs, const std::vector<Duplicate>& doubtful,
+                findings::Outcome& outcome) {
+  const Duplicate* first = nullptr;
+  std::size_t files = 0;
+  for (const Duplicate& duplicate : doubtful) {
+    std::string place = program_place(facts.job, duplicate.writers.front()->open);
+    auto is_more_of = [&](const Bug& bug) { return !place.empty() && bug.has_place(place); };
+    if (std::any_of(bugs.begin(), bugs.end(), is_more_of)) continue;
+    if (!first) first = &duplicate;
+    ++files;
+  }
+  if (!first) return;
+  const WrittenFile &a = *first->writers.front(), &b = *first->writers.back();
+  ordering::Span writing = WriteOrders::writing(a), opening = WriteOrders::opening(b);
+  bool by_mutex = facts.order.between(writing, opening) == ordering::Verdict::kLikely;
+  outcome.coverage.push_back(
+      {fmt::format("whether ranks {} and {} can overwrite each other's {}{}", a.rank, b.rank, a.path,
+                   files > 1 ? fmt::format(", and so for {} more files", files - 1) : ""),
+       by_mutex ? "only a mutex that one thread happened to take after the other orders the two writes"
+                : "what could order the two writes was not recorded: " +
+                      ordering::doubt_between(facts.job, facts.order, writing, opening),
+       {"duplicate-checkpoint-write"}});
+}
+
 }  // namespace
 
 void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& outcome) {
   WriteOrders orders(facts);
-  for (const Bug& bug : group(facts, orders, find_duplicate_writes(orders, facts.written)))
-    tell(facts, bug, outcome);
+  std::vector<Duplicate> duplicates = find_duplicate_writes(orders, facts.written);
+  auto doubtful = std::ranges::stable_partition(
+      duplicates, [](const Duplicate& duplicate) { return !duplicate.doubtful; });
+  std::vector<Duplicate> perhaps(doubtful.begin(), doubtful.end());
+  duplicates.erase(doubtful.begin(), doubtful.end());
+  std::vector<Bug> bugs = group(facts, orders, std::move(duplicates));
+  for (const Bug& bug : bugs) tell(facts, bug, outcome);
+  add_doubts(facts, bugs, perhaps, outcome);
 }
 
 }  // namespace ddpscope::detectors

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -133,6 +134,8 @@ class Collisions {
   }
 
   void report(std::vector<Duplicate>& duplicates) const {
+    if (writers_.empty() && doubtful_)
+      duplicates.push_back({{doubtful_->first, doubtful_->second}, true, WriteOrder::kMaybe, false, true});
     if (writers_.empty()) return;
     Files files(writers_.begin(), writers_.end());
     std::sort(files.begin(), files.end(), [](auto* a, auto* b) {
@@ -154,6 +157,8 @@ class Collisions {
     if (replaced && known && same_content && order == WriteOrder::kUnordered) order = WriteOrder::kReplaced;
     if ((small && !truncation_race) || (order != WriteOrder::kUnordered && !same_content)) {
       if (a->truncate && b->truncate && !replaced) lucky_.emplace_back(a, b);
+      bool may_race = a->truncate && b->truncate && order == WriteOrder::kMaybe;
+      if (may_race && !small && !doubtful_) doubtful_.emplace(a, b);
       return;
     }
     worst_ = std::max(worst_, order);
@@ -163,6 +168,7 @@ class Collisions {
   const WriteOrders& orders_;
   std::set<const WrittenFile*> writers_;
   std::vector<std::pair<const WrittenFile*, const WrittenFile*>> lucky_;
+  std::optional<std::pair<const WrittenFile*, const WrittenFile*>> doubtful_;  // the first pair
   WriteOrder worst_ = WriteOrder::kOrdered;
 };
 

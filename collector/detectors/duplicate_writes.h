@@ -13,6 +13,9 @@ struct Duplicate {
   WriteOrder order;  // the worst among those that collide; of several names: kOrdered, they do not
   // Up to 16 KiB of text, by the name's suffix, that each writes whole and alike before it trains.
   bool settings = false;
+  // Each replaces what the other wrote by something else, unless what was not recorded orders them: perhaps
+  // in turn.
+  bool doubtful = false;
 };
 
 // Rule W1: one file (by name, or by inode while both have it open), at least 4 KiB, or less if both truncate

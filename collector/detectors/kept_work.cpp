@@ -152,7 +152,7 @@ KeptWork find_kept_work(const Facts& facts, const patterns::Parts& parts,
   if (savers.size() < parts.size()) return {};
   for (const Duplicate& duplicate : find_duplicate_writes(WriteOrders(facts), facts.written)) {
     Saves::OfParts writers = saves.find(duplicate.writers);
-    if (writers.size() < parts.size()) continue;
+    if (duplicate.doubtful || writers.size() < parts.size()) continue;
     std::size_t times = saves.times(all, writers.begin()->second->rank);
     return {KeptWork::Kind::kAllOverwrite, values(writers), times};
   }
