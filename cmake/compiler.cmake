@@ -33,6 +33,15 @@ if(CCACHE)  # another clone, or work tree, of the same state takes what this one
   endif()
 endif()
 
+# Several files in one compilation: a third of the time for all of them, more for one that was changed. Presets release and
+# portable compile so, dev does not, so that each file includes what it uses.
+option(DDPSCOPE_UNITY "compile several files at once where their names allow it" OFF)
+function(compile_together)
+  if(DDPSCOPE_UNITY)
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 add_library(ddpscope_options INTERFACE)
 add_library(ddpscope::options ALIAS ddpscope_options)
 target_compile_options(ddpscope_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor $<$<BOOL:${DDPSCOPE_WERROR}>:-Werror>)

@@ -205,19 +205,19 @@ std::vector<std::int32_t> ranks_of(const RaceBug& bug) {
   return {ranks.begin(), ranks.end()};
 }
 
-Stretch stretch_of(const Facts& facts, const RaceBug& bug) {
-  Stretch stretch;
+RaceSpan span_of(const Facts& facts, const RaceBug& bug) {
+  RaceSpan span;
   for (const FileRace* race : bug.races)
     for (const FileEvent* event : {&event_of(facts, race->change), &event_of(facts, race->use)}) {
-      stretch.first_ns = std::min(stretch.first_ns, event->begin_ns);
-      stretch.last_ns = std::max(stretch.last_ns, event->end_ns);
+      span.first_ns = std::min(span.first_ns, event->begin_ns);
+      span.last_ns = std::max(span.last_ns, event->end_ns);
     }
-  return stretch;
+  return span;
 }
 
 findings::Place place_of(const Facts& facts, const RaceBug& bug) {
-  Stretch stretch = stretch_of(facts, bug);
-  return facts.rounds.place(ranks_of(bug), stretch.first_ns, stretch.last_ns);
+  RaceSpan span = span_of(facts, bug);
+  return facts.rounds.place(ranks_of(bug), span.first_ns, span.last_ns);
 }
 
 model::EventRef stacked_opening(const Facts& facts, const Access& access) {

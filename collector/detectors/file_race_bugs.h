@@ -36,7 +36,7 @@ struct RaceBug {
 // communicator lacks the other.
 std::optional<std::uint32_t> barrier_of_others(const Facts& facts, const patterns::FileRace& race);
 
-struct Stretch {
+struct RaceSpan {
   std::int64_t first_ns = ordering::kNever, last_ns = 0;
 };
 
@@ -45,7 +45,7 @@ std::vector<RaceBug> find_race_bugs(const Facts& facts, RaceCause cause);
 // The race that tells the bug: certain, then harmful, then early.
 const patterns::FileRace& worst_of(const Facts& facts, const RaceBug& bug);
 std::vector<std::int32_t> ranks_of(const RaceBug& bug);
-Stretch stretch_of(const Facts& facts, const RaceBug& bug);
+RaceSpan span_of(const Facts& facts, const RaceBug& bug);
 // Between the meetings of its ranks in which it lies: one meeting more would mend it.
 findings::Place place_of(const Facts& facts, const RaceBug& bug);
 

@@ -233,9 +233,9 @@ findings::Finding tell_race(const Facts& facts, const RaceBug& bug) {
   finding.severity = certain ? findings::Severity::kError : findings::Severity::kWarning;
   finding.confidence = certain ? findings::Confidence::kCertain : findings::Confidence::kLikely;
   finding.ranks = ranks_of(bug);
-  Stretch stretch = stretch_of(facts, bug);
-  finding.first_ns = stretch.first_ns;
-  finding.last_ns = stretch.last_ns;
+  RaceSpan span = span_of(facts, bug);
+  finding.first_ns = span.first_ns;
+  finding.last_ns = span.last_ns;
   finding.place = place_of(facts, bug);
   for (files::Name name : bug.names) finding.files.insert(facts.names.paths[name]);
   std::set<std::pair<std::int32_t, files::Name>> times;

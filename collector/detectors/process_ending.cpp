@@ -14,6 +14,7 @@
 
 #include "collector/detectors/story.h"
 #include "collector/findings/finding.h"
+#include "collector/model/system_names.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -182,8 +183,8 @@ bool is_of_its_own(int signal) {
 }
 
 std::string text_of_signal(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name ? fmt::format("signal {} (SIG{})", signal, name) : fmt::format("signal {}", signal);
+  const char* name = model::name_of_signal(signal);
+  return name ? fmt::format("signal {} ({})", signal, name) : fmt::format("signal {}", signal);
 }
 
 std::string text_of_memory(const Process& gone, int signal) {

@@ -34,7 +34,7 @@ std::uint64_t key_of(std::uint32_t path, std::uint64_t offset) {
 // What is read of a file without a gap. Who begins again where it began, or reads what lies just before it or
 // up to its end, reads on: a directory at the end of an archive is looked for backwards, a page lies before
 // the one that tells of it, and a member is read once for its header and once as a whole.
-class Extent {
+class ReadExtent {
  public:
   // False: begins anew.
   bool goes_on(std::uint64_t from, std::uint64_t next) {
@@ -91,7 +91,7 @@ class Reader {
   struct Opening {
     std::uint32_t path;
     model::EventPlace place;
-    Extent read{};               // by the last reads
+    ReadExtent read{};           // by the last reads
     std::size_t item = kNoItem;  // that the last read belongs to
     std::size_t first = kNoItem;
   };
@@ -182,7 +182,7 @@ class Reader {
   std::map<std::uint16_t, std::vector<std::int64_t>> turns_;  // by thread
   std::set<std::uint16_t> readers_;                           // threads that open files
   std::unordered_map<std::uint32_t, Opening> openings_;       // of data, by number
-  std::unordered_map<std::uint32_t, Extent> items_read_;      // as items tell, by the number that they have
+  std::unordered_map<std::uint32_t, ReadExtent> items_read_;  // as items tell, by the number that they have
 };
 
 }  // namespace

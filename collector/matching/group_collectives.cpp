@@ -32,9 +32,9 @@ bool lost_records(const model::Process& process) {
          process.file.health(trace::Health::chunk_open_failed) || !process.file.damage().empty();
 }
 
-class Builder {
+class GroupBuilder {
  public:
-  explicit Builder(const Job& job) : job_(job), sites_(job) {}
+  explicit GroupBuilder(const Job& job) : job_(job), sites_(job) {}
 
   Collectives build() {
     for (process_ = 0; process_ < job_.processes.size(); ++process_) add_groups();
@@ -70,7 +70,7 @@ class Builder {
 };
 
 // A process's k-th group of a name is the k-th of its peers: it may have destroyed the one before.
-void Builder::add_groups() {
+void GroupBuilder::add_groups() {
   const model::Process& process = job_.processes[process_];
   std::map<std::uint64_t, std::uint32_t> uses;
   std::set<std::uint32_t> known;
@@ -100,7 +100,7 @@ void Builder::add_groups() {
       });
 }
 
-void Builder::sort_members() {
+void GroupBuilder::sort_members() {
   for (std::uint32_t c = 0; c < result_.communicators.size(); ++c) {
     auto& members = result_.communicators[c].members;
     std::ranges::stable_sort(members, {}, &Member::rank_in_communicator);
@@ -114,7 +114,7 @@ void Builder::sort_members() {
   }
 }
 
-void Builder::add_calls() {
+void GroupBuilder::add_calls() {
   constexpr trace::OperationSet kCalls{Operation::kGroupCollective, Operation::kGroupBarrier,
                                        Operation::kGroupPointToPoint};
   sequences_.clear();
@@ -125,7 +125,7 @@ void Builder::add_calls() {
     first_known_[member_of_.at({process_, number})] = first_of_latest(sequences);
 }
 
-void Builder::begin_all_together() {
+void GroupBuilder::begin_all_together() {
   begin_together(first_known_, result_, &Member::one_sided, [&](const Member& member) {
     std::vector<std::uint32_t> sequences;
     for (std::uint32_t call : member.calls) {
@@ -136,7 +136,7 @@ void Builder::begin_all_together() {
   });
 }
 
-void Builder::add_call(EventPlace place, const Record& record) {
+void GroupBuilder::add_call(EventPlace place, const Record& record) {
   auto data = trace::payload_of<payload::GroupCollective>(record);
   auto found = member_of_.find({process_, data.communicator});
   if (found == member_of_.end()) return;
@@ -226,7 +226,7 @@ Operation group_operation_of(const Record& record) {
   }
 }
 
-Collectives find_group_collectives(const Job& job) { return Builder(job).build(); }
+Collectives find_group_collectives(const Job& job) { return GroupBuilder(job).build(); }
 
 bool uses_mpi(const Job& job) {
   return std::ranges::any_of(job.processes, [](const model::Process& process) {

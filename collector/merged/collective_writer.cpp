@@ -9,8 +9,6 @@
 namespace ddpscope::merged {
 namespace {
 
-constexpr std::size_t kLevelMemory = 8 << 20;
-
 std::vector<CollectiveNode> level_above(const std::vector<CollectiveNode>& nodes) {
   std::vector<CollectiveNode> above;
   for (std::size_t i = 0; i < nodes.size(); i += kFanOut)

@@ -7,10 +7,6 @@
 namespace ddpscope::merged {
 namespace {
 
-constexpr std::size_t kLevelMemory = 8 << 20;
-
-std::uint64_t divided(std::uint64_t count, std::uint64_t by) { return count / by + (count % by != 0); }
-
 std::span<const unsigned char> bytes_of(const Node& node) {
   return {reinterpret_cast<const unsigned char*>(&node), sizeof(node)};
 }
@@ -22,22 +18,22 @@ std::span<const unsigned char> bytes_of(const std::vector<Node>& nodes) {
 }  // namespace
 
 std::uint64_t nodes_above(std::uint64_t leaves, unsigned level) {
-  for (unsigned i = 0; i < level; ++i) leaves = divided(leaves, kFanOut);
+  for (unsigned i = 0; i < level; ++i) leaves = parts_for(leaves, kFanOut);
   return leaves;
 }
 
 unsigned levels_above(std::uint64_t leaves) {
   if (leaves == 0) return 0;
   unsigned levels = 1;
-  for (; leaves > kTopNodes; leaves = divided(leaves, kFanOut)) ++levels;
+  for (; leaves > kTopNodes; leaves = parts_for(leaves, kFanOut)) ++levels;
   return levels;
 }
 
 std::uint64_t nodes_at(std::uint64_t events, unsigned level) {
-  return nodes_above(divided(events, kLeafEvents), level);
+  return nodes_above(parts_for(events, kLeafEvents), level);
 }
 
-unsigned levels_of(std::uint64_t events) { return levels_above(divided(events, kLeafEvents)); }
+unsigned levels_of(std::uint64_t events) { return levels_above(parts_for(events, kLeafEvents)); }
 
 void NodeBuilder::widen(std::int64_t first_ns, std::int64_t last_end_ns) {
   if (children_++ == 0) {

@@ -11,6 +11,13 @@
 
 namespace ddpscope::merged {
 
+constexpr std::size_t kLevelMemory = 8 << 20;  // bytes of a level above the first before they go to a file
+
+// That hold `count` when each but the last holds `by`.
+constexpr std::uint64_t parts_for(std::uint64_t count, std::uint64_t by) {
+  return count / by + (count % by != 0);
+}
+
 // Nodes of `level` above `events` events; levels of a track: 1 + those above the first with more than
 // kTopNodes nodes. Both pure arithmetic: nothing of it is stored.
 std::uint64_t nodes_at(std::uint64_t events, unsigned level);

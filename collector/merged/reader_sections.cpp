@@ -21,8 +21,6 @@ std::span<const Entry> table_of(const SectionTable& sections, SectionId id) {
   return {reinterpret_cast<const Entry*>(bytes.data()), bytes.size() / sizeof(Entry)};
 }
 
-std::uint64_t divided(std::uint64_t count, std::uint64_t by) { return count / by + (count % by != 0); }
-
 // Gives each level of each owner its place: coarsest level of all first. False if there is room for fewer
 // nodes or more.
 template <class Leaves>
@@ -114,15 +112,15 @@ bool Reader::State::lay_out_tracks(const std::vector<std::uint32_t>& order) {
     if (tracks[i].events / kLeafEvents > pyramid.size()) return false;
     extents[i].first_chunk = chunk;
     extents[i].first_block = block;
-    chunk += divided(tracks[i].events, kChunkEvents);
-    block += divided(tracks[i].events, kBlockEvents);
+    chunk += parts_for(tracks[i].events, kChunkEvents);
+    block += parts_for(tracks[i].events, kBlockEvents);
     tracks[i].levels = static_cast<std::uint16_t>(levels_of(tracks[i].events));
     owners[order[i]] = &extents[i];
     track_of[order[i]] = i;
   }
   if (chunk != chunks.size() || block != blocks.size()) return false;
   return lay_out(owners, pyramid.size(),
-                 [&](std::size_t place) { return divided(tracks[track_of[place]].events, kLeafEvents); });
+                 [&](std::size_t place) { return parts_for(tracks[track_of[place]].events, kLeafEvents); });
 }
 
 bool Reader::State::read_findings() {
@@ -160,7 +158,7 @@ bool Reader::State::read_communicators() {
     for (const CommunicatorMember& member : communicators[i].members)
       if (member.rank_row >= facts.ranks.size()) return false;
     communicator_extents[i].first_chunk = block;
-    block += divided(communicators[i].collectives, kCollectiveBlockCalls);
+    block += parts_for(communicators[i].collectives, kCollectiveBlockCalls);
     owners.push_back(&communicator_extents[i]);
   }
   return block == collective_blocks.size() && lay_out(owners, collective_pyramid.size(), [&](std::size_t i) {

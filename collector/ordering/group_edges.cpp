@@ -24,9 +24,9 @@ bool is_of_mpi(const model::Job& job, const Communicator& communicator) {
   return !matching::makes_process_group(job.record({first.process, first.made}));
 }
 
-class Meetings {
+class GroupMeetings {
  public:
-  Meetings(const model::Job& job, const Collectives& groups, Graph& graph)
+  GroupMeetings(const model::Job& job, const Collectives& groups, Graph& graph)
       : groups_(groups), waits_(find_group_waits(job, groups)), graph_(graph) {}
 
   // Of one whose members are not all known, or lost calls, it is not known which call is which.
@@ -87,7 +87,7 @@ class Meetings {
 void add_group_edges(const model::Job& job, Graph& graph) {
   if (!matching::uses_mpi(job)) return;
   const Collectives groups = matching::find_group_collectives(job);
-  Meetings meetings(job, groups, graph);
+  GroupMeetings meetings(job, groups, graph);
   for (const Communicator& communicator : groups.communicators)
     if (is_of_mpi(job, communicator)) meetings.add(communicator);
 }

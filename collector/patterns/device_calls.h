@@ -7,6 +7,7 @@
 #include "collector/matching/collectives.h"
 #include "collector/model/job.h"
 #include "collector/ordering/streams.h"
+#include "collector/patterns/stretch.h"
 
 namespace ddpscope::patterns {
 
@@ -31,10 +32,6 @@ struct DeviceCall {
 };
 
 // Of the job's time.
-struct Stretch {
-  std::int64_t begin_ns, end_ns;
-};
-
 struct StretchOfCalls {
   Stretch stretch;
   std::vector<DeviceCall> calls;  // in the order in which they began

@@ -4,12 +4,9 @@
 #include <vector>
 
 #include "collector/model/job.h"
+#include "collector/patterns/stretch.h"
 
 namespace ddpscope::patterns {
-
-struct Stretch {
-  std::int64_t begin_ns, end_ns;
-};
 
 // For each stretch, of which none overlaps another, by time: from its begin to the first launch of the
 // process in it, or to its end.

@@ -52,7 +52,7 @@ Savings::Savings(const model::Job& job, const std::vector<WrittenFile>& written)
   for (std::uint32_t i = 0; i < written.size(); ++i) of_process_[written[i].open.process].push_back(i);
 }
 
-Saving Savings::find(const Stretch& stretch) {
+Saving Savings::find(const SavingSpan& stretch) {
   Saving saving{{}, stretch.to_ns, stretch.from_ns, 0};
   Stretches stretches;
   std::int64_t taken = 0;

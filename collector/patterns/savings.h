@@ -18,7 +18,7 @@ struct Saving {
 };
 
 // Where to look.
-struct Stretch {
+struct SavingSpan {
   std::uint32_t process;
   std::vector<std::uint16_t> threads;  // that save
   std::int64_t from_ns, to_ns;         // files are opened and closed in between
@@ -31,7 +31,7 @@ class Savings {
 
   // Files written anew (made or cut off, not added to). What a file takes are the calls on it, and what is
   // done between them as far as its bytes explain it: at kSlowestPace or faster.
-  Saving find(const Stretch& stretch);
+  Saving find(const SavingSpan& stretch);
 
   // More kernels are launched meanwhile than copies made: it writes down what it computes.
   bool evaluates(std::uint32_t process, const Saving& saving);

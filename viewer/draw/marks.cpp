@@ -10,7 +10,7 @@
 namespace ddpscope::viewer {
 namespace {
 
-std::vector<ImVec2> shape_of(Point m, float half, Severity severity) {
+std::vector<ImVec2> outline_of(Point m, float half, Severity severity) {
   if (severity == Severity::kError)
     return {{m.x, m.y - half}, {m.x + half, m.y}, {m.x, m.y + half}, {m.x - half, m.y}};
   float foot = half * 0.82f;
@@ -20,7 +20,7 @@ std::vector<ImVec2> shape_of(Point m, float half, Severity severity) {
 void fill_shape(Canvas& canvas, Point middle, float half, Severity severity, Colour colour) {
   if (severity == Severity::kInfo)
     return canvas.list().AddCircleFilled({middle.x, middle.y}, half * 0.8f, colour);
-  auto points = shape_of(middle, half, severity);
+  auto points = outline_of(middle, half, severity);
   canvas.list().AddConvexPolyFilled(points.data(), static_cast<int>(points.size()), colour);
 }
 
@@ -28,7 +28,7 @@ void outline_shape(Canvas& canvas, Point middle, float half, Severity severity, 
   float thick = std::max(1.0f, canvas.px(1.5f));
   if (severity == Severity::kInfo)
     return canvas.list().AddCircle({middle.x, middle.y}, half * 0.75f, colour, 0, thick);
-  auto points = shape_of(middle, half, severity);
+  auto points = outline_of(middle, half, severity);
   canvas.list().AddPolyline(points.data(), static_cast<int>(points.size()), colour, ImDrawFlags_Closed,
                             thick);
 }

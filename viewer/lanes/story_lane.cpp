@@ -13,7 +13,7 @@
 namespace ddpscope::viewer {
 namespace {
 
-constexpr float kTopPad = 7;
+constexpr float kStoryTop = 7;
 constexpr float kNumbers = 26;  // px at scale 1, of the ranks' numbers beside the plot
 
 std::int32_t rank_of(const LaneFrame& frame, std::uint32_t row) { return frame.reader.ranks()[row].rank; }
@@ -182,7 +182,7 @@ void draw_batches_lane(LaneFrame& frame, const Box& box) {
                           : "= equal on both ranks"}});
   auto colours = colours_of_batches(frame.story.lines, frame.view.shown, 2 * p.chips.size());
   std::vector<Chip> above;
-  float lower = squeeze_of(frame, box), y = box.top + frame.px(kTopPad) * lower;
+  float lower = squeeze_of(frame, box), y = box.top + frame.px(kStoryTop) * lower;
   for (std::size_t i = 0; i < frame.story.lines.size(); ++i) {
     std::vector<Chip> chips = chips_of(frame, frame.story.lines[i]);
     if (i > 0) {

@@ -14,7 +14,7 @@ namespace {
 using findings::Evidence;
 using findings::Finding;
 
-constexpr float kPad = 12;
+constexpr float kDrawerPad = 12;
 
 class Drawer {
  public:
@@ -100,7 +100,7 @@ class Drawer {
     const Palette& p = frame_.colours();
     frame_.canvas.fill(box, p.raised, frame_.px(6));
     frame_.canvas.frame(box, focused ? p.focus : p.line, frame_.px(6), focused ? frame_.px(1.5f) : 1);
-    return box.inset(frame_.px(kPad));
+    return box.inset(frame_.px(kDrawerPad));
   }
 
   std::string time_of(std::int64_t t_ns) const {

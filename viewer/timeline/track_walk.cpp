@@ -7,10 +7,10 @@
 namespace ddpscope::viewer {
 namespace {
 
-class Walk {
+class TrackWalk {
  public:
-  Walk(const merged::Reader& reader, std::uint32_t track, const TimeView& view, WalkBudget& budget,
-       std::vector<Bar>& bars)
+  TrackWalk(const merged::Reader& reader, std::uint32_t track, const TimeView& view, WalkBudget& budget,
+            std::vector<Bar>& bars)
       : reader_(reader), track_(track), view_(view), x_of_(view), budget_(budget), folder_(bars) {}
 
   void run() {
@@ -99,7 +99,7 @@ class Walk {
 
 void walk_track(const merged::Reader& reader, std::uint32_t track, const TimeView& view, WalkBudget& budget,
                 std::vector<Bar>& bars) {
-  Walk(reader, track, view, budget, bars).run();
+  TrackWalk(reader, track, view, budget, bars).run();
 }
 
 merged::EventPlace event_at(const merged::Reader& reader, std::uint32_t track, std::int64_t t_ns,
