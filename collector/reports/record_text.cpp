@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "collector/model/nccl_types.h"
+#include "collector/model/system_names.h"
 #include "collector/reports/escape.h"
 #include "trace/fields.h"
 #include "trace/schema.h"
@@ -63,7 +64,7 @@ std::string name_of(trace::FieldFormat format, std::uint64_t value) {
 
 std::string errno_name(std::uint64_t number) {
   if (number == 0) return "0";
-  const char* name = strerrorname_np(static_cast<int>(number));
+  const char* name = model::name_of_error(static_cast<int>(number));
   return name ? name : fmt::format("{}", number);
 }
 

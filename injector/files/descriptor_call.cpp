@@ -1,11 +1,10 @@
 // Records of closes, duplicates and seeks.
 #include "injector/files/descriptor_call.h"
 
-#include <linux/close_range.h>
-
 #include "injector/files/created_name.h"
 #include "injector/files/io.h"
 #include "injector/files/meet.h"
+#include "injector/files/newer_calls.h"
 #include "injector/files/stamp.h"
 #include "injector/files/told_names.h"
 #include "injector/processes/generation.h"

@@ -3,14 +3,13 @@
 // stack.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "injector/files/newer_calls.h"
 #include "injector/files/open_call.h"
 #include "injector/files/told_names.h"
 #include "injector/processes/process_call.h"

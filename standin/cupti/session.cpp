@@ -2,6 +2,7 @@
 #include "standin/cupti/session.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,7 +126,8 @@ std::uint64_t Session::now() const {
 
 std::uint32_t Session::thread_id() const {
   const bool system = thread_id_type.load() == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
-  return static_cast<std::uint32_t>(system ? static_cast<unsigned long>(gettid()) : pthread_self());
+  return static_cast<std::uint32_t>(system ? static_cast<unsigned long>(syscall(SYS_gettid))
+                                           : pthread_self());
 }
 
 void Session::reset() {

@@ -2,6 +2,7 @@
 #include "standin/nccl/log.h"
 
 #include <strings.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -38,7 +39,7 @@ void print(const std::string& message, const char* kind = "WARN") {
   char host[64] = "";
   gethostname(host, sizeof host - 1);
   const std::string line = std::string(host) + ":" + std::to_string(getpid()) + ":" +
-                           std::to_string(gettid()) + " NCCL " + kind + " " + message + "\n";
+                           std::to_string(syscall(SYS_gettid)) + " NCCL " + kind + " " + message + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
