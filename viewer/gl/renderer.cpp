@@ -1,10 +1,8 @@
 // Draws Dear ImGui's lists with OpenGL 3.3.
-#define GL_GLEXT_PROTOTYPES
 #include "viewer/gl/renderer.h"
 
-#include <GL/gl.h>
-#include <GL/glext.h>
 #include <backends/imgui_impl_opengl3.h>
+#include <epoxy/gl.h>
 #include <imgui.h>
 
 #include <algorithm>

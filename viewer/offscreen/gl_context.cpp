@@ -1,14 +1,14 @@
 // An OpenGL context without a display.
 #include "viewer/offscreen/gl_context.h"
 
-#define GL_GLEXT_PROTOTYPES
-#include <EGL/egl.h>
-#include <EGL/eglext.h>
-#include <GL/gl.h>
-#include <GL/glext.h>
+#define EGL_NO_PLATFORM_SPECIFIC_TYPES  // X11's headers need not be there
+#include <epoxy/egl.h>
+#include <epoxy/gl.h>
 
 #include <algorithm>
 #include <string>
+
+#include "viewer/gl/libraries.h"
 
 namespace ddpscope::viewer {
 namespace {
@@ -36,6 +36,8 @@ EGLDisplay surfaceless_display() {
 }  // namespace
 
 Result<std::unique_ptr<OffscreenGl>> OffscreenGl::open(int width, int height) {
+  static constexpr const char* kLibraries[] = {"libEGL.so.1", "libGL.so.1"};
+  if (auto missing = missing_library(kLibraries)) return *missing;
   std::unique_ptr<OffscreenGl> gl(new OffscreenGl(width, height));
   EGLDisplay display = surfaceless_display();
   if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr))

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 
 namespace ddpscope::viewer {
 namespace {
@@ -43,14 +44,24 @@ constexpr std::array<Wanted, kFaces> kWanted = {{
 constexpr ImWchar kGlyphs[] = {0x0020, 0x00FF, 0x2013, 0x2014, 0x2026, 0x2026, 0x2190, 0x2190,
                                0x2192, 0x2192, 0x2212, 0x2212, 0x2264, 0x2265, 0};
 
+// Where it is installed, or where a package that carries its fonts has put them. Empty: at neither place.
+std::string find_font(const std::filesystem::path& path) {
+  std::error_code none;
+  auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  for (const auto& place : {path, program.parent_path() / "../share/ddpscope/fonts" / path.filename()})
+    if (access(place.c_str(), R_OK) == 0) return place;
+  return "";
+}
+
 ImFont* add_face(ImFontAtlas& atlas, const Wanted& wanted, float scale, float& line_px) {
   for (const Candidate& file : wanted.files) {
-    if (!file.path || access(file.path, R_OK) != 0) continue;
+    std::string path = file.path ? find_font(file.path) : "";
+    if (path.empty()) continue;
     ImFontConfig config;
     config.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
     line_px = std::round(wanted.em_px * file.line * scale);
     if (ImFont* font =
-            atlas.AddFontFromFileTTF(file.path, wanted.em_px * file.line * scale, &config, kGlyphs))
+            atlas.AddFontFromFileTTF(path.c_str(), wanted.em_px * file.line * scale, &config, kGlyphs))
       return font;
   }
   ImFontConfig config;

@@ -1,6 +1,7 @@
 // GLFW's keys, and what they print, as the app's keys.
 #include "viewer/window/glfw_keys.h"
 
+#define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 
 namespace ddpscope::viewer {

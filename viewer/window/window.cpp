@@ -1,6 +1,7 @@
 // The window: GLFW's events become the app's keys and mouse.
 #include "viewer/window/window.h"
 
+#define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 #include <backends/imgui_impl_glfw.h>
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "viewer/gl/libraries.h"
 #include "viewer/gl/renderer.h"
 #include "viewer/window/glfw_keys.h"
 
@@ -45,6 +47,8 @@ void on_character(GLFWwindow* window, unsigned character) {
 class Window {
  public:
   Result<bool> open(const std::string& title, const AppOptions& options) {
+    static constexpr const char* kLibraries[] = {"libGL.so.1"};
+    if (auto missing = missing_library(kLibraries)) return *missing;
     static std::string why;
     glfwSetErrorCallback([](int, const char* text) { why = text; });
     if (!glfwInit()) return Error{"there is no display to open a window on: " + why, "", kInstead};
