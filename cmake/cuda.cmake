@@ -62,10 +62,12 @@ function(add_cuda_object name source)
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${NVCC} -c ${source} -o ${object} -std=c++20 -O2 -cudart shared -Xcompiler -fPIC
+            -Xcompiler=-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<BOOL:${CMAKE_SYSROOT}>:-Xcompiler=--sysroot=${CMAKE_SYSROOT}>
             -I${NCCL_INCLUDE_DIR} -MD -MF ${object}.d ${arg_OPTIONS}
     DEPENDS ${source}
     DEPFILE ${object}.d
     COMMENT "nvcc ${name}"
+    COMMAND_EXPAND_LISTS
     VERBATIM)
   add_library(${name} OBJECT IMPORTED GLOBAL)
   set_target_properties(${name} PROPERTIES IMPORTED_OBJECTS ${object})

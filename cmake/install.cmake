@@ -5,10 +5,21 @@ include(CMakePackageConfigHelpers)
 
 set(libraries ${CMAKE_INSTALL_LIBDIR}/ddpscope)
 install(TARGETS ddpscope EXPORT ddpscopeTargets RUNTIME)
+install(TARGETS reference_trainer RUNTIME)
 if(TARGET ddpscope-viewer)
   install(TARGETS ddpscope-viewer RUNTIME)
 endif()
 install(TARGETS ddpscope_injector LIBRARY DESTINATION ${libraries})
+if(DDPSCOPE_PORTABLE AND TARGET ddpscope-viewer)  # what it needs where nothing is installed but OpenGL
+  set_target_properties(ddpscope-viewer PROPERTIES INSTALL_RPATH $ORIGIN/../${libraries})
+  set(system_libraries ${CMAKE_SYSROOT}/usr/lib/x86_64-linux-gnu)
+  install(PROGRAMS ${system_libraries}/libglfw.so.3 DESTINATION ${libraries})
+  install(PROGRAMS ${system_libraries}/libepoxy.so.0.0.0 DESTINATION ${libraries} RENAME libepoxy.so.0)
+  set(fonts ${CMAKE_SYSROOT}/usr/share/fonts)
+  install(FILES ${fonts}/opentype/inter/Inter-Regular.otf ${fonts}/opentype/inter/Inter-SemiBold.otf
+                ${fonts}/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/ddpscope/fonts)
+endif()
 install(TARGETS standin_cuda standin_cudart standin_cudart12 standin_cupti standin_cupti12 standin_nccl standin_nvml
         LIBRARY DESTINATION ${libraries}/standin)
 foreach(library standin_cublas standin_cublaslt standin_curand)
@@ -40,7 +51,7 @@ if(TARGET ddpscope-viewer)  # both are found by the command's name
   install(FILES ${manual}/ddpscope-viewer DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png PATTERN *.py PATTERN *.diff)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png PATTERN *.py PATTERN *.diff PATTERN *.yaml)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/ddpscope)
 install(EXPORT ddpscopeTargets NAMESPACE ddpscope:: DESTINATION ${package} FILE ddpscopeConfig.cmake)

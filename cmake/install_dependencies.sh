@@ -11,11 +11,12 @@ debian_packages=(
   # build
   g++ cmake ninja-build ccache pkgconf
   libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libdw-dev libelf-dev libpugixml-dev
-  libglfw3-dev libimgui-dev libstb-dev libfreetype-dev libegl-dev libgl-dev zlib1g-dev
+  libglfw3-dev libimgui-dev libstb-dev libfreetype-dev libepoxy-dev zlib1g-dev
   libegl1 libgl1-mesa-dri fonts-inter fonts-jetbrains-mono fonts-dejavu-core
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
   python3-packaging python3-psutil python3-venv python3-yaml
+  debootstrap
   iproute2 bindfs fuse3 libfuse3-dev xvfb xdotool python3-xlib
   openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py
   python3-jsonschema libxml2-utils cmark-gfm chromium dpkg-dev groff-base
@@ -57,6 +58,9 @@ cuda12_wheels=(nvidia-cuda-runtime-cu12==12.9.79)
 # are: those come as wheels (--no-binary :all: would build each of them, and what builds it, for ten minutes).
 schema_sources=(sarif-pydantic==0.6.2 pytest==8.4.2)
 schemas=(sarif-schema-2.1.0.json junit-10.xsd)
+
+# Kubernetes' own, by which a manifest of docs/ is checked. Likewise.
+kubernetes_schemas=(kubernetes-validate==1.37.0 v1.33.0-local/_definitions.json v1.33.0-local/job-batch-v1.json)
 
 # Unpacked into .venv/slurm and not installed: their installation would make users and enable services. The libraries
 # that they need are among the packages above. Where they cannot be had, the tests with Slurm are skipped.
@@ -199,6 +203,32 @@ unpack_schemas() {
   rm -rf $folder/sources
 }
 
+# unpack_kubernetes WHEEL FILE...: into .venv/kubernetes.
+unpack_kubernetes() {
+  local folder=.venv/kubernetes
+  [ "$(cat $folder/unpacked 2>/dev/null)" != "$*" ] || return 0
+  install_debian_packages "${wheel_packages[@]}"
+  echo "unpacking into $folder: ${*:2}"
+  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  rm -rf $folder
+  mkdir -p $folder/download
+  if pip download --no-deps --dest $folder/download "$1"; then
+    .venv/bin/python - $folder "${@:2}" <<'PYTHON'
+import pathlib, sys, zipfile
+
+folder = pathlib.Path(sys.argv[1])
+(wheel,) = (folder / "download").glob("*.whl")
+with zipfile.ZipFile(wheel) as archive:
+    for name in sys.argv[2:]:
+        (folder / pathlib.Path(name).name).write_bytes(archive.read(f"kubernetes_validate/kubernetes-json-schema/{name}"))
+PYTHON
+    echo "$*" > $folder/unpacked
+  else
+    echo "warning: pip could not download $1: the test of a manifest will fail" >&2
+  fi
+  rm -rf $folder/download
+}
+
 download_packages() { apt-get download -qq "$@" 2>/dev/null || { as_root apt-get update -qq && apt-get download -qq "$@"; }; }
 
 # unpack_packages FOLDER CONSEQUENCE PACKAGE...: each package's files below .venv/FOLDER.
@@ -227,5 +257,6 @@ install_wheels python "the tests that need it will be skipped" "${python_wheels[
 install_wheels nvml "the build needs a toolkit with nvml.h" "${nvml_wheels[@]}"
 install_wheels cuda12 "a test of the stand-ins will not be built" "${cuda12_wheels[@]}"
 unpack_schemas
+unpack_kubernetes "${kubernetes_schemas[@]}"
 unpack_packages slurm "the tests with Slurm will be skipped" "${slurm_packages[@]}"
 unpack_packages openblas "the stand-in for cuBLAS will not be built" "${openblas_packages[@]}"

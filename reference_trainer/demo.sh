@@ -3,9 +3,10 @@
 #
 #   reference_trainer/demo.sh [--ranks N] [--out DIR]      4 ranks, ./ddpscope-demo
 #
-# Installs what is missing, builds preset release into build/release; no GPU needed. Keeps for each run NAME in DIR:
-# NAME.trace/, NAME.json, NAME.txt (the reports), NAME.log (what the trainer printed) and NAME.job/ (what it wrote).
-# With DDPSCOPE_BUILD it takes that build.
+# Uses the ddpscope on the PATH if reference_trainer lies beside it (an installed wheel or package, a build), or the build
+# that DDPSCOPE_BUILD names; else installs what is missing and builds preset release into build/release. No GPU needed.
+# Keeps for each run NAME in DIR: NAME.trace/, NAME.json, NAME.txt (the reports), NAME.log (what the trainer printed) and
+# NAME.job/ (what it wrote).
 # Exit 0 if the healthy run has no finding and every bug is reported as exactly itself.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -29,17 +30,23 @@ mkdir -p "$out"
 export STANDIN_LINK=${STANDIN_LINK:-50us,1GB/s}
 
 cd "$root"
-if [ -z "${DDPSCOPE_BUILD:-}" ]; then
+installed=$(command -v ddpscope) && installed=$(dirname -- "$(realpath -- "$installed")")
+if [ -n "${DDPSCOPE_BUILD:-}" ]; then
+  bin=$DDPSCOPE_BUILD/bin
+elif [ -x "$installed/reference_trainer" ]; then
+  bin=$installed
+  echo "using $bin/ddpscope: $("$bin/ddpscope" --version)"
+else
+  bin=$root/build/release/bin
   bash cmake/install_dependencies.sh
   echo "building preset release (log: $out/build.log)"
   { cmake --preset release && cmake --build --preset release --parallel "$(nproc)"; } >"$out/build.log" 2>&1 ||
     { tail -n 30 "$out/build.log"; echo "error: the build failed, see $out/build.log" >&2; exit 2; }
 fi
-bin=${DDPSCOPE_BUILD:-$root/build/release}/bin
 
 # verify REPORT.json [SLUG]: exit 0 if the findings are exactly the expected one (or none) and it could be judged.
 verify() {
-  /usr/bin/python3 - "$@" <<'PYTHON'
+  python3 - "$@" <<'PYTHON'
 import json, sys
 
 path, expected = sys.argv[1], sys.argv[2:]

@@ -9,41 +9,22 @@
 # Exit 0 also if one cannot be had: its tests say that they were skipped.
 set -euo pipefail
 
+. "$(dirname "${BASH_SOURCE[0]}")/../cmake/debian_releases.sh"
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 pool=$folder/apt
 
 is_here() { command -v "/usr/bin/python$1" >/dev/null || compgen -G "$HOME/.pyenv/versions/$1.*/bin/python$1" >/dev/null; }
 
-# apt with the releases of this machine's own mirror and nothing of this machine's state.
-private_apt() {
-  [ ! -e "$pool/ready" ] || return 0
-  local mirror key=/usr/share/keyrings/debian-archive-keyring.gpg release
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Codename: bookworm' | head -1)
-  [ -n "$mirror" ] && [ -e $key ] || return 1
-  mkdir -p "$pool/lists/partial" "$pool/cache/archives/partial"
-  for release in bullseye trixie forky; do echo "deb [signed-by=$key] $mirror $release main"; done >"$pool/sources.list"
-  echo "deb-src [signed-by=$key] $mirror trixie main" >>"$pool/sources.list"
-  cat >"$pool/apt.conf" <<END
-Dir::State "$pool";
-Dir::State::status "/dev/null";
-Dir::Cache "$pool/cache";
-Dir::Etc::sourcelist "$pool/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-APT::Sandbox::User "root";
-Acquire::Languages "none";
-END
-  APT_CONFIG=$pool/apt.conf apt-get update -qq -o APT::Update::Error-Mode=any && touch "$pool/ready"
-}
+private_apt() { use_debian_releases "$pool" bullseye trixie forky; }
 
 # unpack NAME RELEASE PACKAGE...: into FOLDER/debian-NAME.
 unpack() {
-  local root=$folder/debian-$1 release=$2 package
-  shift 2
+  local root=$folder/debian-$1
+  shift
   [ ! -e "$root/ready" ] || return 0
-  rm -rf "$root" "$pool/deb"
-  mkdir -p "$root" "$pool/deb"
-  (cd "$pool/deb" && APT_CONFIG=$pool/apt.conf apt-get download -qq "${@/%//$release}")
-  for package in "$pool"/deb/*.deb; do dpkg -x "$package" "$root"; done
+  rm -rf "$root"
+  mkdir -p "$root"
+  unpack_debian "$root" "$@"
   touch "$root/ready"
 }
 
@@ -80,9 +61,8 @@ free_threaded() {
   [ ! -x "$source/python3.13t" ] || return 0
   private_apt
   rm -rf "$source"
+  unpack_debian_source "$source" trixie python3.13
   mkdir -p "$source/build"
-  (cd "$source" && APT_CONFIG=$pool/apt.conf apt-get source -qq --download-only python3.13/trixie)
-  tar -C "$source" --strip-components=1 -xf "$source"/python3.13_*.orig.tar.*z
   (cd "$source/build" && ../configure -q --disable-gil --with-ensurepip=no && make -s -j"$(nproc)") >"$source/log" 2>&1
   ln -s build/python "$source/python3.13t"
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds preset dev and tests everything: what CI runs, 30 to 50 minutes on two
-# cores.
+# Installs what is missing, builds preset dev and the wheel, and tests everything: what CI runs, 35 to 55 minutes on two cores.
 #
 #   tests/run.sh                  every test once, every fuzz target over its seeds
 #   tests/run.sh --long [PART]    repeats, sanitizers and long fuzzing, at all rank counts, preset release; see tests/long.sh
@@ -29,6 +28,10 @@ pytorch=$!
 step "build: preset dev"
 cmake --preset dev
 cmake --build --preset dev --parallel "$(nproc)"
+
+step "the wheel, from preset portable"
+bash packaging/build.sh
+export DDPSCOPE_WHEEL=required  # a test without it fails
 
 step "PyTorch's CUDA wheel"
 wait $pytorch || echo "warning: it cannot be had: the tests of torch_cuda will be skipped" >&2

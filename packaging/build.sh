@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Makes the packages out of preset portable: packaging/build.sh [FOLDER], by default build/packages.
+#
+# Needs what the build needs (cmake/install_dependencies.sh); brings the root file system and Python's packaging tools itself.
+# Prints the path of the wheel.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+folder=${1:-build/packages}
+tools=(wheel==0.47.0 auditwheel==6.8.2)
+
+bash packaging/root.sh >&2
+[ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv
+if [ "$(cat .venv/packaging-tools 2>/dev/null)" != "${tools[*]}" ]; then
+  .venv/bin/python -m pip --quiet --disable-pip-version-check install "${tools[@]}" >&2
+  echo "${tools[*]}" >.venv/packaging-tools
+fi
+cmake --preset portable >&2
+cmake --build --preset portable --parallel "$(nproc)" >&2
+.venv/bin/python packaging/make_wheel.py build/portable "$folder"

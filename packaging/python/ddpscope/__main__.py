@@ -1,0 +1,7 @@
+"""python -m ddpscope: the command."""
+import os
+import sys
+
+import ddpscope
+
+os.execv(ddpscope._installed("ddpscope"), ["ddpscope", *sys.argv[1:]])

@@ -1,0 +1,78 @@
+"""The wheel on the systems of others: root file systems of Debian with Python and Mesa, and nothing else of ours.
+
+In CI the oldest; DDPSCOPE_RANKS=all takes every one.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from packages import SOURCE, find_wheel, run
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "ddpscope/roots"
+PACKAGES = "python3,python3-venv,libegl1,libgl1,libgl1-mesa-dri"
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("debootstrap"), reason="it takes root and debootstrap")
+
+# What a new user does. Mesa is hidden at first: the picture's error names what is missing.
+SCRIPT = """set -e
+python3 -m venv /opt/ddpscope
+/opt/ddpscope/bin/pip install --quiet --no-index /mnt/*.whl
+export PATH=/opt/ddpscope/bin:$PATH HOME=/root
+bash /mnt/reference_trainer/demo.sh --ranks 2 --out /tmp/demo
+mv /usr/lib/x86_64-linux-gnu/libEGL.so.1 /tmp/
+! ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/picture.png --size 640x480
+[ ! -e /tmp/picture.png ]
+ddpscope report /tmp/demo/unsharded-sampler.trace --format html --fail-on none -o /tmp/report.html
+grep -q "OpenGL is missing here" /tmp/report.html
+mv /tmp/libEGL.so.1 /usr/lib/x86_64-linux-gnu/
+ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/picture.png --size 640x480
+head -c 4 /tmp/picture.png | grep -q PNG
+"""
+
+
+def debian_mirror():
+    return run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian").split()[0]
+
+
+def root_of(release):
+    """Made once; several tests may ask at a time."""
+    root = CACHE / release
+    if not (root / "complete").exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(root, ignore_errors=True)
+        run("debootstrap", "--variant=minbase", f"--keyring={KEYS}", f"--include={PACKAGES}", release, root, debian_mirror())
+        (root / "complete").touch()
+    return root
+
+
+def run_in(root, folder, script):
+    """In a copy of its own that is gone afterwards, with `folder` at /mnt; processes that are left end with it."""
+    inside = f"""mount -t overlay overlay -o lowerdir={root},upperdir={folder}/upper,workdir={folder}/work {folder}/root
+mount -t proc proc {folder}/root/proc
+mount --rbind /dev {folder}/root/dev
+mount -t tmpfs tmpfs {folder}/root/tmp
+mount --bind {folder}/mnt {folder}/root/mnt
+exec chroot {folder}/root bash /mnt/script"""
+    for name in ("upper", "work", "root"):
+        (folder / name).mkdir()
+    (folder / "mnt/script").write_text(script)
+    return subprocess.run(["unshare", "--mount", "--pid", "--fork", "bash", "-ec", inside], capture_output=True, text=True, timeout=600,
+                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"})
+
+
+@pytest.mark.parametrize("release", ["bullseye", pytest.param("bookworm", marks=pytest.mark.long),
+                                     pytest.param("trixie", marks=pytest.mark.long)])
+def test_a_new_user_finds_the_four_bugs(release, tmp_path):
+    wheel = find_wheel()
+    root = root_of(release)
+    (tmp_path / "mnt/reference_trainer").mkdir(parents=True)
+    shutil.copy(wheel, tmp_path / "mnt")
+    shutil.copy(SOURCE / "reference_trainer/demo.sh", tmp_path / "mnt/reference_trainer")
+    done = run_in(root, tmp_path, SCRIPT)
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    assert "each of the 4 bugs found as exactly itself" in done.stdout
+    (missing,) = [line for line in done.stderr.splitlines() if line.startswith("error: OpenGL is missing here: ")]
+    assert "libEGL.so.1" in missing and "Debian and Ubuntu have it in libegl1, libgl1" in done.stderr

@@ -1,0 +1,158 @@
+"""The wheel: what it asks of a system, and what works once it is installed."""
+import json
+import re
+import zipfile
+
+import pytest
+from packages import SOURCE, TOOLS, clean_environment, find_wheel, make_environment, run
+
+GLIBC = (2, 28)
+# The C library's own, and those of the wheel itself.
+SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
+OWN = {"libcudart.so.13", "libcupti.so.13", "libnccl.so.2", "libglfw.so.3", "libepoxy.so.0"}
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    return find_wheel()
+
+
+@pytest.fixture(scope="module")
+def prefix(wheel, tmp_path_factory):
+    """Installed, and moved elsewhere."""
+    first = make_environment(tmp_path_factory.mktemp("environment") / "first", wheel)
+    return first.rename(first.parent / "moved")
+
+
+@pytest.fixture(scope="module")
+def files(wheel, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    zipfile.ZipFile(wheel).extractall(folder)
+    binaries = [path for path in folder.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert len(binaries) > 10
+    return binaries
+
+
+def record_and_report(command, folder, *arguments):
+    run(command, "run", "--cpu", "-o", folder / "trace", "--", command.parent / "reference_trainer", "--ranks", 2, "--workdir",
+        folder / "job", *arguments, cwd=folder)
+    return json.loads(run(command, "report", folder / "trace", "--format", "json", "--fail-on", "none"))
+
+
+def test_no_file_asks_for_a_newer_system(files):
+    for path in files:
+        dynamic = run("objdump", "-p", path)
+        needed = set(re.findall(r"NEEDED +(\S+)", dynamic))
+        assert needed <= SYSTEM | OWN, (path.name, needed)
+        versions = re.findall(r" (GLIBC|GLIBCXX|CXXABI|GCC)_([0-9.]+)\n", dynamic.split("Version References:")[-1])
+        assert versions and {name for name, _ in versions} == {"GLIBC"}, (path.name, versions)
+        newest = max(tuple(map(int, version.split("."))) for _, version in versions)
+        assert newest <= GLIBC, (path.name, newest)
+
+
+def test_auditwheel_agrees(wheel):
+    said = run(TOOLS / "python", "-m", "auditwheel", "show", wheel)
+    major, minor = map(int, re.search(r"manylinux_(\d+)_(\d+)_x86_64\"", " ".join(said.split())).groups())
+    assert (major, minor) <= GLIBC and wheel.name.endswith("-py3-none-manylinux_2_28_x86_64.whl")
+
+
+def test_no_path_of_the_machine_that_made_it(files):
+    for path in files:
+        assert str(SOURCE).encode() not in path.read_bytes(), path.name
+
+
+def test_it_carries_the_licences_of_what_is_in_it(wheel):
+    carried = {name.rpartition("/")[2] for name in zipfile.ZipFile(wheel).namelist() if "/licenses/" in name}
+    assert {"LICENSE", "NOTICE", "glfw", "gcc-12-base"} <= carried
+    for package in ("fmt", "nlohmann-json3", "cli11", "xxhash", "zstd", "pugixml", "dw", "elf", "zlib1g", "bz2", "lzma", "imgui", "stb", "freetype",
+                    "png", "brotli", "epoxy", "openblas", "fonts-inter", "fonts-jetbrains-mono"):
+        assert any(package in name for name in carried), package
+
+
+def test_a_bug_is_found_at_its_line(prefix, tmp_path):
+    report = record_and_report(prefix / "bin/ddpscope", tmp_path, "--fault", "redundant-accumulation-sync")
+    (finding,) = report["findings"]
+    assert finding["slug"] == "redundant-accumulation-sync" and "gradient_buckets.cpp:" in finding["title"]
+
+
+def test_the_demonstration_runs_with_what_is_installed(prefix, tmp_path):
+    environment = clean_environment()
+    environment["PATH"] = f"{prefix}/bin:{environment['PATH']}"
+    said = run("bash", SOURCE / "reference_trainer/demo.sh", "--ranks", 2, "--out", tmp_path / "demo", env=environment)
+    assert f"using {prefix}/bin/ddpscope" in said and "each of the 4 bugs found as exactly itself" in said
+
+
+def test_a_picture_is_drawn_by_the_libraries_of_the_wheel(prefix, tmp_path):
+    record_and_report(prefix / "bin/ddpscope", tmp_path)
+    said = run(prefix / "bin/ddpscope", "view", tmp_path / "trace", "--screenshot", tmp_path / "picture.png", "--size", "640x480",
+               env=clean_environment(LD_DEBUG="libs"))
+    assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
+    for library in ("libepoxy.so.0", "libglfw.so.3"):
+        (used,) = set(re.findall(rf"calling init: (\S+/{re.escape(library)})", said))
+        assert (prefix / "lib/ddpscope" / library).samefile(used)
+
+
+def test_python_knows_where_it_is(prefix, tmp_path):
+    python = prefix / "bin/python"
+    assert run(python, "-m", "ddpscope", "--version") == run(prefix / "bin/ddpscope", "--version")
+    said = run(python, "-c", "import ddpscope; print(ddpscope.injector_path()); print(ddpscope.__version__)").split()
+    assert said[0] == str(prefix / "lib/ddpscope/libddpscope.so")
+    assert run(prefix / "bin/ddpscope", "--version").startswith(said[1])
+    # By hand, as a launcher of somebody else's would.
+    run(python, "-c", "open('weights', 'w').write('of rank 0')", cwd=tmp_path, env=clean_environment(
+        LD_PRELOAD=said[0], DDPSCOPE_TRACE=tmp_path, RANK=0, WORLD_SIZE=2))
+    assert list(tmp_path.glob("*.ddps"))
+
+
+def test_each_of_two_versions_takes_its_own_libraries(prefix, wheel, tmp_path):
+    other = make_environment(tmp_path / "other", wheel)
+    environment = clean_environment()
+    environment["PATH"] = f"{other}/bin:{environment['PATH']}"  # the other one is first on the PATH
+    run(prefix / "bin/ddpscope", "run", "--cpu", "-o", tmp_path / "trace", "--", prefix / "bin/reference_trainer", "--ranks", 2,
+        "--epochs", 1, cwd=tmp_path, env=environment)
+    dump = run(prefix / "bin/ddpscope", "dump", tmp_path / "trace")
+    assert f"{prefix}/lib/ddpscope/libddpscope.so" in dump and str(other / "lib/ddpscope") not in dump
+
+
+def test_it_needs_neither_a_home_nor_write_access(prefix, tmp_path):
+    """Another user, whose home is not there, in an environment that belongs to root."""
+    for folder in (prefix.parent, *prefix.parent.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    folder = tmp_path / "of_nobody"
+    folder.mkdir()
+    tmp_path.chmod(0o755)
+    folder.chmod(0o777)
+    said = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", prefix / "bin/ddpscope", "run", "--cpu", "-o",
+               folder / "trace", "--", prefix / "bin/reference_trainer", "--ranks", 2, "--workdir", folder / "job", "--epochs", 1,
+               cwd=folder, env=clean_environment(HOME="/nowhere"))
+    assert "2 ranks" in said and "nothing found" in said
+
+
+def test_it_is_installed_for_a_user_and_leaves_nothing(wheel, tmp_path):
+    # pip of a virtual environment, run by the system's Python: only that installs for a user.
+    run("/usr/bin/python3", "-m", "venv", tmp_path / "environment")
+    (packages,) = (tmp_path / "environment/lib").glob("python3*/site-packages")
+    user = tmp_path / "user"
+    environment = clean_environment(PYTHONUSERBASE=user, PIP_BREAK_SYSTEM_PACKAGES=1, PYTHONPATH=packages)
+    pip = ("/usr/bin/python3", "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "install", "--quiet", "--no-index", "--user", wheel, env=environment)
+    record_and_report(user / "bin/ddpscope", tmp_path)
+    run(*pip, "uninstall", "--quiet", "--yes", "ddpscope", env=environment)
+    assert not [path for path in user.rglob("*") if path.is_file()]
+
+
+def test_a_folder_for_containers_runs_wherever_it_is_mounted(wheel, prefix, tmp_path):
+    """As docs/containers.md makes it."""
+    run(prefix / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--ignore-installed", "--prefix", tmp_path / "opt", wheel)
+    mounted = (tmp_path / "opt").rename(tmp_path / "mounted")
+    assert {path.name for path in mounted.iterdir()} == {"bin", "lib", "share"}
+    report = record_and_report(mounted / "bin/ddpscope", tmp_path, "--fault", "unsharded-sampler")
+    assert [finding["slug"] for finding in report["findings"]] == ["unsharded-sampler"]
+
+
+def test_another_processor_is_refused(wheel, tmp_path):
+    foreign = tmp_path / wheel.name.replace("x86_64", "aarch64")
+    foreign.write_bytes(wheel.read_bytes())
+    run("/usr/bin/python3", "-m", "venv", tmp_path / "environment")
+    said = run(tmp_path / "environment/bin/python", "-m", "pip", "install", "--no-index", foreign, code=1)
+    assert "is not a supported wheel on this platform" in said
