@@ -209,28 +209,40 @@ void tell(const Facts& facts, const Bug& bug, findings::Outcome& outcome) {
   outcome.findings.push_back(std::move(finding));
 }
 
-// One entry for all files, unless their writes are more of a bug that was found.
+// One entry for all files and saves, unless their writes are more of a bug that was found.
 void add_doubts(const Facts& facts, const std::vector<Bug>& bugs, const std::vector<Duplicate>& doubtful,
                 findings::Outcome& outcome) {
   const Duplicate* first = nullptr;
-  std::size_t files = 0;
+  std::set<std::string_view> paths;
+  std::set<std::int32_t> ranks;
   for (const Duplicate& duplicate : doubtful) {
     std::string place = program_place(facts.job, duplicate.writers.front()->open);
-    auto is_more_of = [&](const Bug& bug) { return !place.empty() && bug.has_place(place); };
+    auto is_more_of = [&](const Bug& bug) {
+      std::set<std::int32_t> found;
+      for (const Duplicate& known : bug.duplicates) found.merge(ranks_of(known));
+      return !place.empty() && bug.has_place(place) && std::ranges::includes(found, ranks_of(duplicate));
+    };
     if (std::any_of(bugs.begin(), bugs.end(), is_more_of)) continue;
     if (!first) first = &duplicate;
-    ++files;
+    paths.insert(duplicate.writers.front()->path);
+    ranks.merge(ranks_of(duplicate));
   }
   if (!first) return;
-  const WrittenFile &a = *first->writers.front(), &b = *first->writers.back();
-  ordering::Span writing = WriteOrders::writing(a), opening = WriteOrders::opening(b);
-  bool by_mutex = facts.order.between(writing, opening) == ordering::Verdict::kLikely;
+  auto doubt = [&]() -> std::string {
+    for (std::size_t i = 1; i < first->writers.size(); ++i) {
+      const WrittenFile &a = *first->writers[i - 1], &b = *first->writers[i];
+      ordering::Span writing = WriteOrders::writing(a), opening = WriteOrders::opening(b);
+      if (a.rank == b.rank || facts.order.between(writing, opening) != ordering::Verdict::kUnjudged) continue;
+      return "what could order the writes was not recorded: " +
+             ordering::doubt_between(facts.job, facts.order, writing, opening);
+    }
+    return "only a mutex that one thread happened to take after the other orders the writes";
+  };
   outcome.coverage.push_back(
-      {fmt::format("whether ranks {} and {} can overwrite each other's {}{}", a.rank, b.rank, a.path,
-                   files > 1 ? fmt::format(", and so for {} more files", files - 1) : ""),
-       by_mutex ? "only a mutex that one thread happened to take after the other orders the two writes"
-                : "what could order the two writes was not recorded: " +
-                      ordering::doubt_between(facts.job, facts.order, writing, opening),
+      {fmt::format("whether {} can overwrite each other's {}{}", list_ranks({ranks.begin(), ranks.end()}),
+                   first->writers.front()->path,
+                   paths.size() > 1 ? fmt::format(" and {} more files", paths.size() - 1) : ""),
+       doubt(),
        {"duplicate-checkpoint-write"}});
 }
 

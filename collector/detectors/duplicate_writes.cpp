@@ -2,8 +2,8 @@
 #include "collector/detectors/duplicate_writes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -134,18 +134,25 @@ class Collisions {
   }
 
   void report(std::vector<Duplicate>& duplicates) const {
-    if (writers_.empty() && doubtful_)
-      duplicates.push_back({{doubtful_->first, doubtful_->second}, true, WriteOrder::kMaybe, false, true});
+    std::set<const WrittenFile*> doubtful;
+    std::ranges::set_difference(doubtful_, writers_, std::inserter(doubtful, doubtful.end()));
+    if (Files files = by_begin(doubtful); count_ranks(files) > 1)
+      duplicates.push_back({std::move(files), true, WriteOrder::kMaybe, false, true});
     if (writers_.empty()) return;
-    Files files(writers_.begin(), writers_.end());
-    std::sort(files.begin(), files.end(), [](auto* a, auto* b) {
-      return std::tie(a->begin_ns, a->rank) < std::tie(b->begin_ns, b->rank);
-    });
+    Files files = by_begin(writers_);
     bool settings = are_settings(orders_, files);
     duplicates.push_back({std::move(files), true, worst_, settings});
   }
 
  private:
+  static Files by_begin(const std::set<const WrittenFile*>& all) {
+    Files files(all.begin(), all.end());
+    std::sort(files.begin(), files.end(), [](auto* a, auto* b) {
+      return std::tie(a->begin_ns, a->rank) < std::tie(b->begin_ns, b->rank);
+    });
+    return files;
+  }
+
   void compare(const WrittenFile* a, const WrittenFile* b) {
     if (!collide(*a, *b)) return;
     WriteOrder order = orders_.between(*a, *b);
@@ -158,7 +165,7 @@ class Collisions {
     if ((small && !truncation_race) || (order != WriteOrder::kUnordered && !same_content)) {
       if (a->truncate && b->truncate && !replaced) lucky_.emplace_back(a, b);
       bool may_race = a->truncate && b->truncate && order == WriteOrder::kMaybe;
-      if (may_race && !small && !doubtful_) doubtful_.emplace(a, b);
+      if (may_race && !small) doubtful_.insert({a, b});
       return;
     }
     worst_ = std::max(worst_, order);
@@ -168,7 +175,7 @@ class Collisions {
   const WriteOrders& orders_;
   std::set<const WrittenFile*> writers_;
   std::vector<std::pair<const WrittenFile*, const WrittenFile*>> lucky_;
-  std::optional<std::pair<const WrittenFile*, const WrittenFile*>> doubtful_;  // the first pair
+  std::set<const WrittenFile*> doubtful_;
   WriteOrder worst_ = WriteOrder::kOrdered;
 };
 
