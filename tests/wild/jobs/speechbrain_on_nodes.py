@@ -8,7 +8,7 @@ from speechbrain.utils.distributed import ddp_init_group, run_on_main
 
 parser = argparse.ArgumentParser()
 parser.add_argument("folder")
-parser.add_argument("--parameters", type=int, default=100_000)
+parser.add_argument("--parameters", type=int, default=3_000_000)
 arguments = parser.parse_args()
 
 
@@ -19,7 +19,7 @@ def save(weights):
 
 ddp_init_group({"distributed_backend": "gloo"})
 weights = torch.randn(arguments.parameters, generator=torch.Generator().manual_seed(1))
+torch.distributed.all_reduce(weights)  # both nodes save at once, and for long enough to meet
 run_on_main(save, kwargs={"weights": weights})
-torch.distributed.all_reduce(weights)
 print("weights", weights.square().mean().item())
 torch.distributed.destroy_process_group()
