@@ -60,7 +60,7 @@ schema_sources=(sarif-pydantic==0.6.2 pytest==8.4.2)
 schemas=(sarif-schema-2.1.0.json junit-10.xsd)
 
 # Kubernetes' own, by which a manifest of docs/ is checked. Likewise.
-kubernetes_schemas=(kubernetes-validate==1.37.0 v1.33.0-local/_definitions.json v1.33.0-local/job-batch-v1.json)
+kubernetes_schemas=(kubernetes-validate==1.37.0 v1.33.0-local/_definitions.json v1.33.0-local/{job-batch,service}-v1.json)
 
 # Unpacked into .venv/slurm and not installed: their installation would make users and enable services. The libraries
 # that they need are among the packages above. Where they cannot be had, the tests with Slurm are skipped.

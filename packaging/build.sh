@@ -8,8 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=${1:-build/packages}
 tools=(wheel==0.47.0 auditwheel==6.8.2)
 
-bash packaging/root.sh >&2
 [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv
+bash packaging/root.sh >&2
 if [ "$(cat .venv/packaging-tools 2>/dev/null)" != "${tools[*]}" ]; then
   .venv/bin/python -m pip --quiet --disable-pip-version-check install "${tools[@]}" >&2
   echo "${tools[*]}" >.venv/packaging-tools

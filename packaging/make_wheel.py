@@ -15,6 +15,9 @@ from wheel.wheelfile import WheelFile
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = SOURCE / ".venv/portable-root"
 PLATFORM = "manylinux_2_28_x86_64"  # packaging/root.sh
+# Whose licences the wheel carries; libglfw3-dev's is GLFW's.
+PACKAGES = """gcc-12-base nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libpugixml-dev libfmt-dev libimgui-dev libstb-dev libfreetype-dev
+              libpng-dev libbrotli-dev libglfw3-dev libepoxy0 libelf-dev libdw-dev libbz2-1.0 liblzma-dev zlib1g-dev fonts-inter""".split()
 LEFT_OUT = ("lib/cmake",)  # for who builds with CMake
 
 
@@ -47,12 +50,12 @@ def install(build, stage):
 
 
 def licences():
-    """Ours, and those of the works in NOTICE: as Debian's packages state them, but GLFW's."""
+    """Ours, those of the works in NOTICE as Debian's packages state them, and the texts to which these refer."""
     yield from ((name, SOURCE / name) for name in ("LICENSE", "NOTICE"))
-    for documents in (ROOT / "usr/share/doc", SOURCE / ".venv/openblas/usr/share/doc"):
-        yield from ((file.parent.name, file) for file in sorted(documents.glob("*/copyright")))
-    (glfw,) = ROOT.glob("src/glfw/glfw-*.dist-info/licenses/LICENSE*")
-    yield "glfw", glfw
+    for package in PACKAGES:
+        yield package, ROOT / "usr/share/doc" / package / "copyright"
+    yield "libopenblas-serial-dev", SOURCE / ".venv/openblas/usr/share/doc/libopenblas-serial-dev/copyright"
+    yield from ((name, pathlib.Path("/usr/share/common-licenses", name)) for name in ("GPL-2", "GPL-3", "LGPL-3"))
 
 
 def add_tree(wheel, folder, to, pattern="*", leave_out=()):
@@ -63,14 +66,12 @@ def add_tree(wheel, folder, to, pattern="*", leave_out=()):
 
 
 def metadata(version):
-    return f"""Metadata-Version: 2.4
+    return f"""Metadata-Version: 2.1
 Name: ddpscope
 Version: {version}
 Summary: Diagnostics and profiling for distributed data-parallel training jobs
 Requires-Python: >=3.8
-License-Expression: Apache-2.0
-License-File: LICENSE
-License-File: NOTICE
+License: Apache-2.0; NOTICE names the works that the wheel carries and their licences
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: Software Development :: Debuggers
 Description-Content-Type: text/markdown

@@ -4,23 +4,24 @@
 #
 #   packaging/root.sh      into .venv/portable-root; does nothing when it is there
 #
-# glibc 2.31 and elfutils are Debian 11's; of glibc nothing is used that 2.28 lacks (tests/packages). The other libraries are Debian 12's, whose compiler is used: they were made for
-# a later glibc, and a link fails if one asks for something that it lacks.
+# glibc 2.31 and elfutils are Debian 11's; of glibc nothing is used that 2.28 lacks (tests/packages). The other libraries are
+# Debian 12's, whose compiler is used: they were made for a later glibc, and a link fails if one asks for what this one lacks.
 set -euo pipefail
 shopt -s nullglob
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/debian_releases.sh
 
 old=(libc6 libc6-dev linux-libc-dev libelf-dev libdw-dev libbz2-dev liblzma-dev zlib1g-dev libepoxy0 libbz2-1.0)
-new=(libstdc++-12-dev gcc-12-base nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libpugixml-dev libpugixml1v5 libfmt-dev libfmt9 libimgui-dev libstb-dev
-     libfreetype-dev libpng-dev libbrotli-dev libglfw3-dev libepoxy-dev libegl-dev libgl-dev fonts-inter fonts-jetbrains-mono fonts-dejavu-core)
+new=(libstdc++-12-dev gcc-12-base nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libpugixml-dev libpugixml1v5
+     libfmt-dev libfmt9 libimgui-dev libstb-dev libfreetype-dev libpng-dev libbrotli-dev libglfw3-dev libepoxy-dev libegl-dev
+     libgl-dev fonts-inter fonts-jetbrains-mono)
 # Made here: Debian 12 has no static one.
 fmt=fmtlib
 # GLFW that opens X11 and OpenGL when it starts: its library as its Python package carries it.
-glfw_wheel=glfw==2.11.0
+glfw_wheel="glfw==2.11.0 --hash=sha256:76484fae4a4ef0f778a05e02422ecbe6960ae23039087fe2e0ad9742ab8c7bbe"
 
 root=.venv/portable-root
-contents=$(cat packaging/root.sh packaging/older_libc.cpp | cksum)
+contents=$(cat packaging/root.sh packaging/older_libc.cpp cmake/debian_releases.sh "$(g++ -print-file-name=libstdc++.a)" | cksum)
 [ "$(cat $root/complete 2>/dev/null)" != "$contents" ] || exit 0
 echo "making $root"
 rm -rf $root
@@ -49,8 +50,8 @@ done
 
 # Waits by the monotonic clock are of glibc 2.30; the C++ library's headers do without where they are told so.
 sed -i -E '/define _GLIBCXX_USE_PTHREAD_(COND_CLOCKWAIT|MUTEX_CLOCKLOCK|RWLOCK_CLOCKLOCK)/d' $root/usr/include/x86_64-linux-gnu/c++/12/bits/c++config.h
-# glibc 2.29 gave exp, log and pow new versions, which differ in errno only. Programs are linked with a list of libm's names
-# in which these three have their old ones.
+# glibc 2.29 gave exp, exp2, log, log2 and pow new versions, which differ in errno only. Programs are linked with a list of
+# libm's names in which these have their old ones.
 nm -D --defined-only $root/lib/x86_64-linux-gnu/libm.so.6 | sed -n 's/.* [TWi] //p' >$root/src/libm_names
 while IFS=@ read -r name version; do
   [ $version != GLIBC_2.29 ] || version=$(sed -n "s/^$name@\(GLIBC_2.2.5\)$/\1/p" $root/src/libm_names)
@@ -61,7 +62,8 @@ awk '$1 != last { if (last) print "};"; print $1 " {"; last = $1 } { print "  " 
 gcc -shared -nostdlib -fno-builtin -Wl,-soname,libm.so.6 -Wl,--version-script=$root/src/libm.map $root/src/libm.c -o $libraries/libm.so
 
 mkdir -p $root/src/glfw
-.venv/bin/python -m pip --quiet --disable-pip-version-check download --no-deps --dest $root/src/glfw $glfw_wheel
+.venv/bin/python -m pip --quiet --disable-pip-version-check download --no-deps --only-binary :all: --require-hashes \
+  --dest $root/src/glfw --requirement <(echo "$glfw_wheel")
 .venv/bin/python -m zipfile -e $root/src/glfw/*.whl $root/src/glfw
 cp $root/src/glfw/glfw/x11/libglfw.so $libraries/libglfw.so.3
 ln -sfn libglfw.so.3 $libraries/libglfw.so

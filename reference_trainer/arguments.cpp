@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <stdexcept>
 
 #include "kernels.h"
@@ -18,6 +19,15 @@ struct FaultArguments {
   bool list = false, json = false;
 };
 
+// Debian's licences; on other systems the documentation that is installed beside this program.
+std::string default_data() {
+  std::error_code none;
+  const std::filesystem::path licences = "/usr/share/common-licenses";
+  if (std::filesystem::is_directory(licences, none)) return licences;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
+  return program.parent_path().parent_path() / "share/doc/ddpscope/docs";
+}
+
 void add_job_flags(CLI::App& app, Arguments& a) {
   app.add_option("--ranks", a.ranks,
                  "start so many ranks on this machine (default: take RANK and WORLD_SIZE)");
@@ -29,6 +39,7 @@ void add_job_flags(CLI::App& app, Arguments& a) {
 }
 
 void add_training_flags(CLI::App& app, Arguments& a) {
+  a.data = default_data();
   app.add_option("--data", a.data, "text file, or a folder of them")->capture_default_str();
   app.add_option("--samples", a.samples, "samples in an epoch, over all ranks")->capture_default_str();
   app.add_option("--targets", a.targets, "tokens to predict in a sample")->capture_default_str();

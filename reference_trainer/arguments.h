@@ -17,10 +17,10 @@ struct Arguments {
   bool resume = false;
 
   // data
-  std::string data = "/usr/share/common-licenses";  // a text file, or a folder of them
-  int64_t samples = 1024;                           // in an epoch, over all ranks
-  int targets = 16;                                 // tokens to predict in a sample
-  int workers = 2;                                  // loader processes of a rank
+  std::string data;        // a text file, or a folder of them
+  int64_t samples = 1024;  // in an epoch, over all ranks
+  int targets = 16;        // tokens to predict in a sample
+  int workers = 2;         // loader processes of a rank
 
   // model: a window of context tokens, embedded and fed through fully connected layers
   int context = 8;

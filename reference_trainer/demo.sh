@@ -29,12 +29,12 @@ mkdir -p "$out"
 # On one machine communication costs next to nothing; this is a network between the ranks, so that its cost shows.
 export STANDIN_LINK=${STANDIN_LINK:-50us,1GB/s}
 
+installed=$(command -v ddpscope) && installed=$(dirname -- "$(realpath -- "$installed")")/reference_trainer
 cd "$root"
-installed=$(command -v ddpscope) && installed=$(dirname -- "$(realpath -- "$installed")")
 if [ -n "${DDPSCOPE_BUILD:-}" ]; then
   bin=$DDPSCOPE_BUILD/bin
-elif [ -x "$installed/reference_trainer" ]; then
-  bin=$installed
+elif [ -f "$installed" ] && [ -x "$installed" ]; then
+  bin=$(dirname -- "$installed")
   echo "using $bin/ddpscope: $("$bin/ddpscope" --version)"
 else
   bin=$root/build/release/bin

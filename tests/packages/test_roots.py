@@ -2,6 +2,7 @@
 
 In CI the oldest; DDPSCOPE_RANKS=all takes every one.
 """
+import fcntl
 import os
 import pathlib
 import shutil
@@ -21,10 +22,10 @@ SCRIPT = """set -e
 python3 -m venv /opt/ddpscope
 /opt/ddpscope/bin/pip install --quiet --no-index /mnt/*.whl
 export PATH=/opt/ddpscope/bin:$PATH HOME=/root
+rm -r /usr/share/common-licenses  # other systems have none
 bash /mnt/reference_trainer/demo.sh --ranks 2 --out /tmp/demo
 mv /usr/lib/x86_64-linux-gnu/libEGL.so.1 /tmp/
-! ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/picture.png --size 640x480
-[ ! -e /tmp/picture.png ]
+if ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/picture.png --size 640x480 || [ -e /tmp/picture.png ]; then exit 1; fi
 ddpscope report /tmp/demo/unsharded-sampler.trace --format html --fail-on none -o /tmp/report.html
 grep -q "OpenGL is missing here" /tmp/report.html
 mv /tmp/libEGL.so.1 /usr/lib/x86_64-linux-gnu/
@@ -38,14 +39,20 @@ def debian_mirror():
 
 
 def root_of(release):
-    """Made once; several tests may ask at a time."""
+    """Made once; other checkouts may ask at the same time."""
     root = CACHE / release
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / f"{release}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        make_root(release, root)
+    return root
+
+
+def make_root(release, root):
     if not (root / "complete").exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(root, ignore_errors=True)
         run("debootstrap", "--variant=minbase", f"--keyring={KEYS}", f"--include={PACKAGES}", release, root, debian_mirror())
         (root / "complete").touch()
-    return root
 
 
 def run_in(root, folder, script):

@@ -4,4 +4,4 @@ import sys
 
 import ddpscope
 
-os.execv(ddpscope._installed("ddpscope"), ["ddpscope", *sys.argv[1:]])
+os.execv(ddpscope._installed("bin", "ddpscope"), ["ddpscope", *sys.argv[1:]])
