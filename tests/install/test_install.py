@@ -86,6 +86,11 @@ def test_the_version_names_the_commit_if_there_is_one():
         run("git", "cat-file", "-e", said[2], cwd=source)
 
 
+def test_the_changelog_begins_with_this_version():
+    changes = (BUILD.parent.parent / "CHANGELOG.md").read_text()
+    assert re.search(r"^## (\d+\.\d+\.\d+)", changes, re.M)[1] == run(BUILD / "bin/ddpscope", "--version").split()[0]
+
+
 def test_the_man_page_is_well_formed_and_has_all_that_help_has(prefix):
     page = prefix / "share/man/man1/ddpscope.1"
     checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True)
