@@ -13,6 +13,7 @@ SCRIPT = pathlib.Path(__file__).parents[2] / "cmake/install_dependencies.sh"
 # It counts the downloads, and answers with the sources of the schemas after as many failures as the file `failures` says.
 PIP = """#!/bin/bash -e
 [ "$5" = download ] || exec mkdir -p "$9"  # pip install --target
+[ "$8" = .venv/schemas/sources ] || exit 1
 echo >> downloads
 [ "$(wc -l < downloads)" -gt "$(cat failures)" ] || exit 1
 mkdir -p made/sources

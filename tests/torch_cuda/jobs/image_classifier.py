@@ -36,7 +36,7 @@ def conv_net(width):
 def save_checkpoint(model, optimizer, epoch, args, rank):
     path = os.path.join(args.out, f"epoch{epoch}.pt")
     if args.bug == "save":
-        dist.barrier()  # all begin at once
+        dist.all_reduce(torch.zeros(1, device="cuda"))  # all begin at once
         torch.save({"model": model.module.state_dict(), "optimizer": optimizer.state_dict()}, path)  # by everyone
     elif rank == 0:
         torch.save({"model": model.module.state_dict(), "optimizer": optimizer.state_dict()}, path)  # by one
