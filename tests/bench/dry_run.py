@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from training_step import interval
+from pairs import in_turn, interval
 
 STEPS, OPERATORS = 20, 1000
 
@@ -77,12 +77,9 @@ def main():
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     python = sys.argv[2] if len(sys.argv) > 2 else sys.executable
     ddpscope = pathlib.Path(os.environ["DDPSCOPE_BUILD"]) / "bin" / "ddpscope"
-    cpu, dry = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for pair in range(pairs):
-            kinds = [(cpu, "cpu", []), (dry, "cuda", [ddpscope, "run", "--cpu", "-o", f"{folder}/{pair}", "--"])]
-            for figures, device, before in kinds if pair % 2 else reversed(kinds):
-                figures.append(figures_of_run(python, device, before))
+        cpu, dry = in_turn(pairs, lambda _: figures_of_run(python, "cpu", []),
+                           lambda pair: figures_of_run(python, "cuda", [ddpscope, "run", "--cpu", "-o", f"{folder}/{pair}", "--"]))
     for name in cpu[0]:
         alone, ours = ([run[name] for run in runs] for runs in (cpu, dry))
         ratios = [mine / theirs for mine, theirs in zip(ours, alone)]

@@ -6,7 +6,6 @@ Two ranks on Gloo, a thread each, DistributedDataParallel with 20 layers, SGD: a
 """
 import os
 import pathlib
-import random
 import socket
 import statistics
 import subprocess
@@ -14,8 +13,9 @@ import sys
 import tempfile
 import time
 
+from pairs import in_turn, interval
+
 STEPS, WARM_UP = 400, 50
-RESAMPLES = 10_000
 
 
 def train():
@@ -52,23 +52,13 @@ def step_of_run(python, before):
     return 1000 * float(next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("step ")))
 
 
-def interval(values):
-    """Of their median, 95%: by drawing as many of them anew."""
-    rng = random.Random(1)
-    medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(RESAMPLES))
-    return medians[RESAMPLES // 40], medians[-RESAMPLES // 40]
-
-
 def main():
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     python = sys.argv[2] if len(sys.argv) > 2 else sys.executable
     ddpscope = pathlib.Path(os.environ["DDPSCOPE_BUILD"]) / "bin" / "ddpscope"
-    plain, recorded = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for pair in range(pairs):
-            kinds = [(plain, []), (recorded, [ddpscope, "run", "-o", f"{folder}/{pair}", "--"])]
-            for steps, before in kinds if pair % 2 else reversed(kinds):
-                steps.append(step_of_run(python, before))
+        plain, recorded = in_turn(pairs, lambda _: step_of_run(python, []),
+                                  lambda pair: step_of_run(python, [ddpscope, "run", "-o", f"{folder}/{pair}", "--"]))
     ratios = [with_us / without for with_us, without in zip(recorded, plain)]
     low, high = interval(ratios)
     print(f"a step, median of {pairs} runs: plain {statistics.median(plain):.2f} ms, recorded {statistics.median(recorded):.2f} ms; "

@@ -31,6 +31,9 @@ grep -q "OpenGL is missing here" /tmp/report.html
 mv /tmp/libEGL.so.1 /usr/lib/x86_64-linux-gnu/
 ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/picture.png --size 640x480
 head -c 4 /tmp/picture.png | grep -q PNG
+mv /opt/ddpscope/share/ddpscope/fonts /tmp/  # there are no others
+ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/plain.png --size 640x480
+if cmp -s /tmp/picture.png /tmp/plain.png; then exit 1; fi
 """
 
 
