@@ -65,8 +65,9 @@ part_torch2() {
     PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/torch
 }
 
-# Released packages (tests/wild), and all of tests/torch_cuda: 2 and 4 ranks, all of PyTorch's own distributed tests, Python 3.12, the
-# last wheel for CUDA 12 (5 GB each), both variants of the operators. Tests that passed are remembered.
+# Released packages (tests/wild), and all of tests/torch_cuda, with 2 and 4 ranks and all of PyTorch's own distributed tests, on the
+# newest wheel and on the last one for CUDA 12 (5 GB each). What CI runs of them also with Python 3.12, and with operators that
+# need no compiler. Tests that passed are remembered.
 part_torch_cuda() {
   cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
   local python312 wheel failed=0
@@ -74,13 +75,15 @@ part_torch_cuda() {
   [ -n "$python312" ] || echo "no Python 3.12 here: not tested" >&2
   bash tests/torch_cuda/environment.sh --frameworks --wild --speechbrain || return 1
   each_once wild wild || failed=1
-  for wheel in "$torch_cuda13" ${python312:+"$torch_cuda13 $python312"} "$torch_cuda12"; do
-    # shellcheck disable=SC2086  # a version, and perhaps a Python
-    bash tests/torch_cuda/environment.sh $wheel || return 1
-    DDPSCOPE_PYTORCH=$wheel each_once "torch_cuda ${wheel##*/}" torch_cuda || failed=1
+  for wheel in "$torch_cuda13" "$torch_cuda12"; do
+    bash tests/torch_cuda/environment.sh "$wheel" || return 1
+    DDPSCOPE_PYTORCH=$wheel each_once "torch_cuda $wheel" torch_cuda || failed=1
   done
-  # Once more with operators that need no compiler.
-  STANDIN_TORCH=python each_once "torch_cuda in Python" torch_cuda || failed=1
+  if [ -n "$python312" ]; then
+    bash tests/torch_cuda/environment.sh "$torch_cuda13" "$python312" || return 1
+    DDPSCOPE_RANKS='' DDPSCOPE_PYTORCH="$torch_cuda13 $python312" each_once "torch_cuda Python 3.12" torch_cuda || failed=1
+  fi
+  DDPSCOPE_RANKS='' STANDIN_TORCH=python each_once "torch_cuda operators in Python" torch_cuda || failed=1
   return $failed
 }
 

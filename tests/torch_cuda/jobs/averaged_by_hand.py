@@ -9,6 +9,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=10)
 parser.add_argument("--layers", type=int, default=4)
 parser.add_argument("--width", type=int, default=128)
+parser.add_argument("--batch", type=int, default=16)
 args = parser.parse_args()
 
 
@@ -27,7 +28,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5)
 torch.manual_seed(dist.get_rank())
 for step in range(args.steps):
     optimizer.zero_grad()
-    loss = model(torch.randn(16, args.width, device="cuda")).square().mean()
+    loss = model(torch.randn(args.batch, args.width, device="cuda")).square().mean()
     loss.backward()
     average_gradients(model)
     optimizer.step()
