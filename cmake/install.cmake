@@ -1,24 +1,27 @@
-# `cmake --install` and `cpack -G DEB`: the commands, what `run` preloads, the man page and bash's completion, both made
-# by the command itself, and a package configuration with the target ddpscope::ddpscope.
+# `cmake --install`: the commands, what `run` preloads, the man page and bash's completion, both made by the command itself,
+# and a package configuration with the target ddpscope::ddpscope. Of the portable build, packages as well (packaging/).
+#
+# Components: recorder is what records a job and reports on it; viewer asks for OpenGL; ddpscope is all else.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME ddpscope)
 
 set(libraries ${CMAKE_INSTALL_LIBDIR}/ddpscope)
-install(TARGETS ddpscope EXPORT ddpscopeTargets RUNTIME)
+install(TARGETS ddpscope EXPORT ddpscopeTargets RUNTIME COMPONENT recorder)
+install(TARGETS ddpscope_injector LIBRARY DESTINATION ${libraries} COMPONENT recorder)
 install(TARGETS reference_trainer RUNTIME)
 if(TARGET ddpscope-viewer)
-  install(TARGETS ddpscope-viewer RUNTIME)
+  install(TARGETS ddpscope-viewer RUNTIME COMPONENT viewer)
 endif()
-install(TARGETS ddpscope_injector LIBRARY DESTINATION ${libraries})
 if(DDPSCOPE_PORTABLE AND TARGET ddpscope-viewer)  # what it needs where nothing is installed but OpenGL
   set_target_properties(ddpscope-viewer PROPERTIES INSTALL_RPATH $ORIGIN/../${libraries})
   set(system_libraries ${CMAKE_SYSROOT}/usr/lib/x86_64-linux-gnu)
-  install(PROGRAMS ${system_libraries}/libglfw.so.3 DESTINATION ${libraries})
-  install(PROGRAMS ${system_libraries}/libepoxy.so.0.0.0 DESTINATION ${libraries} RENAME libepoxy.so.0)
+  install(FILES ${system_libraries}/libglfw.so.3 DESTINATION ${libraries} COMPONENT viewer)
+  install(FILES ${system_libraries}/libepoxy.so.0.0.0 DESTINATION ${libraries} RENAME libepoxy.so.0 COMPONENT viewer)
   set(fonts ${CMAKE_SYSROOT}/usr/share/fonts)
   install(FILES ${fonts}/opentype/inter/Inter-Regular.otf ${fonts}/opentype/inter/Inter-SemiBold.otf
                 ${fonts}/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/ddpscope/fonts)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/ddpscope/fonts COMPONENT viewer)
 endif()
 install(TARGETS standin_cuda standin_cudart standin_cudart12 standin_cupti standin_cupti12 standin_nccl standin_nvml
         LIBRARY DESTINATION ${libraries}/standin)
@@ -47,8 +50,8 @@ install(FILES ${manual}/ddpscope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-
 if(TARGET ddpscope-viewer)  # both are found by the command's name
   file(WRITE ${manual}/ddpscope-viewer.1 ".so man1/ddpscope.1\n")
   file(WRITE ${manual}/ddpscope-viewer "source \"\${BASH_SOURCE[0]%-viewer}\"\n")
-  install(FILES ${manual}/ddpscope-viewer.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  install(FILES ${manual}/ddpscope-viewer DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${manual}/ddpscope-viewer.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT viewer)
+  install(FILES ${manual}/ddpscope-viewer DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT viewer)
 endif()
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png PATTERN *.py PATTERN *.diff PATTERN *.yaml)
@@ -58,15 +61,6 @@ install(EXPORT ddpscopeTargets NAMESPACE ddpscope:: DESTINATION ${package} FILE 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ddpscopeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ddpscopeConfigVersion.cmake DESTINATION ${package})
 
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "ddpscope developers")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
-set(CPACK_STRIP_FILES ON)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib ${PROJECT_BINARY_DIR}/lib/standin)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
-    "fonts-inter, fonts-jetbrains-mono, fonts-dejavu-core, libgl1-mesa-dri")  # of the viewer
-include(CPack)
+if(DDPSCOPE_PORTABLE)
+  include(${PROJECT_SOURCE_DIR}/packaging/system_packages.cmake)
+endif()

@@ -16,7 +16,7 @@ debian_packages=(
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev valgrind python3 python3-numpy python3-pytest python3-torch
   python3-packaging python3-psutil python3-venv python3-yaml
-  debootstrap
+  debootstrap rpm lintian buildah
   iproute2 bindfs fuse3 libfuse3-dev xvfb xdotool python3-xlib
   openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py
   python3-jsonschema libxml2-utils cmark-gfm chromium dpkg-dev groff-base

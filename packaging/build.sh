@@ -2,7 +2,7 @@
 # Makes the packages out of preset portable: packaging/build.sh [FOLDER], by default build/packages.
 #
 # Needs what the build needs (cmake/install_dependencies.sh); brings the root file system and Python's packaging tools itself.
-# Prints the path of the wheel.
+# Prints the path of each.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=${1:-build/packages}
@@ -17,3 +17,9 @@ fi
 cmake --preset portable >&2
 cmake --build --preset portable --parallel "$(nproc)" >&2
 .venv/bin/python packaging/make_wheel.py build/portable "$folder"
+/usr/bin/python3 packaging/stage_image.py build/portable "$folder/image"
+for kind in DEB RPM; do
+  cpack -G $kind --config build/portable/CPackConfig.cmake -B build/portable/packages >&2
+done
+rm -f "$folder"/*.deb "$folder"/*.rpm
+mv -v build/portable/packages/*.{deb,rpm} "$folder" | sed "s/.* -> '\(.*\)'/\1/"

@@ -10,14 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+from contents import SOURCE, all_licences, strip_programs
 from wheel.wheelfile import WheelFile
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent
-ROOT = SOURCE / ".venv/portable-root"
 PLATFORM = "manylinux_2_28_x86_64"  # packaging/root.sh
-# Whose licences the wheel carries; libglfw3-dev's is GLFW's.
-PACKAGES = """gcc-12-base nlohmann-json3-dev libcli11-dev libxxhash-dev libzstd-dev libpugixml-dev libfmt-dev libimgui-dev libstb-dev libfreetype-dev
-              libpng-dev libbrotli-dev libglfw3-dev libepoxy0 libelf-dev libdw-dev libbz2-1.0 liblzma-dev zlib1g-dev fonts-inter""".split()
 LEFT_OUT = ("lib/cmake",)  # for who builds with CMake
 
 
@@ -27,7 +23,8 @@ def main(build, folder):
     folder.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as stage, WheelFile(path, "w") as wheel:
-        install(build, pathlib.Path(stage))
+        subprocess.run(["cmake", "--install", build, "--prefix", stage], check=True, stdout=subprocess.DEVNULL)
+        strip_programs(pathlib.Path(stage))
         add_tree(wheel, pathlib.Path(stage, "bin"), f"ddpscope-{version}.data/scripts")
         for part in ("lib", "share"):
             add_tree(wheel, pathlib.Path(stage, part), f"ddpscope-{version}.data/data/{part}",
@@ -36,26 +33,9 @@ def main(build, folder):
         info = f"ddpscope-{version}.dist-info"
         wheel.writestr(f"{info}/METADATA", metadata(version))
         wheel.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: ddpscope {version}\nRoot-Is-Purelib: false\nTag: py3-none-{PLATFORM}\n")
-        for name, file in licences():
-            wheel.write(file, f"{info}/licenses/{name}")
+        for name, text in all_licences().items():
+            wheel.writestr(f"{info}/licenses/{name}", text)
     print(path)
-
-
-def install(build, stage):
-    subprocess.run(["cmake", "--install", build, "--prefix", stage], check=True, stdout=subprocess.DEVNULL)
-    for file in stage.rglob("*"):
-        # The trainer's lines stand in reports.
-        if file.is_file() and not file.is_symlink() and file.name != "reference_trainer" and file.read_bytes()[:4] == b"\x7fELF":
-            subprocess.run(["strip", "--strip-unneeded", file], check=True)
-
-
-def licences():
-    """Ours, those of the works in NOTICE as Debian's packages state them, and the texts to which these refer."""
-    yield from ((name, SOURCE / name) for name in ("LICENSE", "NOTICE"))
-    for package in PACKAGES:
-        yield package, ROOT / "usr/share/doc" / package / "copyright"
-    yield "libopenblas-serial-dev", SOURCE / ".venv/openblas/usr/share/doc/libopenblas-serial-dev/copyright"
-    yield from ((name, pathlib.Path("/usr/share/common-licenses", name)) for name in ("GPL-2", "GPL-3", "LGPL-3"))
 
 
 def add_tree(wheel, folder, to, pattern="*", leave_out=()):

@@ -116,7 +116,7 @@ part_status() {
 }
 
 # What the README says under "Install", in a clone: preset release, which CI does not build, on NVIDIA's wheels though a
-# toolkit may be here; its package is made, and installed as far as that goes without leaving it here (tests/install).
+# toolkit may be here, and installed (tests/install).
 part_install() {
   local clone=$PWD/build/long/install elsewhere
   rm -rf "$clone" && git clone --quiet . "$clone" || return 1

@@ -80,7 +80,7 @@ Picture take(const TraceOptions& of, const std::string& id, const std::filesyste
 }
 
 std::string why_none(const TraceOptions& of, const ScratchFolder& scratch) {
-  if (access(viewer_program().c_str(), X_OK) != 0) return "the viewer was not built";
+  if (access(viewer_program().c_str(), X_OK) != 0) return "the viewer is not installed";
   if (of.attempt >= 0) return "the viewer shows the last attempt";
   if (scratch.path().empty()) return "there is no folder for temporary files";
   return "";

@@ -22,9 +22,10 @@ Outcome view(const std::vector<std::string>& words) {
   arguments.push_back(nullptr);
   execv(path.c_str(), arguments.data());
   if (errno == ENOENT)
-    return failed(
-        {"the viewer was not built", path,
-         "it needs Dear ImGui, GLFW, EGL and FreeType: cmake says which Debian packages are missing"});
+    return failed({"the viewer is not installed", path,
+                   "the package ddpscope-viewer has it; a build from source makes it where Dear ImGui, GLFW "
+                   "and FreeType are "
+                   "found: cmake says what is missing"});
   return failed({std::string("the viewer cannot be started: ") + std::strerror(errno), path, ""});
 }
 

@@ -1,4 +1,4 @@
-"""cmake --install, cpack -G DEB, the man page, bash's completion, the package configuration."""
+"""cmake --install, the man page, bash's completion, the package configuration."""
 import json
 import os
 import re
@@ -25,15 +25,6 @@ def prefix(tmp_path_factory):
     return first.rename(first.parent / "moved")
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("package")
-    run("cpack", "-G", "DEB", "-B", folder, cwd=BUILD)
-    (file,) = folder.glob("*.deb")
-    run("dpkg-deb", "-x", file, folder / "root")
-    return file, folder / "root"
-
-
 def record_and_report(command, folder):
     trainer = [BUILD / "bin/reference_trainer", "--ranks", 2, "--workdir", folder / "out", "--epochs", 1]
     run(command, "run", "--cpu", "-o", folder / "trace", "--", *trainer)
@@ -52,18 +43,6 @@ def test_an_installed_viewer_draws(prefix, tmp_path):
     record_and_report(prefix / "bin/ddpscope", tmp_path)
     run(prefix / "bin/ddpscope", "view", tmp_path / "trace", "--screenshot", tmp_path / "picture.png", "--size", "640x480")
     assert (tmp_path / "picture.png").stat().st_size > 1000
-
-
-def test_the_package_holds_what_is_installed_and_names_what_it_needs(package, prefix, tmp_path):
-    file, root = package
-    told = run("dpkg-deb", "--info", file)
-    assert re.search(r"Depends: .*libc6.*libdw1", told) and "Package: ddpscope" in told
-    assert "Inst ddpscope" in run("apt-get", "install", "--simulate", "-o", "APT::Sandbox::User=root", file), "all of it can be had"
-    assert record_and_report(root / "usr/bin/ddpscope", tmp_path)["job"]["ranks"] == 2
-
-    def files(folder):
-        return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert files(root / "usr") == files(prefix)
 
 
 def test_a_project_finds_the_command(prefix, tmp_path):

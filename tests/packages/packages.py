@@ -20,6 +20,15 @@ def find_wheel():
     return wheels[-1]
 
 
+def find_package(name, kind):
+    """What packaging/build.sh made beside the wheel; `kind` is deb, rpm, or empty: a folder."""
+    folder = find_wheel().parent
+    if not kind:
+        return folder / name
+    (path,) = folder.glob(f"{name}_*.deb" if kind == "deb" else f"{name}-[0-9]*.rpm")
+    return path
+
+
 def run(*words, code=0, **options):
     """What it prints; LD_PRELOAD and the PATH of the tests are not handed on unless asked for."""
     options.setdefault("env", clean_environment())

@@ -77,7 +77,7 @@ def test_without_the_viewer_a_line_says_so(trace, tmp_path):
     alone = tmp_path / "ddpscope"
     shutil.copy(DDPSCOPE, alone)
     page = write(trace, tmp_path, alone).read_text()
-    assert "No picture: the viewer was not built" in page and "<img" not in page
+    assert "No picture: the viewer is not installed" in page and "<img" not in page
 
 
 def test_a_healthy_job(tmp_path):
