@@ -26,6 +26,11 @@ def python(*options):
     return environment / "bin" / "python"
 
 
+def has_older_group():
+    """Backend nccl is what it was until PyTorch 2.15 brought another process group: it calls NCCL in other ways."""
+    return bool(WANTED) and tuple(map(int, WANTED[0].split(".")[:2])) < (2, 15)
+
+
 def libraries():
     """torch/lib of the wheel."""
     folder, = (python().parents[1] / "lib").glob("python3.*")
