@@ -83,6 +83,8 @@ def build_mutant(changes, sources):
         changed = folder / source if (folder / source).exists() else SOURCE / source
         made = folder / (pathlib.Path(source).name + ".o")
         command = [str(made) if word == output else str(changed) if word == entry["file"] else word for word in command]
+        if "-include" in command:  # precompiled headers are not the changed ones
+            del command[command.index("-include"):command.index("-include") + 2]
         command.insert(command.index("-c"), "-Wno-error")
         command[1 if "ccache" not in command[0] else 2:0] = ["-I" + str(folder)]
         subprocess.run(command, cwd=entry["directory"], check=True, timeout=120)
