@@ -56,6 +56,12 @@ def test_preloaded(name, order, tmp_path):
     assert_runs([built("allocators_guest")], ":".join(libraries if order == "in front" else libraries[::-1]), tmp_path)
 
 
+def test_under_valgrind(tmp_path):
+    """It takes malloc's place, and reads what our files are mapped as. Memcheck finds no error of ours."""
+    command = ["valgrind", "--quiet", "--error-exitcode=9", "--trace-children=yes", built("allocators_guest")]
+    assert_runs(command, str(traces.INJECTOR), tmp_path)
+
+
 @pytest.mark.parametrize("name", ALLOCATORS)
 def test_linked(name, tmp_path):
     assert_runs([built("allocators_guest_" + name)], traces.INJECTOR, tmp_path)

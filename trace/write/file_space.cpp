@@ -184,4 +184,11 @@ void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic
   return nullptr;
 }
 
+void* map_written_space(int fd, std::uint64_t offset, std::size_t bytes) {
+  void* space = map(bytes, MAP_SHARED, fd, offset);
+  if (!space || populate(static_cast<char*>(space), bytes, Access::kWrite)) return space;
+  unmap(space, bytes);
+  return nullptr;
+}
+
 }  // namespace ddpscope::trace

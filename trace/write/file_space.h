@@ -18,6 +18,9 @@ enum class FaultAround : int { kUnknown, kOnePage, kManyPages };
 void* map_new_space(int fd, std::uint64_t offset, std::size_t bytes, std::atomic<FaultAround>& fault_around,
                     int& error);
 
+// Room that is there already; nullptr: it cannot be mapped.
+void* map_written_space(int fd, std::uint64_t offset, std::size_t bytes);
+
 // Writes a copy of the chunk to `offset`, at the end of the file; `used` last, so that a copy that was cut
 // short reads as an empty chunk. False: there is no room for it, and nothing is left there.
 bool write_copy(int fd, const ChunkHeader& chunk, std::uint64_t offset);

@@ -113,7 +113,6 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
   refusal_ = 0;
   fault_around_ = FaultAround::kUnknown;
   void* page = map_new_space(static_cast<int>(fd), 0, kHeaderBytes, fault_around_, refusal_);
-  raw_syscall(SYS_close, fd);
   bulk_slots_ = static_cast<std::uint32_t>(ring_bytes / kPageBytes) + 1;
   known_ = static_cast<Known*>(map_private(kKnownSlots * sizeof(Known)));
   bulk_ = static_cast<BulkSlot*>(map_private(bulk_slots_ * sizeof(BulkSlot)));
@@ -122,11 +121,11 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
     unmap(page, kHeaderBytes);
     unmap(known_, kKnownSlots * sizeof(Known));
     unmap(bulk_, bulk_slots_ * sizeof(BulkSlot));
+    raw_syscall(SYS_close, fd);
     raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);
     return false;
   }
   forget_lost_pages();
-  note_mapped_part(page, kHeaderBytes, false);
   clock_ = clock;
   check_pid_ = check_pid;
   bulk_used_ = 0;
@@ -135,9 +134,17 @@ bool FileWriter::open(const char* directory, const Identity& identity, const Clo
   requests_off_ = 0;
   header_ = static_cast<FileHeader*>(page);
   write_header(identity, ring_bytes);
+  unmap(page, kHeaderBytes);  // Valgrind 3.19 dies where a file is renamed while it is mapped
   refusal_ = publish_file(unfinished, path_);
-  if (!refusal_) return true;
-  raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(unfinished), 0);
+  page = refusal_ ? nullptr : map_written_space(static_cast<int>(fd), 0, kHeaderBytes);
+  raw_syscall(SYS_close, fd);
+  if (page) {
+    note_mapped_part(page, kHeaderBytes, false);
+    header_ = static_cast<FileHeader*>(page);
+    return true;
+  }
+  raw_syscall(SYS_unlinkat, AT_FDCWD, as_argument(refusal_ ? unfinished : path_), 0);
+  if (!refusal_) refusal_ = ENOMEM;
   abandon();
   return false;
 }
