@@ -2,8 +2,10 @@
 #include "collector/detectors/equal_batches.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
+#include "collector/model/order_statistics.h"
 #include "collector/patterns/pipelines.h"
 
 namespace ddpscope::detectors {
@@ -16,6 +18,9 @@ using trace::Operation;
 
 constexpr std::size_t kRunning = 3;  // steps
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+// What is gathered of a sequence is made of all of it: layers give an element of input more than itself. It
+// takes this part of a batch's bytes in a step, at least.
+constexpr std::uint64_t kGatheredPart = 2;
 
 // Batches of one step on two ranks.
 struct Agreement {
@@ -46,7 +51,8 @@ Agreement compare(const RankBatches& a, const RankBatches& b) {
 // Communicators that carry more than metrics and gradients in each step.
 class Partners {
  public:
-  Partners(const Facts& facts) : pipelines_(facts.collectives) {
+  // `batch_bytes`: of a step's batch on a rank, at least.
+  Partners(const Facts& facts, std::uint64_t batch_bytes) : pipelines_(facts.collectives) {
     std::size_t steps = 0;
     std::vector<bool> gradients(facts.collectives.communicators.size());
     for (const patterns::DataParallelGroup& group : facts.data_parallel) {
@@ -59,7 +65,8 @@ class Partners {
       const auto& members = facts.collectives.communicators[c].members;
       if (members.empty()) continue;
       Exchanges made = exchanges_of(facts.collectives, members.front());
-      if (gradients[c] ? made.beside_gradients(steps) : made.all() >= steps) busy_.push_back(&members);
+      if (gradients[c] ? made.beside_gradients(steps, batch_bytes) : made.all() >= steps)
+        busy_.push_back(&members);
     }
   }
 
@@ -76,12 +83,15 @@ class Partners {
   // Calls that carry more than metrics.
   struct Exchanges {
     std::size_t reduced = 0, gathered = 0, scattered = 0, dealt_out = 0;
+    std::uint64_t gathered_bytes = 0;  // of the member's own
 
     std::size_t all() const { return reduced + gathered + scattered + dealt_out; }
     // Sharded parameters are gathered, and their gradients scattered; whose gradients are all-reduced gathers
-    // something else, as ranks do that hold parts of one sequence.
-    bool beside_gradients(std::size_t steps) const {
-      return dealt_out >= steps || (gathered >= steps && reduced >= steps);
+    // something else: parts of one sequence, or, much less, what synchronised batch normalisation knows of
+    // its channels.
+    bool beside_gradients(std::size_t steps, std::uint64_t batch_bytes) const {
+      return dealt_out >= steps ||
+             (gathered >= steps && reduced >= steps && gathered_bytes * kGatheredPart >= batch_bytes * steps);
     }
   };
   static Exchanges exchanges_of(const matching::Collectives& collectives, const Member& member) {
@@ -91,6 +101,7 @@ class Partners {
       if (call.count <= patterns::kFewElements) continue;
       made.reduced += call.operation == Operation::kAllReduce;
       made.gathered += call.operation == Operation::kAllGather;
+      if (call.operation == Operation::kAllGather) made.gathered_bytes += matching::bytes_of(call);
       made.scattered += call.operation == Operation::kReduceScatter;
       made.dealt_out += call.operation == Operation::kAllToAll;
     }
@@ -110,6 +121,17 @@ std::vector<RankBatches> read_batches(const Facts& facts, const patterns::DataPa
   return ranks;
 }
 
+// Of a batch of a rank, by the median; of the rank that is given least.
+std::uint64_t bytes_of_batch(const std::vector<RankBatches>& ranks) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (const RankBatches& rank : ranks) {
+    std::vector<std::int64_t> bytes;
+    for (const Batch& batch : rank.batches) bytes.push_back(static_cast<std::int64_t>(batch.bytes));
+    least = std::min(least, static_cast<std::uint64_t>(model::median(bytes)));
+  }
+  return least;
+}
+
 // Keeps those that were given enough, by rank.
 void keep_judged(std::vector<RankBatches>& ranks) {
   std::erase_if(ranks, [](const RankBatches& rank) { return rank.batches.size() < kRunning; });
@@ -124,6 +146,7 @@ GivenBatch given(const RankBatches& rank, std::uint32_t step, std::size_t compar
 // What is compared with the others of its set is the first of its ranks.
 struct GroupBatches {
   std::vector<std::int32_t> ranks;  // that were given anything
+  bool compared = false;            // two of them, which do not work together
   std::vector<EqualBatches> sets;
 
   bool shares(std::int32_t rank) const {
@@ -145,6 +168,7 @@ GroupBatches compare_group(const std::vector<RankBatches>& ranks, const Partners
     EqualBatches set;
     for (std::size_t other = front + 1; other < ranks.size(); ++other) {
       if (assigned[other] || partners.work_together(ranks[front].rank, ranks[other].rank)) continue;
+      group.compared = true;
       Agreement agreement = compare(ranks[front], ranks[other]);
       if (!agreement.holds() || hold_their_own_data(ranks[front], ranks[other])) continue;
       assigned[other] = true;
@@ -175,9 +199,9 @@ BatchComparison find_equal_batches(const Facts& facts) {
     found.doubtful |= std::ranges::count_if(ranks, in_doubt) > 1;
     keep_judged(ranks);
     if (ranks.size() < 2) continue;
-    found.compared = true;
-    if (!partners) partners.emplace(facts);
+    if (!partners) partners.emplace(facts, bytes_of_batch(ranks));
     groups.push_back(compare_group(ranks, *partners));
+    (groups.back().compared ? found.compared : found.together) = true;
   }
   for (const GroupBatches& group : groups)
     for (EqualBatches set : group.sets) {

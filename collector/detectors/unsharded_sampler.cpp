@@ -230,12 +230,14 @@ findings::Finding tell_batches(const Facts& facts, const std::vector<EqualBatche
   return finding;
 }
 
-findings::Coverage describe_batches(const SampleGroups& found, bool compared) {
+findings::Coverage describe_batches(const SampleGroups& found, const BatchComparison& made) {
   const char* batches =
-      compared ? "what is copied to the devices differs from rank to rank, as it also does where "
-                 "each changes the same samples at random"
-               : "what is copied to the devices in each step may be something else: parameters, "
-                 "states kept in the host's memory, a prompt";
+      made.compared   ? "what is copied to the devices differs from rank to rank, as it also does where "
+                        "each changes the same samples at random"
+      : made.together ? "what is copied to the devices was not compared: beside gradients the ranks exchange "
+                        "something in each step, as those do that work on one sample together"
+                      : "what is copied to the devices in each step may be something else: parameters, "
+                        "states kept in the host's memory, a prompt";
   return {"the samples that ranks train on",
           fmt::format("{}; {}", describe_few_samples(found), batches),
           {"unsharded-sampler"},
@@ -249,8 +251,8 @@ void detect_unsharded_sampler(const Facts& facts, findings::Outcome& outcome) {
   if (Story story(facts, found.groups); !story.empty()) return outcome.findings.push_back(story.tell());
   BatchComparison batches = find_equal_batches(facts);
   if (!batches.sets.empty()) return outcome.findings.push_back(tell_batches(facts, batches.sets));
-  if (!found.compared && (batches.compared || batches.doubtful))
-    outcome.coverage.push_back(describe_batches(found, batches.compared));
+  if (!found.compared && (batches.compared || batches.together || batches.doubtful))
+    outcome.coverage.push_back(describe_batches(found, batches));
   else
     explain_silence(facts, "unsharded-sampler", outcome);
 }

@@ -152,7 +152,7 @@ void Reader::close_step() {
     std::ranges::sort(fresh, {}, &Copied::key);
     std::uint64_t content = 0;
     for (const Copied& copy : fresh) content = (content ^ copy.key) * kMix + (content >> 32);
-    result_.batches.push_back({steps_[at_].ordinal, content, place});
+    result_.batches.push_back({steps_[at_].ordinal, content, content_.bytes(), place});
   } else if (at_ > 0) {
     result_.doubtful += has_words();
   }

@@ -12,6 +12,7 @@ namespace ddpscope::patterns {
 struct Batch {
   std::uint32_t step;      // ordinal of its first reduction in the communicator: the same on all ranks
   std::uint64_t content;   // equal where each of the copies is
+  std::uint64_t bytes;     // of all copies
   model::EventPlace copy;  // the longest one
 };
 
