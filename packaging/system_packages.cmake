@@ -44,7 +44,8 @@ set(CPACK_DEBIAN_VIEWER_DESCRIPTION "${summary_viewer}\n${description_viewer}")
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_MAIN_COMPONENT ddpscope)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
-set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
+set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0 AND LGPL-3.0-or-later AND MIT AND BSD-3-Clause AND BSD-2-Clause AND Zlib AND OFL-1.1")  # NOTICE
+set(CPACK_RPM_PACKAGE_GROUP Development/Debuggers)
 set(CPACK_RPM_PACKAGE_AUTOREQPROV " no")
 # What rpmbuild would do with the files lay_out.py has done.
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define __os_install_post %{nil}\n%define _build_id_links none\n%define _buildhost none")

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Shows ddpscope at work: trains healthy and with four planted bugs, and prints what ddpscope found in each run.
 #
-#   reference_trainer/demo.sh [--ranks N] [--out DIR]      4 ranks, ./ddpscope-demo
+#   reference_trainer/demo.sh [--ranks N] [--out DIR]      4 ranks, ./ddpscope-demo; installed: ddpscope-demo
 #
-# Uses the ddpscope on the PATH if reference_trainer lies beside it (an installed wheel or package, a build), or the build
-# that DDPSCOPE_BUILD names; else installs what is missing and builds preset release into build/release. No GPU needed.
+# Uses the build that DDPSCOPE_BUILD names, or the ddpscope beside it or on the PATH if reference_trainer lies there, too (an
+# installed wheel or package, a build); else installs what is missing and builds preset release into build/release. No GPU needed.
 # Keeps for each run NAME in DIR: NAME.trace/, NAME.json, NAME.txt (the reports), NAME.log (what the trainer printed) and
 # NAME.job/ (what it wrote).
 # Exit 0 if the healthy run has no finding and every bug is reported as exactly itself.
@@ -15,7 +15,7 @@ faults=(skipped-barrier duplicate-checkpoint-write unsharded-sampler redundant-a
 ranks=4
 out=$PWD/ddpscope-demo
 
-usage() { echo "error: $1" >&2; echo "hint: demo.sh [--ranks N] [--out DIR]" >&2; exit 2; }
+usage() { echo "error: $1" >&2; echo "hint: $(basename "$0") [--ranks N] [--out DIR]" >&2; exit 2; }
 while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || usage "'$1' is unknown or needs a value"
   case "$1" in
@@ -29,7 +29,8 @@ mkdir -p "$out"
 # On one machine communication costs next to nothing; this is a network between the ranks, so that its cost shows.
 export STANDIN_LINK=${STANDIN_LINK:-50us,1GB/s}
 
-installed=$(command -v ddpscope) && installed=$(dirname -- "$(realpath -- "$installed")")/reference_trainer
+installed=$(command -v "$(dirname -- "${BASH_SOURCE[0]}")/ddpscope" ddpscope | head -n 1) &&
+  installed=$(dirname -- "$(realpath -- "$installed")")/reference_trainer
 cd "$root"
 if [ -n "${DDPSCOPE_BUILD:-}" ]; then
   bin=$DDPSCOPE_BUILD/bin

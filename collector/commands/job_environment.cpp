@@ -50,7 +50,8 @@ std::string joined(const std::string& first, const std::string& second) {
 std::optional<Error> check_library(const fs::path& library) {
   if (access(library.c_str(), R_OK) != 0)
     return Error{"a library of ddpscope is missing", library.string(),
-                 "build all of it: cmake --build BUILD"};
+                 "a wheel or package has all of them, an image layer lacks those for --cpu; a build: cmake "
+                 "--build BUILD"};
   if (library.string().find_first_of(": \t\n") != std::string::npos)
     return Error{"LD_PRELOAD cannot name a library whose path holds a blank or a colon", library.string(),
                  "build in, or move the build to, a folder without them"};

@@ -23,7 +23,8 @@ Outcome view(const std::vector<std::string>& words) {
   execv(path.c_str(), arguments.data());
   if (errno == ENOENT)
     return failed({"the viewer is not installed", path,
-                   "the package ddpscope-viewer has it; a build from source makes it where Dear ImGui, GLFW "
+                   "the wheel and the package ddpscope-viewer have it; a build from source makes it where "
+                   "Dear ImGui, GLFW "
                    "and FreeType are "
                    "found: cmake says what is missing"});
   return failed({std::string("the viewer cannot be started: ") + std::strerror(errno), path, ""});

@@ -153,10 +153,8 @@ std::string describe_few_samples(const SampleGroups& found) {
   }
   if (found.most_places == 0) return "no rank was seen to read a data file";
   if (most == 0)
-    return fmt::format(
-        "ranks read data files (one rank at {} {}), but none in the middle of training, between two "
-        "reductions of gradients",
-        found.most_places, found.most_places == 1 ? "position" : "positions");
+    return "no rank was seen to read samples in the middle of training, between two reductions of gradients: "
+           "files that were read before may be others";
   return fmt::format(
       "in its training steps one rank was seen to read {} {}, and every other rank {} or fewer; a comparison "
       "needs {} of each of two ranks",

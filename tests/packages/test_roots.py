@@ -26,13 +26,13 @@ export PATH=/opt/ddpscope/bin:$PATH HOME=/root
 export HOME=/root
 dpkg --install /mnt/ddpscope_*.deb >/dev/null
 ! ddpscope view /tmp 2>/tmp/said
-grep -q "ddpscope-viewer has it" /tmp/said
+grep -q "ddpscope-viewer have it" /tmp/said
 dpkg --install /mnt/ddpscope-viewer_*.deb >/dev/null
 test -z "$(dpkg --verify ddpscope ddpscope-viewer)"
 """}
 # Mesa is hidden at first: the picture's error names what is missing.
 DEMONSTRATION = """rm -r /usr/share/common-licenses  # other systems have none
-bash /mnt/reference_trainer/demo.sh --ranks 2 --out /tmp/demo
+ddpscope-demo --ranks 2 --out /tmp/demo
 mv /usr/lib/x86_64-linux-gnu/libEGL.so.1 /tmp/
 if ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/picture.png --size 640x480 || [ -e /tmp/picture.png ]; then exit 1; fi
 ddpscope report /tmp/demo/unsharded-sampler.trace --format html --fail-on none -o /tmp/report.html
@@ -95,8 +95,7 @@ mount --bind {folder}/mnt {folder}/root/mnt
 
 
 def copy_packages(mnt):
-    (mnt / "reference_trainer").mkdir(parents=True)
-    shutil.copy(SOURCE / "reference_trainer/demo.sh", mnt / "reference_trainer")
+    mnt.mkdir()
     for package in (find_wheel(), find_package("ddpscope", "deb"), find_package("ddpscope-viewer", "deb")):
         shutil.copy(package, mnt)
 

@@ -76,11 +76,11 @@ def test_what_is_unpacked_works_and_the_viewer_is_missed(kind, tmp_path):
     prefix = unpack(find_package("ddpscope", kind), tmp_path / "root")
     environment = clean_environment()
     environment["PATH"] = f"{prefix}/bin:{environment['PATH']}"
-    said = run("bash", SOURCE / "reference_trainer/demo.sh", "--ranks", 2, "--out", tmp_path / "demo", env=environment)
+    said = run("ddpscope-demo", "--ranks", 2, "--out", tmp_path / "demo", env=environment)
     assert f"using {prefix}/bin/ddpscope" in said and "each of the 4 bugs found as exactly itself" in said
     trace = tmp_path / "demo/unsharded-sampler.trace"
     said = run("ddpscope", "view", trace, "--screenshot", tmp_path / "none.png", code=2, env=environment)
-    assert "the viewer is not installed" in said and "the package ddpscope-viewer has it" in said
+    assert "the viewer is not installed" in said and "the wheel and the package ddpscope-viewer have it" in said
     run("ddpscope", "report", trace, "--format", "html", "--fail-on", "none", "-o", tmp_path / "page.html", env=environment)
     assert "No picture: the viewer is not installed" in (tmp_path / "page.html").read_text()
 

@@ -63,6 +63,6 @@ def _install_overrides(torch, library, names):
         try:
             return compiled.install(torch, names)
         except compiled.Unavailable as problem:
-            say_once("python", "operators run in Python, some times slower: %s" % problem)
+            say_once("python", "operators run in Python, several times slower: %s" % problem)
     from . import queued
     queued.install(library, names)

@@ -39,7 +39,7 @@ def test_reads_that_are_no_samples_are_counted(tmp_path):
     report = json.loads(ddpscope("report", trace, "--only", "unsharded-sampler", "--format", "json").stdout)
     assert report["findings"] == []
     (why,) = [row["why"] for row in report["coverage"] if row["what"] == "the samples that ranks train on"]
-    assert why.startswith(f"ranks read data files (one rank at {STEPS * BATCH - 1} positions), but none in the middle of training"), why
+    assert why.startswith("no rank was seen to read samples in the middle of training"), why
 
 
 def test_only_what_is_compared_is_told(tmp_path):
