@@ -42,6 +42,10 @@ def test_what_two_gpus_pass(tmp_path, recorded, seed):
     assert len(passed) > len(chosen) // 3, outcomes
 
 
+# Until PyTorch's pull request 170812 a future of Gloo's did not order CUDA streams (issue 155714): what runs behind one reads
+# gradients that are not there yet, on a GPU if it is fast enough.
+BEHIND_FUTURES = ("test_ddp_apply_optim_in_backward", "test_ddp_native_mixed_precision")
+
 # For CI: of each kind of call one, and those whose ranks do unlike things, one by one or in vain.
 TELLING = {
     "gloo": ["test_DistributedDataParallelCPU", "test_accumulate_gradients_no_sync", "test_all_gather_coalesced_with_empty",
@@ -64,6 +68,8 @@ def test_reports_of_tests_on_gloo(tmp_path, backend):
     known = listed("on_gloo.txt", ("short", "fails"))
     assert set(known) <= set(tests) or wheel.WANTED, "suite/on_gloo.txt names tests that are not there"
     chosen = tests if ALL else TELLING[backend]
+    if backend == "gloo-devices" and wheel.has_older_group():
+        chosen = [test for test in chosen if not test.startswith(BEHIND_FUTURES)]
     recorded = distributed_suite.run(backend, chosen, tmp_path, recorded=True)
     if ALL or backend == "gloo":
         alone = distributed_suite.run(backend, chosen, tmp_path, recorded=False)
