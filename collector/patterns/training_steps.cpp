@@ -83,9 +83,10 @@ std::uint32_t Finder::call_at(EventPlace place, std::int64_t at_ns) {
   return matching::kNone;
 }
 
-// A step ends with the last of the optimizer's launches that follow each other without an input or a
-// reduction in between. What other collectives stand between that and an input belongs to it (parameters that
-// are handed out); without an input they are those of the next forward pass (parameters that are gathered).
+// A step ends with the last of the optimizer's launches that follow each other without an input, a reduction
+// or a backward pass of PyTorch in between. What other collectives stand between that and an input belongs to
+// it (parameters that are handed out); without an input they are those of the next forward pass (parameters
+// that are gathered).
 void Finder::end_step(bool by_input) {
   step_.end_entry = by_input ? static_cast<std::uint32_t>(result_.entries.size()) : entries_at_update_;
   (reduced_ ? result_.steps : result_.unreduced).push_back(step_);
@@ -199,6 +200,9 @@ void Finder::take(EventPlace place, const Record& record) {
     case Operation::kEventRecord:
     case Operation::kStreamWaitEvent:
       return take_order(operation, record);
+    case Operation::kBackward:
+      if (in_optimizer_) end_step(false);
+      return;
     default:
       return take_collective(place, at_ns);
   }
@@ -210,7 +214,8 @@ constexpr trace::OperationSet kEntries =
 constexpr trace::OperationSet kKernels{Operation::kLaunch, Operation::kGraphLaunch};
 constexpr trace::OperationSet kStepping =
     kEntries | kKernels |
-    trace::OperationSet{Operation::kEventRecord, Operation::kStreamWaitEvent, Operation::kCapture};
+    trace::OperationSet{Operation::kEventRecord, Operation::kStreamWaitEvent, Operation::kCapture,
+                        Operation::kBackward};
 
 RankSteps Finder::find(std::size_t most) {
   result_.rank = job_.processes[process_].rank;
