@@ -34,8 +34,7 @@ if(CCACHE)  # another clone, or work tree, of the same state takes what this one
 endif()
 
 # Several files in one compilation: half the time for all of them (eight of the viewer: 9.3 s apart, 4.7 s together), more
-# for one that was changed. Presets release and
-# portable compile so, dev does not, so that each file includes what it uses.
+# for one that was changed. Presets release and portable compile so, dev does not, so that each file includes what it uses.
 option(DDPSCOPE_UNITY "compile several files at once where their names allow it" OFF)
 function(compile_together)
   if(DDPSCOPE_UNITY)

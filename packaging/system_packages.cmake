@@ -3,6 +3,7 @@
 # Neither depends on anything but the C library: what else is needed lies inside. The libraries of the stand-ins bear
 # NVIDIA's names, so nothing is derived from the files: no package may think that this one provides CUDA.
 set(CPACK_PACKAGE_CONTACT "ddpscope maintainers <maintainers@ddpscope.example>")
+set(libc 2.28)  # packaging/root.sh
 set(CPACK_PACKAGE_VENDOR ddpscope)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/lay_out.cmake)
@@ -32,12 +33,12 @@ set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DDPSCOPE_PACKAGE_NAME ddpscope)
-set(CPACK_DEBIAN_DDPSCOPE_PACKAGE_DEPENDS "libc6 (>= 2.28)")
+set(CPACK_DEBIAN_DDPSCOPE_PACKAGE_DEPENDS "libc6 (>= ${libc})")
 set(CPACK_DEBIAN_DDPSCOPE_PACKAGE_RECOMMENDS ddpscope-viewer)
 set(CPACK_DEBIAN_DDPSCOPE_PACKAGE_SUGGESTS "python3")
 set(CPACK_DEBIAN_DDPSCOPE_DESCRIPTION "${summary_ddpscope}\n${description_ddpscope}")
 set(CPACK_DEBIAN_VIEWER_PACKAGE_NAME ddpscope-viewer)
-set(CPACK_DEBIAN_VIEWER_PACKAGE_DEPENDS "ddpscope (= ${PROJECT_VERSION}), libc6 (>= 2.28)")
+set(CPACK_DEBIAN_VIEWER_PACKAGE_DEPENDS "ddpscope (= ${PROJECT_VERSION}), libc6 (>= ${libc})")
 set(CPACK_DEBIAN_VIEWER_PACKAGE_RECOMMENDS "libegl1, libgl1, libgl1-mesa-dri, libx11-6")
 set(CPACK_DEBIAN_VIEWER_DESCRIPTION "${summary_viewer}\n${description_viewer}")
 
@@ -52,12 +53,12 @@ set(CPACK_RPM_SPEC_MORE_DEFINE "%define __os_install_post %{nil}\n%define _build
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib/cmake /usr/share/bash-completion
     /usr/share/bash-completion/completions /usr/share/doc /usr/share/licenses /usr/share/man /usr/share/man/man1)
 set(CPACK_RPM_DDPSCOPE_PACKAGE_NAME ddpscope)
-set(CPACK_RPM_DDPSCOPE_PACKAGE_REQUIRES "glibc >= 2.28")
+set(CPACK_RPM_DDPSCOPE_PACKAGE_REQUIRES "glibc >= ${libc}")
 set(CPACK_RPM_DDPSCOPE_PACKAGE_SUGGESTS ddpscope-viewer)
 set(CPACK_RPM_DDPSCOPE_PACKAGE_SUMMARY "${summary_ddpscope}")
 set(CPACK_RPM_DDPSCOPE_PACKAGE_DESCRIPTION "${description_ddpscope}")
 set(CPACK_RPM_VIEWER_PACKAGE_NAME ddpscope-viewer)
-set(CPACK_RPM_VIEWER_PACKAGE_REQUIRES "ddpscope = ${PROJECT_VERSION}, glibc >= 2.28")
+set(CPACK_RPM_VIEWER_PACKAGE_REQUIRES "ddpscope = ${PROJECT_VERSION}, glibc >= ${libc}")
 set(CPACK_RPM_VIEWER_PACKAGE_SUGGESTS "libglvnd-egl, libglvnd-glx, mesa-dri-drivers, libX11")
 set(CPACK_RPM_VIEWER_PACKAGE_SUMMARY "${summary_viewer}")
 set(CPACK_RPM_VIEWER_PACKAGE_DESCRIPTION "${description_viewer}")

@@ -100,8 +100,10 @@ class Partners {
       const matching::Signature& call = collectives.calls.signature(number);
       if (call.count <= patterns::kFewElements) continue;
       made.reduced += call.operation == Operation::kAllReduce;
-      made.gathered += call.operation == Operation::kAllGather;
-      if (call.operation == Operation::kAllGather) made.gathered_bytes += matching::bytes_of(call);
+      if (call.operation == Operation::kAllGather) {
+        ++made.gathered;
+        made.gathered_bytes += matching::bytes_of(call);
+      }
       made.scattered += call.operation == Operation::kReduceScatter;
       made.dealt_out += call.operation == Operation::kAllToAll;
     }
@@ -125,9 +127,9 @@ std::vector<RankBatches> read_batches(const Facts& facts, const patterns::DataPa
 std::uint64_t bytes_of_batch(const std::vector<RankBatches>& ranks) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (const RankBatches& rank : ranks) {
-    std::vector<std::int64_t> bytes;
-    for (const Batch& batch : rank.batches) bytes.push_back(static_cast<std::int64_t>(batch.bytes));
-    least = std::min(least, static_cast<std::uint64_t>(model::median(bytes)));
+    std::vector<std::uint64_t> bytes;
+    for (const Batch& batch : rank.batches) bytes.push_back(batch.bytes);
+    least = std::min(least, model::median(bytes));
   }
   return least;
 }

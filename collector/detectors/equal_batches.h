@@ -19,7 +19,8 @@ using EqualBatches = std::vector<GivenBatch>;  // by rank
 struct BatchComparison {
   std::vector<EqualBatches> sets;
   bool compared = false;  // batches of two ranks at least
-  bool together = false;  // ranks of a group were not compared: each two of them may work on one sample together
+  bool together =
+      false;  // ranks of a group were not compared: each two of them may work on one sample together
   bool doubtful = false;  // two ranks were given something again and again that may be no samples
 };
 

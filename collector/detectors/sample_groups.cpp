@@ -43,9 +43,8 @@ bool add_rank(const model::Job& job, SampleGroup& group, patterns::RankReads rea
 void read_ranks(const model::Job& job, SampleGroups& found) {
   for (auto& [rank, groups] : groups_by_rank(found.groups)) {
     patterns::RankReads reads = patterns::find_rank_reads(job, rank);
-    std::size_t places = 0;
-    for (const files::ItemStream& stream : reads.streams) places += stream.items.size();
-    found.most_places = std::max(found.most_places, places);
+    auto is_read = [](const files::ItemStream& stream) { return !stream.items.empty(); };
+    found.reads = found.reads || std::ranges::any_of(reads.streams, is_read);
     for (SampleGroup* group : groups) {
       bool last = group == groups.back();
       bool scanned = add_rank(job, *group, last ? std::move(reads) : reads);
@@ -151,7 +150,7 @@ std::string describe_few_samples(const SampleGroups& found) {
     if (std::tie(reads[1], reads[0]) < std::tie(second, most)) continue;
     most = reads[0], second = reads[1];
   }
-  if (found.most_places == 0) return "no rank was seen to read a data file";
+  if (!found.reads) return "no rank was seen to read a data file";
   if (most == 0)
     return "no rank was seen to read samples in the middle of training, between two reductions of gradients: "
            "files that were read before may be others";

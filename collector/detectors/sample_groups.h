@@ -29,10 +29,10 @@ struct SampleGroups {
   std::vector<SampleGroup> groups;
   // Whose ranks are members of the one group where no ranks are known to train together.
   std::unique_ptr<const patterns::DataParallelGroup> world;
-  bool compared = false;        // two ranks that train together read enough to say something
-  bool ordered = false;         // likewise of the order in which each goes through its samples
-  bool scanned = false;         // something was left out that tells nothing of samples (patterns/samples.h)
-  std::size_t most_places = 0;  // in files of data, that one rank was seen to begin to read at
+  bool compared = false;  // two ranks that train together read enough to say something
+  bool ordered = false;   // likewise of the order in which each goes through its samples
+  bool scanned = false;   // something was left out that tells nothing of samples (patterns/samples.h)
+  bool reads = false;     // a rank was seen to read a file of data
 };
 SampleGroups find_sample_groups(const model::Job& job, const matching::Collectives& collectives,
                                 const std::vector<patterns::DataParallelGroup>& data_parallel);

@@ -32,7 +32,7 @@ def rank(own, read_at=lambda step, i: 1 + step * 0.05 + i * 0.0005):
     return lines
 
 
-def test_reads_that_are_no_samples_are_counted(tmp_path):
+def test_reads_that_are_no_samples_are_told_from_none(tmp_path):
     """All are before the first step, as where data is read into memory: there are many, and none is in a step."""
     loaded = {"read_at": lambda step, i: 0.61 + (step * BATCH + i) * 0.001}
     trace = compile_trace("\n".join(rank(0, **loaded) + rank(1, **loaded)) + "\n", tmp_path / "trace")
