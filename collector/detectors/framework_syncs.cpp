@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/detectors/story.h"
+#include "collector/ordering/losses.h"
 #include "collector/patterns/framework_steps.h"
 
 namespace ddpscope::detectors {
@@ -29,6 +30,10 @@ struct Habit {
   std::size_t times = 0;  // reductions of a step
   std::vector<const FrameworkStep*> steps;
   std::optional<model::EventRef> discarded = {};  // the end of a wrapper that no pass had used
+  // Where other steps are reduced: the last pass of the first of these steps, and of one that is.
+  const BackwardPass *left_out = nullptr, *reduced = nullptr;
+  std::size_t all = 0;  // steps of both kinds
+  bool likely = false;
 
   const FrameworkStep& example() const { return *steps[steps.size() / 2]; }
 };
@@ -119,6 +124,88 @@ std::optional<Habit> find_early(const model::Job& job, const FrameworkSteps& fou
       if (is_early(job, found.steps[i], reducer)) habit.steps.push_back(&found.steps[i]);
     }
     if (habit.steps.size() >= kLeastSteps && 2 * habit.steps.size() >= all) return habit;
+  }
+  return {};
+}
+
+// The last pass that adds to gradients which some reducer reduces in other steps.
+const BackwardPass* last_for(const FrameworkSteps& found, const FrameworkStep& step) {
+  const BackwardPass* last = nullptr;
+  for (Reducer reducer : found.reducers) {
+    const BackwardPass* given = reducer == patterns::kSharded ? nullptr : last_given(step, reducer);
+    if (given && (!last || given->begin_ns > last->begin_ns)) last = given;
+  }
+  return last;
+}
+
+// Steps of which nothing is reduced, nor exchanged by the program, though others that end with the same
+// backward pass are reduced. A pass of another place may look for a direction, or train another model.
+struct LeftOut {
+  std::vector<const FrameworkStep*> steps;
+  const BackwardPass* pass = nullptr;          // the last one of the first of them
+  const FrameworkStep* reduced = nullptr;      // the last of the others
+  const BackwardPass* reduced_pass = nullptr;  // likewise its last one
+  std::size_t all = 0;                         // steps of both kinds
+  const char* doubt = nullptr;                 // why these steps may be as they should be
+};
+
+const char* doubt_of(const model::Job& job, const FrameworkSteps& found, const LeftOut& left_out) {
+  if (ordering::lost_records(job))
+    return "some steps seem to reduce none, but records were lost, which may be those of their reductions";
+  std::uint64_t bytes = 0;
+  for (const BackwardPass& pass : left_out.reduced->passes) bytes += pass.bytes;
+  auto may_average = [&](const FrameworkStep& step) {
+    return step.begin_ns >= left_out.steps.front()->begin_ns && 2 * step.bytes_behind >= bytes;
+  };
+  if (std::ranges::any_of(found.steps, may_average))
+    return "some steps reduce none, but later the program exchanges as many numbers by itself, which may be "
+           "parameters";
+  if (!left_out.reduced->is_named || !std::ranges::all_of(left_out.steps, &FrameworkStep::is_named))
+    return "some steps reduce none, but nobody names their updates, which may be taken back";
+  return nullptr;
+}
+
+// By the stack of the last pass.
+std::map<std::uint32_t, LeftOut> find_steps_left_out(const model::Job& job, const FrameworkSteps& found) {
+  std::map<std::uint32_t, LeftOut> of_passes;
+  for (std::size_t i = kLearning; i < found.steps.size(); ++i) {
+    const FrameworkStep& step = found.steps[i];
+    const BackwardPass* last = last_for(found, step);
+    std::uint32_t stack = last ? stack_of_pass(job, *last) : 0;
+    if (!stack) continue;
+    LeftOut& left_out = of_passes[stack];
+    ++left_out.all;
+    if (has_reduction(step)) {
+      left_out.reduced = &step;
+      left_out.reduced_pass = last;
+    } else if (!step.exchanged_within) {
+      if (left_out.steps.empty()) left_out.pass = last;
+      left_out.steps.push_back(&step);
+    }
+  }
+  std::erase_if(of_passes, [](const auto& of) { return !of.second.reduced || of.second.steps.empty(); });
+  for (auto& [stack, left_out] : of_passes) left_out.doubt = doubt_of(job, found, left_out);
+  return of_passes;
+}
+
+// The same call of the optimizer follows the steps that are reduced.
+bool at_one_update(const model::Job& job, const LeftOut& left_out) {
+  std::uint32_t stack = job.record(left_out.reduced->optimizer).stack;
+  return stack && std::ranges::all_of(left_out.steps, [&](const FrameworkStep* step) {
+           return job.record(step->optimizer).stack == stack;
+         });
+}
+
+std::optional<Habit> find_left_out(const model::Job& job, const FrameworkSteps& found) {
+  for (auto& [stack, left_out] : find_steps_left_out(job, found)) {
+    if (left_out.doubt) continue;
+    Habit habit{0, {}};
+    habit.left_out = left_out.pass;
+    habit.reduced = left_out.reduced_pass;
+    habit.all = left_out.all;
+    habit.likely = left_out.steps.size() < kLeastSteps || !at_one_update(job, left_out);
+    habit.steps = std::move(left_out.steps);
+    return habit;
   }
   return {};
 }
@@ -268,6 +355,40 @@ void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outc
         evidence_of(facts.job, step.passes.back().event,
                     "the last backward pass of this step: its gradients are not reduced"));
     add_step(facts.job, step, finding);
+    outcome.findings.push_back(std::move(finding));
+  }
+}
+
+void tell_steps_left_out(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
+  std::map<std::string, std::vector<std::int32_t>> doubts;
+  for (std::int32_t rank : facts.job.ranks()) {
+    std::int32_t process = facts.job.process_of_rank(rank);
+    if (process < 0) continue;
+    const FrameworkSteps& found = facts.framework_steps.get()[static_cast<std::size_t>(process)];
+    for (const auto& [stack, left_out] : find_steps_left_out(facts.job, found))
+      if (left_out.doubt) doubts[left_out.doubt].push_back(rank);
+  }
+  for (const auto& [doubt, ranks] : doubts)
+    outcome.coverage.push_back({"gradient reductions of " + list_ranks(ranks), doubt, {std::string(slug)}});
+  for (const auto& [key, group] : find_groups(facts, slug, outcome, find_left_out)) {
+    const Habit& habit = *group.first;
+    const BackwardPass& pass = *habit.left_out;
+    findings::Finding finding = begin_finding(slug, group);
+    if (habit.likely) finding.confidence = findings::Confidence::kLikely;
+    finding.title = fmt::format(
+        "{} {} no gradients in {} of {} steps{}: the optimizer then runs on what each rank has computed "
+        "alone",
+        list_ranks(group.ranks), verb(group.ranks, "reduces", "reduce"), group.most_steps, habit.all,
+        at(facts.places.of(pass.event)));
+    finding.key = "steps left out " + facts.places.whole(pass.event);
+    finding.advice =
+        "Reduce with the last micro-batch of every step, also where an epoch ends in fewer of them: leave "
+        "no_sync() for each batch behind which the optimizer runs.";
+    finding.evidence.push_back(
+        evidence_of(facts.job, pass.event, "the last backward pass of a step: no pass of it is reduced"));
+    add_step(facts.job, *habit.steps.front(), finding);
+    finding.evidence.push_back(evidence_of(facts.job, habit.reduced->event,
+                                           "the last backward pass of another step: it is reduced"));
     outcome.findings.push_back(std::move(finding));
   }
 }

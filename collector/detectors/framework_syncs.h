@@ -18,6 +18,10 @@ std::string advice_on_repeating(bool sharded);
 // The last pass of a step that adds to a reducer's gradients is not reduced, though an earlier one is.
 void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome);
 
+// Steps that reduce nothing, of a model that others reduce: often those of the last, shorter group of
+// micro-batches of an epoch.
+void tell_steps_left_out(const Facts& facts, std::string_view slug, findings::Outcome& outcome);
+
 // Optimizers run on gradients of a wrapped model that no pass reduces, and nothing else is exchanged.
 void tell_unreduced_passes(const Facts& facts, std::string_view slug, findings::Outcome& outcome);
 

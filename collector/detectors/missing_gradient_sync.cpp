@@ -115,6 +115,7 @@ void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome
   }
   for (const auto& [where, groups] : early) tell_early(facts, groups, outcome);
   tell_early_passes(facts, kSlug, outcome);
+  tell_steps_left_out(facts, kSlug, outcome);
   std::map<std::string, Groups<UnsynchronisedRank>> never;
   for (const patterns::UnsynchronisedGroup& group : habits.never) {
     if (const char* why = group.doubt())
@@ -126,6 +127,8 @@ void detect_missing_gradient_sync(const Facts& facts, findings::Outcome& outcome
   for (const auto& [where, groups] : never) tell_unsynced(facts, groups, outcome);
   tell_unreduced_passes(facts, kSlug, outcome);
   if (trains_by_framework(facts)) return;
+  for (const auto& [doubt, ranks] : habits.doubts_of_missing)
+    outcome.coverage.push_back({"gradient reductions of " + list_ranks(ranks), doubt, {kSlug}});
   tell_unseen_steps(facts, kSlug, outcome);
   // Their weights may be another model's on each rank, or the same by the same seed.
   if (habits.alone.size() > 1 && habits.never.empty())

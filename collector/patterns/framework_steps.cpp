@@ -78,6 +78,8 @@ class Reader {
   void carry(const Exchange& exchange, BackwardPass& pass);
   void take_own(const Exchange& exchange, bool in_pass);
   bool is_sharded(const Exchange& exchange) const;
+  void keep_forward(const Record& record);
+  bool in_forward(const Exchange& exchange) const;
 
   struct OpenStep {
     model::EventRef event;
@@ -97,9 +99,11 @@ class Reader {
   std::set<std::uint64_t> own_in_pass_;          // groups on which a pass since the last step made such
   std::map<std::uint32_t, std::int32_t> sizes_;  // of groups and communicators, by number in the process
   std::map<std::uint32_t, std::uint64_t> ids_;   // of groups, likewise
-  std::map<std::uint16_t, std::int64_t> inside_until_ns_;  // the end of PyTorch's last call, by thread
-  std::map<std::uint16_t, std::int64_t> sharded_;          // when FSDP has taken gradients, by thread
-  bool forward_ = false;                                   // of the wrapper, since the last pass
+  std::map<std::uint16_t, std::int64_t> inside_until_ns_;   // the end of PyTorch's last call, by thread
+  std::map<std::uint16_t, std::int64_t> sharded_;           // when FSDP has taken gradients, by thread
+  std::map<std::uint16_t, std::int64_t> forward_until_ns_;  // of a wrapper, by thread
+  bool forward_ = false;                                    // of the wrapper, since the last pass
+  bool exchanged_ = false;                                  // by the program, since the first of the passes
   bool overlap_ = false;
 };
 
@@ -119,6 +123,7 @@ void Reader::begin_pass(EventPlace place, const Record& record) {
   }
   overlap_ = overlap_ || pass_at(begin_ns) != nullptr;
   own_.clear();
+  if (passes_.empty()) exchanged_ = false;
   BackwardPass pass{{process_, place}, begin_ns, job_.end_ns(process_, record), {}, {}};
   pass.through_wrapper = forward_;
   forward_ = false;
@@ -161,8 +166,8 @@ void Reader::end_step() {
   }
   bool inside = passes_.back().begin_ns >= step.begin_ns;
   std::int64_t begin_ns = passes_.front().begin_ns;
-  result_.steps.push_back(
-      {step.event, begin_ns, inside ? step.end_ns : step.begin_ns, std::move(passes_), step.is_named});
+  result_.steps.push_back({step.event, begin_ns, inside ? step.end_ns : step.begin_ns, std::move(passes_),
+                           step.is_named, exchanged_});
   passes_.clear();
 }
 
@@ -173,7 +178,7 @@ void Reader::end_last_step() {
     return;
   const BackwardPass last = passes_.back();
   std::int64_t begin_ns = passes_.front().begin_ns;
-  result_.steps.push_back({last.event, begin_ns, last.end_ns, std::move(passes_), false});
+  result_.steps.push_back({last.event, begin_ns, last.end_ns, std::move(passes_), false, exchanged_});
 }
 
 Reducer Reader::number_of(std::uint64_t object) {
@@ -236,6 +241,19 @@ bool Reader::is_sharded(const Exchange& exchange) const {
   return until != sharded_.end() && exchange.begin_ns <= until->second;
 }
 
+// FSDP's wrappers hold others.
+void Reader::keep_forward(const Record& record) {
+  forward_ = true;
+  std::int64_t& until_ns = forward_until_ns_[record.thread];
+  until_ns = std::max(until_ns, job_.end_ns(process_, record));
+}
+
+// Statistics and buffers of the model, activations.
+bool Reader::in_forward(const Exchange& exchange) const {
+  auto until = forward_until_ns_.find(exchange.thread);
+  return until != forward_until_ns_.end() && exchange.begin_ns <= until->second;
+}
+
 void Reader::carry(const Exchange& exchange, BackwardPass& pass) {
   pass.bytes += exchange.bytes;
   auto id = ids_.find(exchange.group);
@@ -273,11 +291,14 @@ void Reader::take_exchange(const Record& record) {
     carry(exchange, *pass);
     insert(pass->reduced, kSharded);
     insert(result_.reducers, kSharded);
-  } else if (exchange.count > kFewElements) {
+  } else if (exchange.count > kFewElements && !in_forward(exchange)) {
     take_own(exchange, pass != nullptr);
     bool gathers = exchange.operation == Operation::kAllGather || exchange.operation == Operation::kGather;
     bool within_step = !passes_.empty();
-    if (within_step || (exchange.numbers && !gathers)) result_.last_exchange_ns = exchange.begin_ns;
+    exchanged_ = exchanged_ || within_step;
+    if (!within_step && (!exchange.numbers || gathers)) return;
+    result_.last_exchange_ns = exchange.begin_ns;
+    if (!within_step && !result_.steps.empty()) result_.steps.back().bytes_behind += exchange.bytes;
   }
 }
 
@@ -293,8 +314,7 @@ void Reader::take(EventPlace place, const Record& record) {
       own_in_pass_.clear();
       return passes_.clear();
     case Operation::kForward:
-      forward_ = true;
-      return;
+      return keep_forward(record);
     case Operation::kProcessGroup: {
       auto data = trace::payload_of<payload::ProcessGroup>(record);
       sizes_[data.communicator] = data.size;

@@ -32,6 +32,11 @@ struct FrameworkStep {
   std::int64_t begin_ns, end_ns;
   std::vector<BackwardPass> passes;  // one or more
   bool is_named;                     // by an optimizer
+  // What the program itself exchanged with other ranks, outside of a wrapper's forward: anything of more than
+  // a few elements between the first pass and the optimizer; floating-point numbers behind it, up to the next
+  // step's first pass, but for those that are only gathered.
+  bool exchanged_within = false;
+  std::uint64_t bytes_behind = 0;
 };
 
 // What a process reduces on one group by calls of its own: no reducer, and not FSDP.
@@ -54,8 +59,8 @@ struct FrameworkSteps {
   std::vector<Reducer> reducers;  // that reduced something, ascending
   bool has_peers = false;         // it joined a group, or a communicator, with other ranks
   // When the process last exchanged what may be gradients or parameters with other ranks, without a
-  // reducer: more than a few elements, within a step of any kind (they may be compressed), between two steps
-  // floating-point ones that are not only gathered.
+  // reducer, and not in a wrapper's forward: more than a few elements, within a step of any kind (they may be
+  // compressed), between two steps floating-point ones that are not only gathered.
   std::int64_t last_exchange_ns = std::numeric_limits<std::int64_t>::min();
   std::optional<model::EventRef> discarded;  // the first reducer that ended before any pass
   std::optional<BackwardPass> broken;        // the last pass of all, if it threw, or had no end

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "collector/model/nccl_types.h"
@@ -18,6 +19,7 @@ using Kind = StepEntry::Kind;
 
 constexpr double kMostKernels = 0.8;  // different ones; those that fill a bucket run where it is reduced
 constexpr double kNearlyAll = 0.9;    // of the kernels of a micro-batch
+constexpr double kFewKernels = 0.25;  // of a step: copying, packing and scaling what is reduced
 constexpr std::uint64_t kLeastValues = 1024;  // of a model
 constexpr std::size_t kLeastUpdates = 3;      // fewer try something out
 constexpr std::size_t kWithin = 1000;         // steps, in which Local SGD averages at least once
@@ -25,9 +27,9 @@ constexpr std::size_t kSeldom = 10;           // steps over those that reduce so
 
 using Kernels = std::unordered_map<std::uint64_t, std::uint64_t>;  // launches of each
 
-class EarlySyncs {
+class StepReader {
  public:
-  EarlySyncs(const Collectives& collectives, const RankSteps& rank)
+  StepReader(const Collectives& collectives, const RankSteps& rank)
       : collectives_(collectives), rank_(rank) {}
 
   std::optional<EarlySync> read(const Step& step) const {
@@ -44,6 +46,31 @@ class EarlySyncs {
       return std::nullopt;
     return EarlySync{&step, first, input};
   }
+
+  // Whether its reductions all come before its first input, and nearly all kernels behind them.
+  bool reduces_at_begin(const Step& step, const std::set<std::uint64_t>& handed_out) const {
+    std::uint32_t input = step.first_entry, last = step.end_entry;
+    while (input < step.end_entry && rank_.entries[input].kind != Kind::kInput) ++input;
+    for (std::uint32_t i = step.first_entry; i < step.end_entry; ++i) {
+      if (rank_.entries[i].kind != Kind::kReduction || !may_share_gradients(i)) continue;
+      if (i > input || handed_out.contains(collectives_.calls.form(rank_.entries[i].call).buffer))
+        return false;
+      last = i;
+    }
+    if (last == step.end_entry || step.captured) return false;
+    Kernels before_it = before(step.first_entry, last + 1);
+    return static_cast<double>(sum_of(before_it)) <
+           kFewKernels * static_cast<double>(sum_of(kernels_of(step)));
+  }
+
+  // What runs from the input of the last micro-batch that is reduced to its last reduction.
+  Kernels reduced_micro_batch(const Step& step) const {
+    for (std::uint32_t i = step.end_entry; i-- > step.first_entry;)
+      if (may_share_gradients(i)) return before(begin_of_micro_batch(step, i), i + 1);
+    return {};
+  }
+
+  bool runs(const Step& step, const Kernels& wanted) const { return are_among(wanted, kernels_of(step)); }
 
  private:
   // Also what is compressed first, and exchanged as bytes. What is handed out, or gathered, are parameters.
@@ -90,12 +117,28 @@ class EarlySyncs {
     return last;
   }
 
-  // By how often they run, and by how many there are: of few kernels that make gradients behind a long
-  // forward pass the count alone says little.
   bool is_whole_micro_batch(const Step& step, std::uint32_t reduction, std::uint32_t input) const {
     Kernels wanted = before(begin_of_micro_batch(step, reduction), reduction + 1);
     Kernels made = before(input + 1, step.end_entry);
     count(step.first_kernel, step.end_kernel, made);
+    return are_among(wanted, made);
+  }
+
+  Kernels kernels_of(const Step& step) const {
+    Kernels kernels = before(step.first_entry, step.end_entry);
+    count(step.first_kernel, step.end_kernel, kernels);
+    return kernels;
+  }
+
+  static std::uint64_t sum_of(const Kernels& kernels) {
+    std::uint64_t sum = 0;
+    for (auto [kernel, times] : kernels) sum += times;
+    return sum;
+  }
+
+  // By how often they run, and by how many there are: of few kernels that make gradients behind a long
+  // forward pass the count alone says little.
+  static bool are_among(const Kernels& wanted, const Kernels& made) {
     std::uint64_t all = 0, again = 0;
     std::size_t known_kernels = 0;
     for (auto [kernel, times] : wanted) {
@@ -268,13 +311,43 @@ class Unsynced {
   std::vector<std::int64_t> updates_;  // of the optimizer
 };
 
+// Before the first update.
+std::set<std::uint64_t> buffers_handed_out(const Collectives& collectives, const RankSteps& rank) {
+  std::set<std::uint64_t> buffers;
+  std::int64_t first_ns = rank.steps.front().end_ns;
+  if (!rank.unreduced.empty()) first_ns = std::min(first_ns, rank.unreduced.front().end_ns);
+  for (std::uint32_t call = collectives.first_of_process[rank.process];
+       call < collectives.first_of_process[rank.process + 1]; ++call)
+    if (collectives.calls.signature(call).operation == Operation::kBroadcast &&
+        collectives.calls.begin_ns(call) < first_ns)
+      buffers.insert(collectives.calls.form(call).buffer);
+  return buffers;
+}
+
 }  // namespace
 
 std::vector<EarlySync> find_early_syncs(const Collectives& collectives, const RankSteps& rank) {
-  EarlySyncs reader(collectives, rank);
+  StepReader reader(collectives, rank);
   std::vector<EarlySync> found;
   for (const Step& step : rank.steps)
     if (auto early = reader.read(step)) found.push_back(*early);
+  return found;
+}
+
+DoubtfulSyncs find_doubtful_syncs(const Collectives& collectives, const RankSteps& rank) {
+  if (rank.steps.empty()) return {};
+  StepReader reader(collectives, rank);
+  std::size_t all = rank.steps.size() + rank.unreduced.size();
+  std::set<std::uint64_t> handed_out = buffers_handed_out(collectives, rank);
+  auto behind = static_cast<std::size_t>(std::ranges::count_if(
+      rank.steps, [&](const Step& step) { return reader.reduces_at_begin(step, handed_out); }));
+  DoubtfulSyncs found;
+  found.behind_update = behind >= kLeastUpdates && 2 * behind > all;
+  if (rank.unreduced.size() >= rank.steps.size() || rank.steps.back().captured) return found;
+  Kernels wanted = reader.reduced_micro_batch(rank.steps.back());
+  if (!wanted.empty())
+    found.left_out = static_cast<std::size_t>(
+        std::ranges::count_if(rank.unreduced, [&](const Step& step) { return reader.runs(step, wanted); }));
   return found;
 }
 

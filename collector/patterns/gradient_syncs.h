@@ -24,6 +24,18 @@ struct EarlySync {
 // are reduced. Left out are steps with captured graphs.
 std::vector<EarlySync> find_early_syncs(const matching::Collectives& collectives, const RankSteps& rank);
 
+// What a rank does of which no call shows whether it is right.
+struct DoubtfulSyncs {
+  // Most steps reduce between the update before and their first input, and nothing later: parameters, which
+  // is as it should be, or gradients that have been used already. Nothing that a root handed out before the
+  // first step, by its address, is among it.
+  bool behind_update = false;
+  // Fewer than are reduced: steps that reduce nothing, though they run the kernels of a micro-batch that is
+  // reduced in another step. They may train another copy of the model.
+  std::size_t left_out = 0;
+};
+DoubtfulSyncs find_doubtful_syncs(const matching::Collectives& collectives, const RankSteps& rank);
+
 // A rank whose optimizer runs again and again though its gradients are never reduced.
 struct Unsynchronised {
   std::uint32_t communicator;  // on which a root handed out the model before the first step

@@ -126,6 +126,22 @@ void add_never(const model::Job& job, const Collectives& collectives, const Rank
                                          rank.unreduced.front().optimizer});
 }
 
+void add_doubtful(const Collectives& collectives, const RankSteps& rank, ReductionHabits& habits) {
+  DoubtfulSyncs syncs = find_doubtful_syncs(collectives, rank);
+  if (syncs.behind_update)
+    habits
+        .doubts_of_missing
+            ["they reduce between an update and the next input: parameters, as it should be, or "
+             "gradients that the update has used already"]
+        .push_back(rank.rank);
+  if (syncs.left_out)
+    habits
+        .doubts_of_missing
+            ["some of their steps reduce nothing: they train another copy of the model, or "
+             "their gradients are each rank's own"]
+        .push_back(rank.rank);
+}
+
 // Whether graphs hold reductions of the rank, or are launched in most of its steps.
 bool is_captured(const Collectives& collectives, const RankSteps& rank) {
   std::uint32_t end = collectives.first_of_process[rank.process + 1];
@@ -182,6 +198,7 @@ ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& 
       habits.alone.push_back(rank.rank);
     add_early(collectives, rank, habits);
     add_never(job, collectives, rank, never);
+    add_doubtful(collectives, rank, habits);
     std::int32_t number = rank.rank;
     Habit habit = read_repetitions(job, collectives, std::move(rank));
     if (const std::string* doubt = habit.doubt()) habits.doubts[*doubt].push_back(number);
@@ -193,7 +210,8 @@ ReductionHabits find_reduction_habits(const model::Job& job, const Collectives& 
   habits.never = whole_groups(collectives, std::move(never));
   for (auto& [communicator, sharing] : habits.repeated) std::sort(sharing.ranks.begin(), sharing.ranks.end());
   std::sort(habits.captured.begin(), habits.captured.end());
-  for (auto& [doubt, ranks] : habits.doubts) std::sort(ranks.begin(), ranks.end());
+  for (auto* doubts : {&habits.doubts, &habits.doubts_of_missing})
+    for (auto& [doubt, ranks] : *doubts) std::sort(ranks.begin(), ranks.end());
   return habits;
 }
 

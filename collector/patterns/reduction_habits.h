@@ -56,7 +56,8 @@ struct ReductionHabits {
   std::map<std::uint32_t, RepeatingRanks> repeated;        // by communicator
   std::map<std::uint32_t, std::vector<EarlyHabit>> early;  // likewise
   std::vector<UnsynchronisedGroup> never;
-  std::map<std::string, std::vector<std::int32_t>> doubts;  // ranks, by why nothing is said of them
+  // Ranks, by why nothing is said of them: of repeated reductions, and of missing ones.
+  std::map<std::string, std::vector<std::int32_t>> doubts, doubts_of_missing;
   std::vector<std::int32_t> captured;  // ranks whose reductions, or most of whose steps, hold graphs
   std::vector<std::int32_t>
       alone;  // ranks that update without any exchange, whether or not weights were handed out

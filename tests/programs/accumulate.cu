@@ -1,8 +1,13 @@
 // A perceptron of three layers, data-parallel; gradients of several micro-batches add up before an update.
 //
-// usage: accumulate IDFILE STEPS MICRO_BATCHES last|every|first|never|local [range]
-//   which micro-batches of a step are reduced; local: none, the weights are averaged every four steps
-//   range: the update's kernel has a name that says nothing, a range (NVTX) around it does
+// usage: accumulate IDFILE STEPS MICRO_BATCHES last|every|first|never|local|tail|late|averaged [range]
+//
+// - last, every, first, never: which micro-batches of a step are reduced
+// - local: none; the weights are averaged every four steps
+// - tail: the last, but of every third step none
+// - late: the sums, behind the update
+// - averaged: the weights, behind each update
+// - range: the update's kernel has a name that says nothing, a range (NVTX) around it does
 #include <nvtx3/nvToolsExt.h>
 
 #include <vector>
@@ -64,7 +69,7 @@ struct Trainer {
     }
   }
 
-  void update() {
+  void update(bool late) {
     CUDA(cudaEventRecord(ready, communication));
     CUDA(cudaStreamWaitEvent(compute, ready, 0));
     if (by_range) nvtxRangePushA("optimizer step");
@@ -72,10 +77,16 @@ struct Trainer {
       auto kernel = by_range ? subtract : sgd_update;
       kernel<<<blocks(layer.count()), kThreads, 0, compute>>>(layer.weights, layer.gradients, layer.count(),
                                                               0.01f);
-      CUDA(cudaMemsetAsync(layer.gradients, 0, layer.bytes(), compute));
+      if (!late) clear(layer);
     }
     if (by_range) nvtxRangePop();
+    if (!late) return;
+    for (Layer& layer : layers) reduce(layer);
+    CUDA(cudaStreamSynchronize(communication));
+    for (Layer& layer : layers) clear(layer);
   }
+
+  void clear(const Layer& layer) { CUDA(cudaMemsetAsync(layer.gradients, 0, layer.bytes(), compute)); }
 
   void average_loss() {
     CUDA(cudaStreamSynchronize(compute));
@@ -98,10 +109,12 @@ int main(int argc, char** argv) {
   std::string when = argv[4];
   if (when != "alike") trainer.share_weights();  // all draw the same ones there
   for (int step = 1; step <= steps; step++) {
+    bool reduced = when == "last" || (when == "tail" && step % 3 != 0);
     for (int i = 0; i < micro_batches; i++)
       trainer.micro_batch(when == "every" || (when == "first" && i == 0) ||
-                          (when == "last" && i == micro_batches - 1));
-    trainer.update();
+                          (reduced && i == micro_batches - 1));
+    trainer.update(when == "late");
+    if (when == "averaged") trainer.average_weights();
     if (when == "alike") trainer.average_loss();
     printf("step %d: loss %f\n", step, read_loss(trainer.loss, trainer.compute));
     if (when == "local" && step % 4 == 0) trainer.average_weights();

@@ -73,9 +73,16 @@ def test_never_and_no_weights_handed_out(tmp_path, ranks, seed):
 
 
 @everywhere
-@pytest.mark.parametrize("mode", ["last", "local"])
+@pytest.mark.parametrize("mode", ["tail", "late"])
+def test_what_is_wrong_does_not_show(tmp_path, mode, ranks, seed):
+    """Some steps are left out; or sums are reduced that the update has used."""
+    expect_none(run("accumulate", ranks, seed, tmp_path, mode)[1], unjudged={"missing-gradient-sync"})
+
+
+@everywhere
+@pytest.mark.parametrize("mode", ["last", "local", "averaged"])
 def test_healthy(tmp_path, mode, ranks, seed):
-    """Once a step, or Local SGD."""
+    """Once a step; Local SGD, also with an average in each step."""
     expect_none(run("accumulate", ranks, seed, tmp_path, mode)[1])
 
 

@@ -82,6 +82,38 @@ def test_no_pass_is_reduced(tmp_path, seed, ranks, how):
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("steps, confidence", [(15, "certain"), pytest.param(5, "likely", marks=pytest.mark.long)])
+def test_shorter_steps_are_left_out(tmp_path, seed, ranks, steps, confidence):
+    """The last group of micro-batches of an epoch, which never reaches the number at which the program reduces. Statistics of the model that
+    DistributedDataParallel broadcasts later are no parameters."""
+    trace = trained(tmp_path, seed, ranks, "--short", "left-out", "--steps", steps, "--buffers")
+    finding = ddpscope.only_finding(trace, "missing-gradient-sync")
+    assert (finding["ranks"], finding["severity"], finding["confidence"]) == (list(range(ranks)), "error", confidence), finding
+    assert f"in {steps // 3} of {steps - 2} steps" in finding["title"], finding
+    line = ddpscope.line_of(SCRIPT, "loss.backward()  # of one micro-batch")
+    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("how", [["--short", "reduced", "--buffers"], ["--short", "left-out", "--by-hand", "gradients"], pytest.param(["--beside", "ascent"], marks=pytest.mark.long)])
+def test_no_step_is_left_out(tmp_path, seed, ranks, how):
+    report = ddpscope.report(trained(tmp_path, seed, ranks, *how))
+    assert report["findings"] == [], report["findings"]
+    unjudged = {slug for row in report["coverage"] for slug in row["unjudged"]}
+    assert not unjudged & GRADIENTS, report["coverage"]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("by", [["--by-hand", "parameters"], pytest.param(["--update", "loop"], marks=pytest.mark.long)])
+def test_what_is_left_out_may_be_made_good(tmp_path, seed, ranks, by):
+    """Parameters are averaged behind the steps; or the updates have no name, and may be taken back."""
+    report = ddpscope.report(trained(tmp_path, seed, ranks, "--short", "left-out", "--steps", 15, *by))
+    assert report["findings"] == [], report["findings"]
+    rows = [row["why"] for row in report["coverage"] if "missing-gradient-sync" in row["unjudged"]]
+    assert len(rows) == 1 and rows[0].startswith("some steps reduce none"), report["coverage"]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("what", ["gradients", pytest.param("parameters", marks=pytest.mark.long)])
 def test_the_program_reduces_by_itself(tmp_path, seed, ranks, what):
     report = ddpscope.report(trained(tmp_path, seed, ranks, "--past-wrapper", "--by-hand", what))

@@ -14,9 +14,11 @@ from torch.nn.parallel import DistributedDataParallel
 def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--reduce", choices=["last", "every", "first", "never"], default="last", help="at which micro-batch")
+    parser.add_argument("--short", choices=["none", "reduced", "left-out"], default="none", help="each third step has a micro-batch less")
+    parser.add_argument("--buffers", action="store_true", help="normalise batches: the wrapper broadcasts the statistics")
     parser.add_argument("--past-wrapper", action="store_true", help="call the wrapped module itself")
     parser.add_argument("--by-hand", choices=["nothing", "gradients", "parameters"], default="nothing", help="average these, too")
-    parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty", "evaluations"], default="nothing")
+    parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty", "evaluations", "ascent"], default="nothing")
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--hidden", type=int, default=64)
@@ -25,8 +27,8 @@ def arguments():
     return parser.parse_args()
 
 
-def network(inputs, hidden):
-    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+def network(inputs, hidden, buffers=False):
+    return nn.Sequential(nn.Linear(inputs, hidden), *([nn.BatchNorm1d(hidden)] if buffers else []), nn.ReLU(), nn.Linear(hidden, 1))
 
 
 def average(tensors):
@@ -125,6 +127,22 @@ def search(model, optimizer):
     optimizer.zero_grad()
 
 
+# Likewise by an optimizer that goes up, without a reduction; where from is put back.
+def ascend(model, optimizer, ascent):
+    x = torch.randn(8, 32)
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    with model.no_sync():
+        model(x).square().mean().backward()
+    ascent.step()
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    with torch.no_grad():
+        for parameter, value in zip(model.parameters(), before):
+            parameter.copy_(value)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
 # A gradient is asked for, and added to none.
 def penalise(model, optimizer):
     x = torch.randn(8, 32, requires_grad=True)
@@ -149,7 +167,7 @@ def main():
     asked = arguments()
     dist.init_process_group("gloo")
     torch.manual_seed(1)
-    model = DistributedDataParallel(network(32, asked.hidden))
+    model = DistributedDataParallel(network(32, asked.hidden, asked.buffers))
     make = getattr(torch.optim, asked.optimizer)
     optimizer = make(model.parameters(), lr=1e-2)
     if asked.update != "step":
@@ -158,20 +176,26 @@ def main():
     quasi_newton = torch.optim.LBFGS(model.parameters(), lr=1e-4, max_iter=100, tolerance_grad=0, tolerance_change=0)
     critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
     of_critic, of_generator = make(critic.parameters(), lr=1e-2), make(generator.parameters(), lr=1e-2)
-    reduced_at = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches)), "never": set()}[asked.reduce]
+    at_full_steps = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches)), "never": set()}[asked.reduce]
     torch.manual_seed(100 + dist.get_rank())
+    ascent = torch.optim.SGD(model.parameters(), lr=0.05, maximize=True)
     loss = 0.0
-    for _ in range(asked.steps):
+    for step in range(asked.steps):
         if asked.beside == "adversary":
             contend(model, optimizer, generator, of_generator)
         elif asked.beside == "search":
             search(model, optimizer)
+        elif asked.beside == "ascent":
+            ascend(model, optimizer, ascent)
         elif asked.beside == "penalty":
             penalise(model, optimizer)
         elif asked.beside == "evaluations":
             evaluate(model, quasi_newton, torch.randn(8, 32))
         else:
-            loss = accumulate(model, optimizer, asked.micro_batches, reduced_at, asked.past_wrapper, asked.by_hand)
+            is_short = asked.short != "none" and step % 3 == 2
+            micro_batches = asked.micro_batches - is_short
+            reduced_at = {micro_batches - 1} if is_short and asked.short == "reduced" else at_full_steps
+            loss = accumulate(model, optimizer, micro_batches, reduced_at, asked.past_wrapper, asked.by_hand)
         if asked.beside == "critic":
             teach_critic(model, critic, of_critic)
     print(f"rank {dist.get_rank()}: loss {loss:.3f}")
