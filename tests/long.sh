@@ -54,14 +54,14 @@ part_hold_ups() {
   done
 }
 
-# The PyTorch jobs with a torch 2 of PyPI (5 GB with its CUDA libraries), whose store speaks another protocol and
-# which has watchdog and heartbeat threads.
+# The PyTorch jobs that CI runs, with an older torch 2 of PyPI (5 GB with its CUDA libraries), whose store speaks another protocol
+# and which has watchdog and heartbeat threads.
 part_torch2() {
   cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
   local python=build/long/torch2/bin/python
   [ -x $python ] || python3 -m venv build/long/torch2
   $python -m pip install --quiet --disable-pip-version-check "${torch2_wheels[@]}" || return 1
-  DDPSCOPE_TORCH=$PWD/$python DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python:$PWD/.venv/python \
+  DDPSCOPE_RANKS='' DDPSCOPE_TORCH=$PWD/$python DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python:$PWD/.venv/python \
     PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/torch
 }
 
