@@ -27,7 +27,8 @@ def test_the_wrong_micro_batches_are_reduced(tmp_path, seed, ranks, reduce, slug
     assert reduce == "first" or finding["cost"]["bytes_per_step"] > 0, finding
 
 
-UPDATES = ["loop", pytest.param("compiled", marks=pytest.mark.newest)]
+# The first layer's gradients come last.
+UPDATES = ["loop", pytest.param("compiled", marks=pytest.mark.newest), pytest.param("first-layer", marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

@@ -22,13 +22,14 @@ def arguments():
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--update", choices=["step", "compiled", "loop", "data"], default="step", help="who writes the parameters")
+    parser.add_argument("--update", choices=["step", "compiled", "loop", "first-layer", "data"], default="step", help="who writes the parameters")
     parser.add_argument("--optimizer", choices=["SGD", "AdamW"], default="SGD")
     return parser.parse_args()
 
 
-def network(inputs, hidden, buffers=False):
-    return nn.Sequential(nn.Linear(inputs, hidden), *([nn.BatchNorm1d(hidden)] if buffers else []), nn.ReLU(), nn.Linear(hidden, 1))
+def network(inputs, hidden, buffers=False, deeper=0):
+    between = [*([nn.BatchNorm1d(hidden)] if buffers else []), *(nn.Linear(hidden, hidden) for _ in range(deeper))]
+    return nn.Sequential(nn.Linear(inputs, hidden), *between, nn.ReLU(), nn.Linear(hidden, 1))
 
 
 def average(tensors):
@@ -52,7 +53,14 @@ class Descent:
             parameter.grad = None
 
 
-# Likewise, past the version counters.
+# Likewise of the first layer only.
+class FirstLayer(Descent):
+    def __init__(self, model):
+        super().__init__(model[0].parameters())
+        self.zero_grad = model.zero_grad
+
+
+# As Descent does, past the version counters.
 class DataDescent(Descent):
     def step(self):
         for parameter in self.parameters:
@@ -167,11 +175,12 @@ def main():
     asked = arguments()
     dist.init_process_group("gloo")
     torch.manual_seed(1)
-    model = DistributedDataParallel(network(32, asked.hidden, asked.buffers))
+    model = DistributedDataParallel(network(32, asked.hidden, asked.buffers, 8 if asked.update == "first-layer" else 0))
     make = getattr(torch.optim, asked.optimizer)
     optimizer = make(model.parameters(), lr=1e-2)
     if asked.update != "step":
-        of = {"compiled": lambda: Compiled(optimizer), "loop": lambda: Descent(model.parameters()), "data": lambda: DataDescent(model.parameters())}
+        of = {"compiled": lambda: Compiled(optimizer), "loop": lambda: Descent(model.parameters()), "data": lambda: DataDescent(model.parameters()),
+              "first-layer": lambda: FirstLayer(model.module)}
         optimizer = of[asked.update]()
     quasi_newton = torch.optim.LBFGS(model.parameters(), lr=1e-4, max_iter=100, tolerance_grad=0, tolerance_change=0)
     critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
