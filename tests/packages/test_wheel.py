@@ -1,7 +1,10 @@
 """The wheel: what it asks of a system, and what works once it is installed."""
+import ast
 import gzip
 import json
+import pathlib
 import re
+import shutil
 import zipfile
 
 import pytest
@@ -196,6 +199,38 @@ def test_a_folder_for_containers_runs_wherever_it_is_mounted(wheel, prefix, tmp_
     assert {path.name for path in mounted.iterdir()} == {"bin", "lib", "share"}
     report = record_and_report(mounted / "bin/ddpscope", tmp_path, "--fault", "unsharded-sampler")
     assert [finding["slug"] for finding in report["findings"]] == ["unsharded-sampler"]
+
+
+def find_python(version):
+    """The system's or pyenv's; skips the test where there is none."""
+    found = (shutil.which(f"python{version}", path="/usr/bin"), *pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+    if not any(found):
+        pytest.skip(f"there is no Python {version}")
+    return next(filter(None, found))
+
+
+@pytest.mark.parametrize("version", ["3.8", pytest.param("3.10", marks=pytest.mark.long), pytest.param("3.13", marks=pytest.mark.long)])
+def test_it_is_one_for_every_python(version, wheel, tmp_path):
+    environment = make_environment(tmp_path / "environment", wheel, find_python(version))
+    said = run(environment / "bin/python", "-c", "import ddpscope; print(ddpscope.injector_path())").strip()
+    assert said == str(environment / "lib/ddpscope/libddpscope.so")
+    report = record_and_report(environment / "bin/ddpscope", tmp_path, "--fault", "unsharded-sampler")
+    assert [finding["slug"] for finding in report["findings"]] == ["unsharded-sampler"]
+
+
+def test_an_older_python_is_refused(wheel, tmp_path):
+    run(find_python("3.7"), "-m", "venv", tmp_path / "environment")
+    said = run(tmp_path / "environment/bin/python", "-m", "pip", "install", "--no-index", wheel, code=1)
+    assert "requires a different Python" in said and "not in '>=3.8'" in said
+
+
+def test_its_python_files_are_of_3_8(wheel):
+    archive = zipfile.ZipFile(wheel)
+    assert "\nRequires-Python: >=3.8\n" in archive.read(next(name for name in archive.namelist() if name.endswith("/METADATA"))).decode()
+    names = [name for name in archive.namelist() if name.endswith(".py") and "/doc/" not in name]
+    assert {"ddpscope/__main__.py"} < set(names) and any(name.endswith("standin_torch/compiled.py") for name in names)
+    for name in names:
+        ast.parse(archive.read(name), name, feature_version=(3, 8))
 
 
 def test_another_processor_is_refused(wheel, tmp_path):
