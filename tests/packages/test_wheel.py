@@ -2,6 +2,7 @@
 import ast
 import gzip
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -176,6 +177,16 @@ def test_it_needs_neither_a_home_nor_write_access(prefix, tmp_path):
     said = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", prefix / "bin/ddpscope", "run", "--cpu", "-o",
                folder / "trace", "--", prefix / "bin/reference_trainer", "--ranks", 2, "--workdir", folder / "job", "--epochs", 1,
                cwd=folder, env=clean_environment(HOME="/nowhere"))
+    assert "2 ranks" in said and "nothing found" in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it takes root")
+def test_a_home_without_space_is_enough(prefix, tmp_path):
+    (tmp_path / "home").mkdir()
+    fill = 'mount -t tmpfs -o size=4k tmpfs "$HOME"\nif head -c 8192 /dev/zero >"$HOME/full"; then exit 1; fi\n'
+    job = '"$0" run --cpu -o trace -- "$1" --ranks 2 --epochs 1\n"$0" report trace\n"$0" info trace\n'
+    said = run("unshare", "--mount", "bash", "-ec", fill + job, prefix / "bin/ddpscope", prefix / "bin/reference_trainer", cwd=tmp_path,
+               env=clean_environment(HOME=tmp_path / "home"))
     assert "2 ranks" in said and "nothing found" in said
 
 
