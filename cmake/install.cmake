@@ -34,6 +34,9 @@ endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/standin/torch/ DESTINATION ${libraries}/standin/torch
         FILES_MATCHING PATTERN *.py PATTERN native/*.cpp PATTERN native/*.h PATTERN __pycache__ EXCLUDE)
 install(FILES standin/cuda/operator_launch.h DESTINATION ${libraries}/standin/torch/standin_torch/native)
+if(DDPSCOPE_PORTABLE)  # where packaging/operators.py has compiled them
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/operators/ DESTINATION ${libraries}/standin/torch/standin_torch/prebuilt OPTIONAL)
+endif()
 
 # An installed command finds them from where it lies: the prefix can be moved.
 file(RELATIVE_PATH from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/ddpscope)

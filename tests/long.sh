@@ -129,6 +129,13 @@ part_install() {
     /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider "$clone/tests/install"
 }
 
+# The packages made anew, in every root file system and with every Python that tests/packages knows, and with PyTorch.
+part_packages() {
+  bash tests/torch_cuda/environment.sh && bash packaging/build.sh || return 1
+  DDPSCOPE_WHEEL=required DDPSCOPE_BUILD=$PWD/build/dev PYTHONPATH=$PWD/tests/python PYTHONDONTWRITEBYTECODE=1 \
+    /usr/bin/python3 -m pytest -q -rsx -p no:cacheprovider tests/packages
+}
+
 part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
 part_fuzz() { bash tests/fuzz.sh "$fuzz_seconds"; }

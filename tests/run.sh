@@ -29,13 +29,13 @@ step "build: preset dev"
 cmake --preset dev
 cmake --build --preset dev --parallel "$(nproc)"
 
-step "the wheel, from preset portable"
-bash packaging/build.sh
-export DDPSCOPE_WHEEL=required  # a test without it fails
-
 step "PyTorch's CUDA wheel"
 wait $pytorch || echo "warning: it cannot be had: the tests of torch_cuda will be skipped" >&2
 cat build/dev/pytorch-environment
+
+step "the wheel, from preset portable"
+bash packaging/build.sh
+export DDPSCOPE_WHEEL=required  # a test without it fails
 
 failed=()
 results=build/dev/Testing/Temporary

@@ -29,6 +29,14 @@ def find_package(name, kind):
     return path
 
 
+def find_pytorch():
+    """The environment for whose PyTorch the packages carry operators (tests/torch_cuda); skips the test where there is none."""
+    found = subprocess.run(["bash", SOURCE / "tests/torch_cuda/environment.sh", "--find"], capture_output=True, text=True)
+    if found.returncode != 0:
+        pytest.skip("no environment with PyTorch: bash tests/torch_cuda/environment.sh")
+    return pathlib.Path(found.stdout.strip())
+
+
 def run(*words, code=0, **options):
     """What it prints; LD_PRELOAD and the PATH of the tests are not handed on unless asked for."""
     options.setdefault("env", clean_environment())

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import pytest
-from packages import SOURCE, find_package, find_wheel, run
+from packages import SOURCE, find_package, find_pytorch, find_wheel, run
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "ddpscope/roots"
 PACKAGES = "python3,python3-venv,libegl1,libgl1,libgl1-mesa-dri"
@@ -44,11 +44,12 @@ mv $(dirname $(command -v ddpscope))/../share/ddpscope/fonts /tmp/  # there are 
 ddpscope view /tmp/demo/unsharded-sampler.trace --screenshot /tmp/plain.png --size 640x480
 if cmp -s /tmp/picture.png /tmp/plain.png; then exit 1; fi
 """
-# Without a compiler: PyTorch's operators are those in Python.
+# Without a compiler: PyTorch's operators are those that the package carries.
 PYTORCH = """echo "127.0.0.1 localhost $(hostname)" >/etc/hosts
 cd /tmp
 export PYTHONPATH=/mnt/site-packages
-timeout 200 ddpscope run --cpu -o trace -- python3 -m torch.distributed.run --nproc-per-node 2 /mnt/train.py
+timeout 200 ddpscope run --cpu -o trace -- python3 -m torch.distributed.run --nproc-per-node 2 /mnt/train.py 2>said || { cat said >&2; exit 1; }
+if grep "^standin torch: " said; then exit 1; fi
 ddpscope report trace --fail-on none
 """
 
@@ -116,11 +117,11 @@ def test_a_new_user_finds_the_four_bugs(release, how, tmp_path):
 @pytest.mark.long
 def test_pytorch_runs_where_nothing_else_is_installed(tmp_path):
     """On Debian 12, whose Python is that of the environment of tests/torch_cuda, which is seen there."""
-    environment = run("bash", SOURCE / "tests/torch_cuda/environment.sh", "--find").strip()
+    environment = find_pytorch()
     root = root_of("bookworm")
     copy_packages(tmp_path / "mnt")
     shutil.copy(SOURCE / "docs/dry-run/train.py", tmp_path / "mnt")
-    (packages,) = pathlib.Path(environment).glob("lib/python3.11/site-packages")
+    (packages,) = environment.glob("lib/python3.11/site-packages")
     done = run_in(root, tmp_path, INSTALL["wheel"] + PYTORCH, below={"site-packages": packages})
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     line = (SOURCE / "docs/dry-run/train.py").read_text().split("loss.backward()")[0].count("\n") + 1

@@ -1,14 +1,22 @@
 """The wheel: what it asks of a system, and what works once it is installed."""
+import ast
+import gzip
 import json
+import os
+import pathlib
 import re
+import shutil
 import zipfile
 
 import pytest
-from packages import SOURCE, TOOLS, clean_environment, find_wheel, make_environment, run
+from packages import SOURCE, TOOLS, clean_environment, find_pytorch, find_wheel, make_environment, run
 
 GLIBC = (2, 28)
+# As manylinux_2_28 allows: PyTorch's operators use the C++ library that PyTorch uses.
+CXX_LIBRARY = {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
 # The C library's own, and those of the wheel itself.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
+OF_PYTORCH = {"libc10.so", "libc10_cuda.so", "libtorch_cpu.so", "libtorch_cuda.so", "libstdc++.so.6", "libgcc_s.so.1"}
 OWN = {"libcudart.so.13", "libcupti.so.13", "libnccl.so.2", "libglfw.so.3", "libepoxy.so.0"}
 
 
@@ -33,21 +41,47 @@ def files(wheel, tmp_path_factory):
     return binaries
 
 
+@pytest.fixture(scope="module")
+def operators(wheel, tmp_path_factory):
+    """PyTorch's operators, compiled: packed, so that auditwheel does not ask for PyTorch's libraries."""
+    find_pytorch()
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if "/standin_torch/prebuilt/" in name and name.endswith(".so.gz")]
+    path = tmp_path_factory.mktemp("operators") / name.rpartition("/")[2].removesuffix(".gz")
+    path.write_bytes(gzip.decompress(archive.read(name)))
+    return path
+
+
 def record_and_report(command, folder, *arguments):
     run(command, "run", "--cpu", "-o", folder / "trace", "--", command.parent / "reference_trainer", "--ranks", 2, "--workdir",
         folder / "job", *arguments, cwd=folder)
     return json.loads(run(command, "report", folder / "trace", "--format", "json", "--fail-on", "none"))
 
 
+def needs(path):
+    """Libraries, and the versions of their symbols: (name, version)."""
+    dynamic = run("objdump", "-p", path)
+    versions = re.findall(r" (GLIBC|GLIBCXX|CXXABI|GCC)_([0-9.]+)\n", dynamic.split("Version References:")[-1])
+    return set(re.findall(r"NEEDED +(\S+)", dynamic)), {(name, tuple(map(int, version.split(".")))) for name, version in versions}
+
+
 def test_no_file_asks_for_a_newer_system(files):
     for path in files:
-        dynamic = run("objdump", "-p", path)
-        needed = set(re.findall(r"NEEDED +(\S+)", dynamic))
+        needed, versions = needs(path)
         assert needed <= SYSTEM | OWN, (path.name, needed)
-        versions = re.findall(r" (GLIBC|GLIBCXX|CXXABI|GCC)_([0-9.]+)\n", dynamic.split("Version References:")[-1])
-        assert versions and {name for name, _ in versions} == {"GLIBC"}, (path.name, versions)
-        newest = max(tuple(map(int, version.split("."))) for _, version in versions)
+        assert {name for name, _ in versions} == {"GLIBC"}, (path.name, versions)
+        newest = max(version for _, version in versions)
         assert newest <= GLIBC, (path.name, newest)
+
+
+def test_the_operators_ask_for_pytorch_and_no_newer_system(operators, wheel):
+    needed, versions = needs(operators)
+    assert {"libtorch_cpu.so", "libstdc++.so.6"} <= needed <= SYSTEM | OF_PYTORCH, needed
+    limits = {"GLIBC": GLIBC, **CXX_LIBRARY}
+    assert {("GLIBC", (2, 2, 5)), ("GLIBCXX", (3, 4))} <= versions
+    assert [(name, version) for name, version in versions if version > limits[name]] == []
+    assert not re.search(r"RPATH|RUNPATH", run("objdump", "-p", operators))
+    assert any(name.endswith("/prebuilt/LICENSE.pytorch") for name in zipfile.ZipFile(wheel).namelist())
 
 
 def test_no_library_shows_the_c_plus_plus_library_that_is_in_it(files):
@@ -66,6 +100,11 @@ def test_auditwheel_agrees(wheel):
 def test_no_path_of_the_machine_that_made_it(files):
     for path in files:
         assert str(SOURCE).encode() not in path.read_bytes(), path.name
+
+
+def test_no_path_of_the_machine_that_made_the_operators(operators):
+    for path in (SOURCE, find_pytorch()):
+        assert str(path).encode() not in operators.read_bytes(), path
 
 
 def test_it_carries_the_licences_of_what_is_in_it(wheel):
@@ -141,6 +180,16 @@ def test_it_needs_neither_a_home_nor_write_access(prefix, tmp_path):
     assert "2 ranks" in said and "nothing found" in said
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="it takes root")
+def test_a_home_without_space_is_enough(prefix, tmp_path):
+    (tmp_path / "home").mkdir()
+    fill = 'mount -t tmpfs -o size=4k tmpfs "$HOME"\nif head -c 8192 /dev/zero >"$HOME/full"; then exit 1; fi\n'
+    job = '"$0" run --cpu -o trace -- "$1" --ranks 2 --epochs 1\n"$0" report trace\n"$0" info trace\n'
+    said = run("unshare", "--mount", "bash", "-ec", fill + job, prefix / "bin/ddpscope", prefix / "bin/reference_trainer", cwd=tmp_path,
+               env=clean_environment(HOME=tmp_path / "home"))
+    assert "2 ranks" in said and "nothing found" in said
+
+
 def test_it_is_installed_for_a_user_and_leaves_nothing(wheel, tmp_path):
     # pip of a virtual environment, run by the system's Python: only that installs for a user.
     run("/usr/bin/python3", "-m", "venv", tmp_path / "environment")
@@ -161,6 +210,38 @@ def test_a_folder_for_containers_runs_wherever_it_is_mounted(wheel, prefix, tmp_
     assert {path.name for path in mounted.iterdir()} == {"bin", "lib", "share"}
     report = record_and_report(mounted / "bin/ddpscope", tmp_path, "--fault", "unsharded-sampler")
     assert [finding["slug"] for finding in report["findings"]] == ["unsharded-sampler"]
+
+
+def find_python(version):
+    """The system's or pyenv's; skips the test where there is none."""
+    found = (shutil.which(f"python{version}", path="/usr/bin"), *pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+    if not any(found):
+        pytest.skip(f"there is no Python {version}")
+    return next(filter(None, found))
+
+
+@pytest.mark.parametrize("version", ["3.8", pytest.param("3.10", marks=pytest.mark.long), pytest.param("3.13", marks=pytest.mark.long)])
+def test_it_is_one_for_every_python(version, wheel, tmp_path):
+    environment = make_environment(tmp_path / "environment", wheel, find_python(version))
+    said = run(environment / "bin/python", "-c", "import ddpscope; print(ddpscope.injector_path())").strip()
+    assert said == str(environment / "lib/ddpscope/libddpscope.so")
+    report = record_and_report(environment / "bin/ddpscope", tmp_path, "--fault", "unsharded-sampler")
+    assert [finding["slug"] for finding in report["findings"]] == ["unsharded-sampler"]
+
+
+def test_an_older_python_is_refused(wheel, tmp_path):
+    run(find_python("3.7"), "-m", "venv", tmp_path / "environment")
+    said = run(tmp_path / "environment/bin/python", "-m", "pip", "install", "--no-index", wheel, code=1)
+    assert "requires a different Python" in said and "not in '>=3.8'" in said
+
+
+def test_its_python_files_are_of_3_8(wheel):
+    archive = zipfile.ZipFile(wheel)
+    assert "\nRequires-Python: >=3.8\n" in archive.read(next(name for name in archive.namelist() if name.endswith("/METADATA"))).decode()
+    names = [name for name in archive.namelist() if name.endswith(".py") and "/doc/" not in name]
+    assert {"ddpscope/__main__.py"} < set(names) and any(name.endswith("standin_torch/compiled.py") for name in names)
+    for name in names:
+        ast.parse(archive.read(name), name, feature_version=(3, 8))
 
 
 def test_another_processor_is_refused(wheel, tmp_path):

@@ -1,16 +1,22 @@
-"""The C++ variant: native/ compiled against the headers of the PyTorch that runs, once, into a cache."""
+"""The C++ variant: native/ compiled against the headers of the PyTorch that runs. Packages carry the library for one PyTorch
+(packaging/operators.py); for others it is built once, into a cache."""
 import ctypes
 import fcntl
+import gzip
 import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 import time
+import zlib
 
 from . import operator_lists
-from .install import say
+from .install import say, say_once
 
-_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native")
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_FOLDER = os.path.join(_PACKAGE, "native")
+_PREBUILT = os.path.join(_PACKAGE, "prebuilt")
 _WAITS, _TAKES_HOST_TENSORS, _SIZES_FROM_FLOATS, _REHEARSED = 1, 2, 4, 8  # Flags in override.h
 _BUILD_S = 600
 
@@ -40,38 +46,47 @@ def cache_folder():
     return os.environ.get("STANDIN_TORCH_CACHE") or os.path.join(base, "ddpscope", "standin_torch")
 
 
-def library_path(torch):
-    """Where the library for this PyTorch and these sources is, or will be."""
+def library_name(torch):
+    """The file for this PyTorch and these sources: no other file is ever loaded."""
     content = hashlib.sha256()
     for source in _sources():
         with open(source, "rb") as file:
             content.update(file.read())
     abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
     version = "%s-%s-abi%d" % (torch.__version__, torch.version.git_version[:10], abi)
-    return os.path.join(cache_folder(), "%s-%s.so" % (version, content.hexdigest()[:16]))
+    return "%s-%s.so" % (version, content.hexdigest()[:16])
 
 
 def _cuda_headers(torch):
-    """The folder with cuda_runtime_api.h: of NVIDIA's wheels, else of a toolkit."""
+    """Folders of CUDA's headers: those of NVIDIA's wheels first. The wheels lack crt/, which Triton's wheel and toolkits have."""
     packages = os.path.dirname(os.path.dirname(torch.__file__))
     major = torch.version.cuda.partition(".")[0]
     candidates = [os.path.join(packages, "nvidia", "cu" + major, "include"),
-                  os.path.join(packages, "nvidia", "cuda_runtime", "include")]
+                  os.path.join(packages, "nvidia", "cuda_runtime", "include"),
+                  os.path.join(packages, "triton", "backends", "nvidia", "include")]
     candidates += [os.path.join(root, "include") for root in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if root]
-    for folder in candidates:
-        if os.path.exists(os.path.join(folder, "cuda_runtime_api.h")):
-            return folder
-    raise Unavailable("CUDA's headers were not found beside PyTorch")
+    found = [folder for folder in candidates if os.path.exists(os.path.join(folder, "cuda_runtime_api.h"))]
+    if not found:
+        raise Unavailable("CUDA's headers were not found beside PyTorch")
+    return found
 
 
-def _command(torch, compiler, target):
+def command(torch, compiler, target, flags=()):
+    """What compiles source_text(), its standard input, into the library `target`. `flags`: before all others."""
     root = os.path.dirname(torch.__file__)
     libraries = os.path.join(root, "lib")
-    return [compiler, "-shared", "-fPIC", "-std=c++20", "-O1", "-w",
+    first, *later = _cuda_headers(torch)
+    return [compiler, *flags, "-shared", "-fPIC", "-std=c++20", "-O1", "-w",
             "-D_GLIBCXX_USE_CXX11_ABI=%d" % torch._C._GLIBCXX_USE_CXX11_ABI,
-            "-I", _FOLDER, "-I", os.path.join(root, "include"), "-I", _cuda_headers(torch),
+            "-I", _FOLDER, "-I", os.path.join(root, "include"), "-I", first,
+            *(word for folder in later for word in ("-idirafter", folder)),
             "-x", "c++", "-", "-o", target,
             "-L", libraries, "-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
+
+
+def source_text():
+    """One translation unit: PyTorch's headers are nearly all of the work."""
+    return "".join('#include "%s"\n' % name for name in _sources() if name.endswith(".cpp"))
 
 
 def _build(torch, path):
@@ -79,17 +94,15 @@ def _build(torch, path):
     if not compiler:
         raise Unavailable("there is no C++ compiler (g++)")
     unfinished = "%s.%d" % (path, os.getpid())
-    command = _command(torch, compiler, unfinished)
-    # One translation unit: PyTorch's headers are nearly all of the work.
-    source = "".join('#include "%s"\n' % name for name in _sources() if name.endswith(".cpp"))
+    words = command(torch, compiler, unfinished)
     # A compiler is no part of the job.
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
     say("building the operators for PyTorch %s, once: about a minute" % torch.__version__)
     begin = time.monotonic()
     try:
-        done = subprocess.run(command, input=source, env=environment, capture_output=True, text=True, timeout=_BUILD_S)
+        done = subprocess.run(words, input=source_text(), env=environment, capture_output=True, text=True, timeout=_BUILD_S)
         if done.returncode != 0:
-            _keep_log(path, command, done.stderr)
+            _keep_log(path, words, done.stderr)
             first = next((line for line in done.stderr.splitlines() if "error" in line), "exit %d" % done.returncode)
             raise Unavailable("the build failed: %s (all of it: %s.log)" % (first, path))
         os.rename(unfinished, path)
@@ -101,13 +114,12 @@ def _build(torch, path):
     say("built in %.0f s: %s" % (time.monotonic() - begin, path))
 
 
-def _keep_log(path, command, text):
+def _keep_log(path, words, text):
     with open(path + ".log", "w") as file:
-        file.write(" ".join(command) + "\n" + text)
+        file.write(" ".join(words) + "\n" + text)
 
 
-def _find_or_build(torch):
-    path = library_path(torch)
+def _find_or_build(torch, path):
     if os.path.exists(path):
         return path
     try:
@@ -125,13 +137,63 @@ def _find_or_build(torch):
     return path
 
 
-def install(torch, names):
-    """Registers the overrides; they last as long as the process. Fails with Unavailable."""
-    path = _find_or_build(torch)
+def _load_prebuilt(name):
+    """The library that the package carries, or None: it carries none for this PyTorch and these sources, or a broken one."""
+    packed = os.path.join(_PREBUILT, name + ".gz")
+    if not os.path.exists(packed):
+        return None
     try:
-        library = ctypes.CDLL(path)
+        with gzip.open(packed) as file:
+            content = file.read()
+        return _load_unpacked(content, os.path.join(cache_folder(), "prebuilt-" + name))
+    except (OSError, EOFError, zlib.error) as error:
+        say_once("prebuilt", "the operators that ddpscope brings for PyTorch cannot be loaded: %s" % error)
+    return None
+
+
+def _load_unpacked(content, path):
+    """From the cache; where it cannot be written, or nothing there may be executed, from a file that is gone once it is loaded."""
+    try:
+        _write_once(content, path)
+        return ctypes.CDLL(path)
+    except OSError:
+        with tempfile.NamedTemporaryFile(suffix=".so") as file:
+            file.write(content)
+            file.flush()
+            return ctypes.CDLL(file.name)
+
+
+def _write_once(content, path):
+    """Whole or not at all: ranks that start together write the same."""
+    if os.path.exists(path):
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    unfinished = "%s.%d" % (path, os.getpid())
+    try:
+        with open(unfinished, "wb") as file:
+            file.write(content)
+        os.rename(unfinished, path)
+    except OSError:
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
+        raise
+
+
+def _load(torch):
+    name = library_name(torch)
+    library = _load_prebuilt(name)
+    if library:
+        return library
+    path = _find_or_build(torch, os.path.join(cache_folder(), name))
+    try:
+        return ctypes.CDLL(path)
     except OSError as error:
         raise Unavailable("%s cannot be loaded: %s" % (path, error))
+
+
+def install(torch, names):
+    """Registers the overrides; they last as long as the process. Fails with Unavailable."""
+    library = _load(torch)
     register = library.standin_torch_install
     register.restype = ctypes.c_char_p
     operators = (_Operator * len(names))()
