@@ -286,6 +286,8 @@ void add_step(const model::Job& job, const FrameworkStep& step, findings::Findin
 
 const char* describe_unreduced(const BackwardPass& pass, bool discarded) {
   if (discarded) return "a backward pass that nothing reduces";
+  if (pass.used_before)
+    return "a backward pass in which the optimizer runs, before DistributedDataParallel reduces anything";
   return pass.through_wrapper
              ? "a backward pass behind a forward of DistributedDataParallel, which does not reduce: no_sync()"
              : "a backward pass through the wrapped model, behind no forward of DistributedDataParallel";
@@ -410,6 +412,11 @@ void tell_unreduced_passes(const Facts& facts, std::string_view slug, findings::
         "Keep the wrapper (ddp = DistributedDataParallel(model)) and run forward through it (ddp(...), not "
         "ddp.module(...)); leave no_sync() for the last micro-batch of each step. DistributedDataParallel "
         "reduces only what its own forward has prepared.";
+    if (pass.used_before)
+      finding.advice =
+          "Run the optimizer behind backward(): a hook on a parameter runs before DistributedDataParallel "
+          "reduces "
+          "its gradient, which is then each rank's own.";
     if (discarded)
       finding.evidence.push_back(evidence_of(
           facts.job, *discarded, "a DistributedDataParallel is given up here before any pass has used it"));

@@ -104,6 +104,7 @@ class Reader {
   std::map<std::uint16_t, std::int64_t> forward_until_ns_;  // of a wrapper, by thread
   bool forward_ = false;                                    // of the wrapper, since the last pass
   bool exchanged_ = false;                                  // by the program, since the first of the passes
+  bool reducing_ = false;                                   // a reducer has begun to, in the last pass
   bool overlap_ = false;
 };
 
@@ -124,18 +125,25 @@ void Reader::begin_pass(EventPlace place, const Record& record) {
   overlap_ = overlap_ || pass_at(begin_ns) != nullptr;
   own_.clear();
   if (passes_.empty()) exchanged_ = false;
+  reducing_ = false;
   BackwardPass pass{{process_, place}, begin_ns, job_.end_ns(process_, record), {}, {}};
   pass.through_wrapper = forward_;
   forward_ = false;
   passes_.push_back(std::move(pass));
 }
 
-// It may be given a closure, whose passes are then part of it.
+// It may be given a closure, whose passes are then part of it. One that runs within a pass, for a part of the
+// parameters, is over with the pass.
 void Reader::begin_step(EventPlace place, const Record& record) {
   auto data = trace::payload_of<payload::TrainingCall>(record);
+  std::int64_t begin_ns = job_.begin_ns(process_, record), end_ns = job_.end_ns(process_, record);
+  if (BackwardPass* pass = pass_at(begin_ns)) {
+    end_ns = std::max(end_ns, pass->end_ns);
+    pass->used_before = pass->used_before || !reducing_;
+  }
   step_ = OpenStep{{process_, place},
-                   job_.begin_ns(process_, record),
-                   job_.end_ns(process_, record),
+                   begin_ns,
+                   end_ns,
                    static_cast<Call>(record.call) == Call::optimizer_step,
                    data.object};
 }
@@ -206,6 +214,7 @@ void Reader::take_reducer(EventPlace place, const Record& record) {
       sharded_[record.thread] = job_.end_ns(process_, record);
       return insert(pass->given, kSharded);
     case Call::reducer_finish:
+      if (pass->used_before) return;
       insert(pass->reduced, number_of(data.object));
       return insert(result_.reducers, number_of(data.object));
     default:
@@ -281,12 +290,13 @@ void Reader::take_exchange(const Record& record) {
   if (by_nccl && job_.begin_ns(process_, record) <= inside_until_ns) return;
   if (!by_nccl) inside_until_ns = job_.end_ns(process_, record);
   Exchange exchange = exchange_of(record);
+  reducing_ = reducing_ || exchange.by_reducer;
   if (!exchange.count) return;  // with nobody else
   BackwardPass* pass = pass_at(exchange.begin_ns);
   bool reduces =
       exchange.operation == Operation::kAllReduce || exchange.operation == Operation::kReduceScatter;
-  if (pass && exchange.by_reducer) {
-    carry(exchange, *pass);
+  if (exchange.by_reducer) {
+    if (pass) carry(exchange, *pass);
   } else if (pass && reduces && is_sharded(exchange)) {
     carry(exchange, *pass);
     insert(pass->reduced, kSharded);
@@ -310,6 +320,7 @@ void Reader::take(EventPlace place, const Record& record) {
     case Operation::kOptimizerStep:
       return begin_step(place, record);
     case Operation::kZeroGradients:
+      if (pass_at(job_.begin_ns(process_, record))) return;  // of the parameters that it is done with
       own_.clear();
       own_in_pass_.clear();
       return passes_.clear();

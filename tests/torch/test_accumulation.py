@@ -82,6 +82,16 @@ def test_no_pass_is_reduced(tmp_path, seed, ranks, how):
     assert ("no_sync()" in finding["evidence"][0]["detail"]) == ("never" in how), finding
 
 
+@pytest.mark.newest
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
+def test_the_optimizer_runs_within_the_pass(tmp_path, seed, ranks):
+    """It has used each gradient before DistributedDataParallel reduces it."""
+    finding = ddpscope.only_finding(trained(tmp_path, seed, ranks, "--update", "in-backward", "--micro-batches", 1), "missing-gradient-sync")
+    assert (finding["ranks"], finding["severity"]) == (list(range(ranks)), "error"), finding
+    assert "in which the optimizer runs, before" in finding["evidence"][0]["detail"], finding
+    assert finding["advice"].startswith("Run the optimizer behind backward()"), finding
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("steps, confidence", [(15, "certain"), pytest.param(5, "likely", marks=pytest.mark.long)])
 def test_shorter_steps_are_left_out(tmp_path, seed, ranks, steps, confidence):

@@ -22,7 +22,7 @@ def arguments():
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--update", choices=["step", "compiled", "loop", "first-layer", "data"], default="step", help="who writes the parameters")
+    parser.add_argument("--update", choices=["step", "compiled", "loop", "first-layer", "data", "in-backward"], default="step", help="who writes the parameters")
     parser.add_argument("--optimizer", choices=["SGD", "AdamW"], default="SGD")
     return parser.parse_args()
 
@@ -69,6 +69,23 @@ class DataDescent(Descent):
     def zero_grad(self):
         for parameter in self.parameters:
             parameter.grad.data.zero_()
+
+
+# As soon as a parameter has its gradient, which saves the memory of all gradients.
+class InBackward:
+    def __init__(self, parameters, make):
+        self.optimizers = {parameter: make([parameter], lr=1e-2) for parameter in parameters}
+        for parameter in self.optimizers:
+            parameter.register_post_accumulate_grad_hook(self.update)
+
+    def update(self, parameter):
+        self.optimizers[parameter].step()
+        self.optimizers[parameter].zero_grad()
+
+    def step(self):
+        pass
+
+    zero_grad = step
 
 
 # Dynamo leaves out what names the step for the profiler.
@@ -180,7 +197,7 @@ def main():
     optimizer = make(model.parameters(), lr=1e-2)
     if asked.update != "step":
         of = {"compiled": lambda: Compiled(optimizer), "loop": lambda: Descent(model.parameters()), "data": lambda: DataDescent(model.parameters()),
-              "first-layer": lambda: FirstLayer(model.module)}
+              "first-layer": lambda: FirstLayer(model.module), "in-backward": lambda: InBackward(model.parameters(), make)}
         optimizer = of[asked.update]()
     quasi_newton = torch.optim.LBFGS(model.parameters(), lr=1e-4, max_iter=100, tolerance_grad=0, tolerance_change=0)
     critic, generator = network(1, asked.hidden), DistributedDataParallel(nn.Linear(16, 32))
