@@ -1,29 +1,7 @@
 """Lingua's data-parallel rank and its accumulation (facebookresearch/lingua#66): it is not on PyPI, so a job of ours has its lines."""
-import json
-import pathlib
-import random
-
 import ddpscope
 import pytest
-import wheel
-
-SCRIPT = pathlib.Path(__file__).parent / "jobs" / "lingua_train.py"
-
-
-def record(folder, ranks, *arguments, seed=1):
-    """The report of a job in which each data-parallel rank has a chunk to read."""
-    rng = random.Random(seed)
-    (folder / "out" / "chunks").mkdir(parents=True)
-    for number in range(ranks):
-        lines = [json.dumps({"tokens": [rng.randrange(64) for _ in range(25)]}) for _ in range(40)]
-        (folder / "out" / "chunks" / f"fineweb.chunk.{number:02}.jsonl").write_text("\n".join(lines) + "\n")
-    done = ddpscope.record([wheel.python(), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), SCRIPT, "out",
-                            *arguments], folder / "trace", folder, env={"OMP_NUM_THREADS": "1"}, timeout=300)
-    assert done.code == 0, done.stderr[-4000:]
-    report = ddpscope.report(folder / "trace")
-    assert report["job"]["ranks"] == ranks, report["job"]
-    assert not any("torch_values_unread" in row["what"] for row in report["coverage"]), report["coverage"]
-    return report
+from lingua_jobs import SCRIPT, record
 
 
 def lines_of(*texts):

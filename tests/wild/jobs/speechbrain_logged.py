@@ -11,11 +11,11 @@ from speechbrain.utils.train_logger import FileTrainLogger
 
 parser = argparse.ArgumentParser()
 parser.add_argument("folder")
-parser.add_argument("--log", choices=["written", "no-folder"], default="no-folder")
+parser.add_argument("--to", default="logs/log.txt", help="a file below FOLDER; nobody makes a folder for it")
 parser.add_argument("--clips", type=int, default=1000)
 arguments = parser.parse_args()
 manifest = os.path.join(arguments.folder, "train.csv")
-logger = FileTrainLogger(os.path.join(arguments.folder, "log.txt" if arguments.log == "written" else "logs/log.txt"))
+logger = FileTrainLogger(os.path.join(arguments.folder, arguments.to))
 
 
 def prepare():
