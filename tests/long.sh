@@ -10,6 +10,7 @@ rounds=20
 export DDPSCOPE_RANKS=all  # rank counts of each test; CI runs some (tests/python/rank_counts.py)
 silent_seeds=17        # of every healthy twin of the trainer, at 2, 4 and 8 ranks each: 51 runs
 silent_torch_seeds=10  # of every healthy PyTorch job
+silent_wild_seeds=20   # of every healthy use of a released package
 held_up_seeds=5
 torch2_wheels=(torch==2.6.0 numpy==2.4.6 pytest==9.2.0 safetensors==0.4.5)
 torch_cuda13=2.15.0  # as tests/torch_cuda/environment.sh has it
@@ -32,12 +33,14 @@ part_repeat() {
 # Healthy jobs with other draws each time: nothing may be found. Seeds that passed are remembered.
 part_silence() {
   cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  bash tests/torch_cuda/environment.sh --frameworks --wild --speechbrain || return 1
   local progress=build/long/silence.$commit seed folder
+  local -A seeds=([e2e]=$silent_seeds [torch]=$silent_torch_seeds [wild]=$silent_wild_seeds)
   mkdir -p build/long
   touch "$progress"
-  for seed in $(seq $silent_seeds); do
-    for folder in e2e torch; do
-      if [ $folder = torch ] && [ "$seed" -gt $silent_torch_seeds ]; then continue; fi
+  for seed in $(seq "$(printf '%s\n' "${seeds[@]}" | sort -n | tail -1)"); do
+    for folder in e2e torch wild; do
+      if [ "$seed" -gt "${seeds[$folder]}" ]; then continue; fi
       if grep -qx "$folder $seed" "$progress"; then continue; fi
       DDPSCOPE_SEEDS=$seed ctest --preset dev -R "^$folder\.healthy" --parallel 4 --output-on-failure || return 1
       echo "$folder $seed" >>"$progress"
@@ -48,9 +51,10 @@ part_silence() {
 # The same while processes of theirs are stopped for moments (tests/python/hold_ups.py).
 part_hold_ups() {
   cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
+  bash tests/torch_cuda/environment.sh --frameworks --wild --speechbrain || return 1
   local seed
   for seed in $(seq $held_up_seeds); do
-    DDPSCOPE_HOLD_UPS=$seed ctest --preset dev -R '^torch\.healthy_order' --timeout 1800 --output-on-failure || return 1
+    DDPSCOPE_HOLD_UPS=$seed ctest --preset dev -R '^(torch\.healthy_order|wild\.healthy)' --timeout 1800 --output-on-failure || return 1
   done
 }
 

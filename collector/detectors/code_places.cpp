@@ -27,6 +27,22 @@ std::size_t innermost_own(const std::vector<std::string>& stack) {
   return own == stack.end() ? 0 : static_cast<std::size_t>(own - stack.begin());
 }
 
+std::size_t outermost_of(const std::vector<std::string>& stack, std::string_view file) {
+  auto found =
+      std::find_if(stack.rbegin(), stack.rend(), [&](auto& frame) { return file_of(frame) == file; });
+  return static_cast<std::size_t>(stack.rend() - found) - 1;
+}
+
+// Where the caller of this frame was handed what it calls: the frame of this one's file that handed it over.
+// That file called the caller's before it was called back. 0 where it calls by itself.
+std::size_t handed_at(const std::vector<std::string>& stack, std::size_t frame) {
+  std::string_view file = file_of(stack[frame]);
+  if (outermost_of(stack, file) < outermost_of(stack, file_of(stack[frame + 1]))) return 0;
+  for (std::size_t i = frame + 1; i < stack.size(); ++i)
+    if (file_of(stack[i]) == file) return i;
+  return 0;
+}
+
 // The program itself called the function of this frame.
 bool called_by_program(const std::vector<std::string>& stack, std::size_t frame) {
   return frame + 1 < stack.size() && !is_library_frame(stack[frame + 1]);
@@ -38,8 +54,9 @@ void CodePlaces::learn(const Stack& stack) const {
   for (std::size_t i = 0; i + 1 < stack.size(); ++i) {
     const std::string& caller = stack[i + 1];
     callers_[function_key(stack[i])].insert(caller);
-    if (file_of(stack[i]) != file_of(caller) && !is_library_frame(caller))
-      entries_[std::string(file_of(stack[i]))].insert(caller);
+    std::string_view file = file_of(stack[i]);
+    if (file != file_of(caller) && !is_library_frame(caller) && !handed_at(stack, i))
+      entries_[std::string(file)].insert(caller);
   }
 }
 
@@ -67,6 +84,14 @@ bool CodePlaces::is_called_from_several_files(const std::string& frame) const {
   return found != entries_.end() && found->second.size() > 1;
 }
 
+std::size_t CodePlaces::caller_of(const Stack& stack, std::size_t frame) const {
+  std::size_t outer = handed_at(stack, frame);
+  auto callers = callers_.find(function_key(stack[frame]));
+  if (!outer || callers == callers_.end()) return frame + 1;
+  auto sites = std::ranges::count(callers->second, file_of(stack[frame + 1]), file_of);
+  return sites > 1 ? frame + 1 : outer;
+}
+
 std::string CodePlaces::of(model::EventRef event) const { return symbols::shortened_frame(frame_of(event)); }
 
 std::string CodePlaces::frame_of(model::EventRef event) const {
@@ -76,9 +101,10 @@ std::string CodePlaces::frame_of(model::EventRef event) const {
   const std::size_t first = innermost_own(stack);
   std::string_view file = file_of(stack[first]);
   std::size_t at = first;
-  while (file_of(stack[at]) == file && called_by_program(stack, at) && has_several_callers(stack[at])) ++at;
+  while (file_of(stack[at]) == file && called_by_program(stack, at) && has_several_callers(stack[at]))
+    at = caller_of(stack, at);
   if (at > first || !is_called_from_several_files(stack[first])) return stack[at];
-  while (file_of(stack[at]) == file && called_by_program(stack, at)) ++at;
+  while (file_of(stack[at]) == file && called_by_program(stack, at)) at = caller_of(stack, at);
   return file_of(stack[at]) == file ? stack[first] : stack[at];
 }
 

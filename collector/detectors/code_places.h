@@ -16,7 +16,8 @@ namespace ddpscope::detectors {
 // The innermost frame of the program (no library's) that is not merely a wrapper called from several places.
 // A function is one if the job's stacks show it under several callers, a source file if its functions are
 // called from several places of other files. Only frames of the innermost file are passed over, and none that
-// a library calls.
+// a library calls. Who calls back into a file that called it was handed what it calls (a decorator's wrapper,
+// a function that runs another one on rank 0): that is no call from outside of the file.
 class CodePlaces {
  public:
   explicit CodePlaces(const model::Job& job) : job_(job) {}
@@ -42,6 +43,9 @@ class CodePlaces {
   void load() const;  // at the first question: most jobs are healthy
   void learn(const Stack& stack) const;
   std::string with_launch(std::string place, const matching::CollectiveCall& call) const;
+  // The frame that calls this one. Where a function that was handed it does so at its only line that calls
+  // it: the frame of the file that handed it over.
+  std::size_t caller_of(const Stack& stack, std::size_t frame) const;
   bool has_several_callers(const std::string& frame) const;
   bool is_called_from_several_files(const std::string& frame) const;
 

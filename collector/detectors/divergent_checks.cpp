@@ -11,6 +11,7 @@
 #include "collector/detectors/story.h"
 #include "collector/ordering/file_edges.h"
 #include "collector/patterns/peer_news.h"
+#include "collector/symbols/function_names.h"
 
 namespace ddpscope::detectors {
 namespace {
@@ -228,6 +229,13 @@ bool in_place_of(const findings::Place& place, const findings::Place& other) {
   bool overlap = place.from_ns < other.to_ns && other.from_ns < place.to_ns;
   return overlap && std::find_first_of(place.ranks.begin(), place.ranks.end(), other.ranks.begin(),
                                        other.ranks.end()) != place.ranks.end();
+}
+
+std::string place_of_other(const Facts& facts, const Guard& guard, model::EventRef call) {
+  if (findings::is_in_package(guard.look_place))
+    for (const std::string& frame : stack_of(facts.job, call))
+      if (function_of(frame) == function_of(guard.look_place)) return symbols::shortened_frame(frame);
+  return facts.places.of(call);
 }
 
 std::vector<DivergentStory> find_parting_checks(const Facts& facts) {

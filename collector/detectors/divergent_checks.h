@@ -27,6 +27,10 @@ struct DivergentStory {
   std::set<files::Name> names;  // of all files that are read too early because of it
 };
 
+// Where another rank makes the call that it makes in place of the guarded one: in the package that looks, if
+// the function that looks makes it.
+std::string place_of_other(const Facts& facts, const Guard& guard, model::EventRef call);
+
 // Where the calls of collectives part.
 std::vector<DivergentStory> find_parting_checks(const Facts& facts);
 

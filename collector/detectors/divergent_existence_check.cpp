@@ -32,7 +32,8 @@ std::string describe_others(const Facts& facts, const DivergentStory& story,
   const auto& other = story.parting.calls.at(others.front());
   if (!other || other->kind != story.parting.calls.at(story.guard.rank)->kind)
     return fmt::format("{} {} not", list_ranks(others), verb(others, "does", "do"));
-  return fmt::format("{} another one{}", list_ranks(others), at(facts.places.of(other->event)));
+  return fmt::format("{} another one{}", list_ranks(others),
+                     at(place_of_other(facts, story.guard, other->event)));
 }
 
 std::string describe(const Facts& facts, const DivergentStory& story) {

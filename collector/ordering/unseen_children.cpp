@@ -27,7 +27,9 @@ std::vector<std::int64_t> find_moments(const model::Job& job, ThreadId thread) {
 }
 
 // What other processes may notice of one, if nothing hands it over that is recorded: not what its own threads
-// do, look for and read, nor that it fails. What is not known here counts.
+// do, look for and read, nor that it asks or waits for its own device, nor that it fails. A device that
+// becomes current for the first time counts: it then shows in the lists of a GPU's processes. So does what is
+// not known here.
 class NoticeableCalls {
  public:
   NoticeableCalls(const model::Job& job, std::uint32_t process) {
@@ -70,7 +72,16 @@ class NoticeableCalls {
                                               Operation::kWaitingSite,
                                               Operation::kWaitChild,
                                               Operation::kTraceback,
-                                              Operation::kThreadSeen};
+                                              Operation::kThreadSeen,
+                                              Operation::kCommunicatorQuery,
+                                              Operation::kSetDevice,
+                                              Operation::kDeviceWait,
+                                              Operation::kStreamWait,
+                                              Operation::kEventWait,
+                                              Operation::kStreamQuery,
+                                              Operation::kEventQuery,
+                                              Operation::kDeviceTiming,
+                                              Operation::kDeviceClock};
 
   static bool is_quiet(const trace::Record& record, bool locks) {
     switch (trace::operation_of(record.call)) {

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "injector/core/hook.h"
+#include "injector/core/rank.h"
+#include "injector/processes/generation.h"
 #include "injector/python/python_stack.h"
 
 namespace ddpscope::injector {
@@ -135,16 +137,21 @@ void add_character(trace::FileWriter& file, char character) {
   printed.length = 0;
 }
 
+// A rank that fails before anything else of weight, as one that cannot import a package, is recorded for it.
+trace::FileWriter* recorder_for(const char* text, std::size_t bytes) {
+  if (!awaits_weight()) return open_recorder();
+  bool begins = memmem(text, bytes, kHeading, sizeof(kHeading) - 1);
+  return begins && is_one_of_several() && !in_vfork_child() ? recorder(Weight::kOpens) : nullptr;
+}
+
 }  // namespace
 
 void read_printed(const char* text, std::size_t bytes) {
-  trace::FileWriter* file = open_recorder();
-  if (!file || !is_main_thread(*file)) return;
   int saved = errno;
-  if (OwnWork work(file); work) {
-    for (const char* end = text + bytes; text < end; ++text) {
-      add_character(*file, *text);
-    }
+  trace::FileWriter* file = recorder_for(text, bytes);
+  if (file && is_main_thread(*file)) {
+    if (OwnWork work(file); work)
+      for (const char* end = text + bytes; text < end; ++text) add_character(*file, *text);
   }
   errno = saved;
 }

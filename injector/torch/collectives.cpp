@@ -53,6 +53,11 @@ bool is_inside_another(const HookedCall& call) {
          find_around(call, handlers::monitored_barrier);
 }
 
+// Gloo's worker counts the same elements: a reduce-scatter is an all-reduce of what all ranks get there.
+constexpr bool is_counted_alike(Call row) {
+  return row == Call::c10d_allreduce || row == Call::c10d_broadcast;
+}
+
 template <Call row>
 void open(trace::FileWriter& file, HookedCall& call, ProcessGroup& group, const Operation& operation) {
   std::uint32_t sequence = __atomic_fetch_add(&group.operations, 1, __ATOMIC_RELAXED);
@@ -67,7 +72,7 @@ void open(trace::FileWriter& file, HookedCall& call, ProcessGroup& group, const 
                           operation.reduction,
                           0,
                           0};
-  bool counted = operation.datatype != kUnknownType;
+  bool counted = is_counted_alike(row) && operation.datatype != kUnknownType;
   call.work = {operation_of(group.number, sequence), counted ? operation.count : 0};
   std::uint32_t stack = current_stack(file);
   call.open = this_thread.writer.open_regular<row>(file, payload, now(file), stack);

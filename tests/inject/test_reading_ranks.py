@@ -50,6 +50,15 @@ def test_a_rank_that_uses_no_data(tmp_path):
     assert trace_of("import json, decimal", tmp_path, RANK) == (0, "", [])
 
 
+@pytest.mark.parametrize("variables, recorded", [(RANK, True), ({}, False)])
+def test_a_rank_that_fails_before_it_uses_any(tmp_path, variables, recorded):
+    """As one that cannot import a package: what it prints says where it failed."""
+    code, _, found = trace_of("import json; json.no_such_function()", tmp_path, variables)
+    assert code == 1
+    told = [(record["exception"], record.stack) for record in found if record.call == "python_traceback"]
+    assert told == ([("AttributeError", "<string>:1 <module>")] if recorded else []) and bool(found) == recorded, found
+
+
 def test_a_shell_reads_its_script(tmp_path):
     (tmp_path / "script.sh").write_text("test -e missing; read line < FOLDER/data.json; exit 0".replace("FOLDER", str(tmp_path)))
     assert trace_of(str(tmp_path / "script.sh"), tmp_path, RANK, ("/bin/sh",)) == (0, "", [])

@@ -28,7 +28,7 @@ frameworks=(lightning==2.6.6 accelerate==1.15.0 transformers==5.23.0)
 wild=(coqui-tts-trainer==0.4.0 lightning==2.6.6 hydra-core==1.3.2)
 speechbrain=(scipy==1.17.1 sentencepiece==0.2.3 HyperPyYAML==1.2.3 joblib==1.6.0 huggingface_hub==2.4.0 soundfile==0.14.0
              requests==2.34.2 torchaudio==2.11.1 apart:speechbrain==0.5.16 apart:speechbrain==1.0.0
-             apart:speechbrain==1.0.1 apart:speechbrain==1.0.2)
+             apart:speechbrain==1.0.1 apart:speechbrain==1.0.2 apart:speechbrain==1.1.2)
 
 root=${DDPSCOPE_PYTORCH_ENVIRONMENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/ddpscope/pytorch}
 tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || { echo "error: no Python $python" >&2; exit 2; }

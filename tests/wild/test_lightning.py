@@ -10,12 +10,15 @@ SCRIPT = pathlib.Path(__file__).parent / "jobs" / "lightning_fit.py"
 SAMPLES = {"unsharded-sampler", "repeated-epoch-order"}  # in memory
 
 
-def report_of(folder, *arguments):
-    done = ddpscope.record([wheel.python("--wild"), SCRIPT, "--ranks", "2", *arguments], folder / "trace", folder,
+broken = pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
+
+
+def report_of(folder, *arguments, ranks=2):
+    done = ddpscope.record([wheel.python("--wild"), SCRIPT, "--ranks", str(ranks), *arguments], folder / "trace", folder,
                            env={"OMP_NUM_THREADS": "1"}, timeout=300)
     assert done.code == 0, done.stderr[-4000:]
     report = ddpscope.report(folder / "trace")
-    assert report["job"]["ranks"] == 2, report["job"]
+    assert report["job"]["ranks"] == ranks, report["job"]
     return report
 
 
@@ -27,9 +30,10 @@ def test_a_healthy_program_is_silent(tmp_path):
     assert not unjudged & {"missing-gradient-sync", "redundant-accumulation-sync", "uneven-steps"}, report["coverage"]
 
 
-def test_a_callback_saves_on_all_ranks(tmp_path):
-    finding, = report_of(tmp_path, "--save", "all")["findings"]
-    assert finding["slug"] == "duplicate-checkpoint-write" and finding["ranks"] == [0, 1], finding
+@broken
+def test_a_callback_saves_on_all_ranks(tmp_path, ranks):
+    finding, = report_of(tmp_path, "--save", "all", ranks=ranks)["findings"]
+    assert finding["slug"] == "duplicate-checkpoint-write" and finding["ranks"] == list(range(ranks)), finding
     line = ddpscope.line_of(SCRIPT, "# kept")
     assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
 
@@ -42,15 +46,16 @@ for folder, count in (("clips", 96), ("held-out", 16)):
 """
 
 
-def samplers_of(folder, sampler):
+def samplers_of(folder, sampler, ranks=2):
     subprocess.run([wheel.python("--wild"), "-c", CLIPS], cwd=folder, check=True, timeout=120)
-    return report_of(folder, "--clips", "96", "--sampler", sampler)
+    return report_of(folder, "--clips", "96", "--sampler", sampler, ranks=ranks)
 
 
-def test_a_sampler_that_is_switched_off(tmp_path):
+@broken
+def test_a_sampler_that_is_switched_off(tmp_path, ranks):
     """What all ranks read alike before, when Lightning validates to see whether that works, is no excuse."""
-    finding, = samplers_of(tmp_path, "off")["findings"]
-    assert finding["slug"] == "unsharded-sampler" and finding["ranks"] == [0, 1], finding
+    finding, = samplers_of(tmp_path, "off", ranks)["findings"]
+    assert finding["slug"] == "unsharded-sampler" and finding["ranks"] == list(range(ranks)), finding
     line = ddpscope.line_of(SCRIPT, "return torch.load(")
     assert f"{SCRIPT.name}:{line} " in finding["title"], finding["title"]
 

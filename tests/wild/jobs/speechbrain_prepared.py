@@ -1,4 +1,4 @@
-"""A recipe that prepares its data on the main process: torchrun speechbrain_prepared.py FOLDER [--group]"""
+"""A recipe that prepares its data on the main process: torchrun speechbrain_prepared.py FOLDER [--group gloo]"""
 import argparse
 import json
 import os
@@ -12,7 +12,7 @@ from speechbrain.utils.distributed import ddp_init_group, run_on_main
 
 parser = argparse.ArgumentParser()
 parser.add_argument("folder")
-parser.add_argument("--group", action="store_true", help="make the process group, as a recipe has to")
+parser.add_argument("--group", choices=["gloo", "nccl"], help="make the process group, as a recipe has to")
 parser.add_argument("--takes", type=float, default=0, help="seconds that the preparation takes")
 parser.add_argument("--clips", type=int, default=20000)
 arguments = parser.parse_args()
@@ -28,7 +28,7 @@ def prepare():
 
 
 if arguments.group:
-    ddp_init_group({"distributed_backend": "gloo"})
+    ddp_init_group({"distributed_backend": arguments.group})
 speechbrain.create_experiment_directory(arguments.folder)
 run_on_main(prepare)
 clips = DynamicItemDataset.from_json(manifest, output_keys=["length"])

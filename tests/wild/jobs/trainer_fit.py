@@ -8,6 +8,9 @@ from transformers import BertConfig, BertForSequenceClassification, Trainer, Tra
 parser = argparse.ArgumentParser()
 parser.add_argument("folder")
 parser.add_argument("--save", choices=["main", "all"], default="main")
+parser.add_argument("--accumulate", type=int, default=2)
+parser.add_argument("--batch", type=int, default=4)
+parser.add_argument("--seed", type=int, default=3)
 arguments = parser.parse_args()
 
 
@@ -26,12 +29,13 @@ class Keep(TrainerCallback):
             torch.save(model.state_dict(), os.path.join(arguments.folder, f"kept{round(state.epoch)}.pt"))  # kept
 
 
-set_seed(3)
+set_seed(arguments.seed)
 os.makedirs(arguments.folder, exist_ok=True)
 model = BertForSequenceClassification(BertConfig(vocab_size=100, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
                                                  intermediate_size=64, max_position_embeddings=16))
 trainer = Trainer(model=model, train_dataset=Sentences(), callbacks=[Keep()], args=TrainingArguments(
-    output_dir=arguments.folder, num_train_epochs=2, per_device_train_batch_size=4, gradient_accumulation_steps=2, use_cpu=True,
+    output_dir=arguments.folder, num_train_epochs=2, per_device_train_batch_size=arguments.batch,
+    gradient_accumulation_steps=arguments.accumulate, use_cpu=True,
     ddp_backend="gloo", save_strategy="epoch", logging_steps=3, report_to=[], disable_tqdm=True))
 print("loss", trainer.train().training_loss)
 torch.distributed.destroy_process_group()

@@ -1,8 +1,8 @@
-# A job of two nodes with a rank each, both on this host: two_nodes.sh PYTHON PORT SCRIPT...
-python=$1 port=$2
-shift 2
+# A job of two nodes, both on this host: two_nodes.sh PYTHON PORT RANKS_A_NODE SCRIPT...
+python=$1 port=$2 ranks=$3
+shift 3
 for node in 0 1; do
-  "$python" -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node 1 --master_addr 127.0.0.1 \
+  "$python" -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node "$ranks" --master_addr 127.0.0.1 \
     --master_port "$port" --monitor_interval 0.5 "$@" &
   nodes="$nodes $!"
 done
