@@ -13,6 +13,8 @@ namespace ddpscope::commands {
 namespace {
 
 constexpr const char* kName = ".lock";
+// A folder may come from somebody else, and hold a link to another file, or a pipe, under this name.
+constexpr int kItself = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 enum Byte : off_t { kRecording, kWatching, kLooking };  // the first ones of the file
 
@@ -55,7 +57,7 @@ bool is_removed(int fd) {
 FolderUse::FolderUse(const std::filesystem::path& folder) : path_(folder / kName) {
   do {
     if (fd_ >= 0) ::close(fd_);
-    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | kItself, 0600);
     if (fd_ < 0) return;
     first_ = is_alone(fd_, kRecording);
     if (first_) write_note("");  // a run that was killed leaves its own
@@ -64,7 +66,7 @@ FolderUse::FolderUse(const std::filesystem::path& folder) : path_(folder / kName
 }
 
 bool FolderUse::is_in_use(const std::filesystem::path& folder) {
-  int fd = ::open((folder / kName).c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = ::open((folder / kName).c_str(), O_RDONLY | kItself);
   if (fd < 0) return false;
   bool taken = is_taken(fd, kRecording);
   ::close(fd);
@@ -108,7 +110,7 @@ FolderLook::FolderLook(const std::filesystem::path& folder) : path_(folder / kNa
 void FolderLook::ask() {
   if (fd_ >= 0 && !is_removed(fd_)) return;
   stop();
-  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  fd_ = ::open(path_.c_str(), O_RDONLY | kItself);
   if (fd_ >= 0) set_lock(fd_, F_OFD_SETLK, F_RDLCK, kLooking);
 }
 

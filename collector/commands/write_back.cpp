@@ -75,7 +75,7 @@ void WriteBack::serve(const std::stop_token& stop) const {
 // Of several runs on a host each does it: what is written is not written again.
 void WriteBack::write_back() const {
   for (const std::filesystem::path& path : find_traces(folder_, host_).own) {
-    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
     ::sync_file_range(fd, 0, 0,
                       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);

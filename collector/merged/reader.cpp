@@ -42,7 +42,7 @@ std::optional<Error> map(int fd, const std::filesystem::path& path, trace::Mappe
 bool is_merged_file(const std::filesystem::path& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return false;
-  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  File file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   char magic[sizeof(kMagic)];
   return file.fd >= 0 && ::pread(file.fd, magic, sizeof(magic), 0) == static_cast<ssize_t>(sizeof(magic)) &&
          std::memcmp(magic, kMagic, sizeof(magic)) == 0;
@@ -68,7 +68,7 @@ std::optional<Error> Reader::State::read() {
 }
 
 Result<Reader> Reader::open(const std::filesystem::path& path) {
-  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  File file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   auto state = std::make_unique<State>();
   state->path = path;
   if (auto error = map(file.fd, path, state->mapped)) return *error;

@@ -181,6 +181,14 @@ def test_what_only_looks_like_a_trace(trace):
     assert "folder.ddps" not in result.stderr
 
 
+@pytest.mark.parametrize("command", ["report", "info", "dump"])
+def test_a_pipe_is_no_trace(tmp_path, command):
+    """Nobody writes into it, and nobody waits for that."""
+    os.mkfifo(tmp_path / "pipe")
+    result = ddpscope(command, tmp_path / "pipe")
+    assert result.returncode == 2 and result.stderr.startswith("error: "), result.stderr
+
+
 def test_many_bad_files_are_not_many_lines(trace):
     for number in range(100):
         (trace / f"foreign{number}.ddps").write_bytes(b"x" * 5000)

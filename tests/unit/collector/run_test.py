@@ -511,6 +511,24 @@ def test_a_second_job_in_the_folder_of_a_first(tmp_path):
     assert_cannot_run(ddpscope("report", tmp_path / "t"), "2 jobs that share nothing")
 
 
+def test_a_lock_that_leads_elsewhere_is_left_alone(tmp_path):
+    """A folder that others may write: what stands under the name of our lock is a link to a file of the user's."""
+    (tmp_path / "t").mkdir()
+    (tmp_path / "diary").write_text("dear diary")
+    (tmp_path / "t" / ".lock").symlink_to(tmp_path / "diary")
+    assert ddpscope("run", "-o", "t", "--", "sh", "-c", WRITES, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "diary").read_text() == "dear diary"
+    assert "1 process on" in ddpscope("info", tmp_path / "t").stdout
+
+
+@pytest.mark.parametrize("command", ["report", "info", "dump", "status"])
+def test_a_lock_that_is_a_pipe_keeps_nobody_waiting(tmp_path, command):
+    ddpscope("run", "-o", "t", "--", "sh", "-c", WRITES, cwd=tmp_path)
+    (tmp_path / "t" / ".lock").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "t" / ".lock")
+    assert ddpscope(command, tmp_path / "t").returncode in (0, 1)
+
+
 def test_the_same_job_again_in_its_folder(tmp_path):
     """Its port may be another one; nothing else of its command may, and it must be started from the same folder."""
     (tmp_path / "elsewhere").mkdir()
