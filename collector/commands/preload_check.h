@@ -20,4 +20,8 @@ struct PreloadCheck {
 // job's. A command that cannot be started, or read, is left to who starts it.
 PreloadCheck check_preload(const std::string& command, const std::map<std::string, std::string>& environment);
 
+// Why the preload does nothing to a program that runs already, as far as its file (/proc/PID/exe) says:
+// "NAME is linked statically". Empty: the file does not stand against it, or cannot be read.
+std::string describe_unloadable(const std::string& file, const std::string& name);
+
 }  // namespace ddpscope::commands
