@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "collector/commands/preload_check.h"
 #include "collector/commands/watch_thread.h"
 #include "collector/reports/escape.h"
 #include "trace/write/identity.h"
@@ -59,7 +60,9 @@ void JobSight::begin(std::int32_t pid) {
   pid_ = pid;
   began_ = ended_ = next_ = Clock::now();
   ProcessSight sight{};
-  sight.program = command_;
+  std::error_code unknown;
+  sight.program = std::filesystem::canonical(find_program(command_).value_or(""), unknown).string();
+  if (unknown) sight.program = command_;
   sight.name = command_.substr(command_.rfind('/') + 1).substr(0, 15);
   sight.user = geteuid();
   sight.obstacle = unloadable_.empty() ? Obstacle::kNone : Obstacle::kProgram;
@@ -113,7 +116,9 @@ bool JobSight::is_same(const Seen& before, const ProcessSight& sight) const {
 void JobSight::keep(std::int32_t pid, std::uint64_t start_time, ProcessSight sight, Clock::time_point now) {
   const int latest = latest_of(pid, start_time);
   Seen* seen = latest < 0 ? nullptr : &seen_[static_cast<std::size_t>(latest)];
-  if (seen && is_same(*seen, sight)) {
+  if (seen && sight.obstacle == Obstacle::kHidden && seen->sight.name == sight.name) {
+    seen->last = now;  // it has hidden itself since it was seen
+  } else if (seen && is_same(*seen, sight)) {
     sight.loaded = sight.loaded || seen->sight.loaded;
     seen->sight = std::move(sight);
     seen->last = now;

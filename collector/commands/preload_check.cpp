@@ -28,14 +28,8 @@
 #include "collector/reports/escape.h"
 
 namespace ddpscope::commands {
-namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kOwnLinker = "/lib64/ld-linux-x86-64.so.2";
-constexpr std::size_t kHead = 4096;   // bytes; the kernel reads 256 of a script
-constexpr int kMostInterpreters = 5;  // of interpreters, as the kernel (execve(2))
-constexpr int kMostSeconds = 5;       // for the question to a dynamic linker
 
 std::optional<std::string> find_program(const std::string& command) {
   if (command.find('/') != std::string::npos) return command;
@@ -48,6 +42,13 @@ std::optional<std::string> find_program(const std::string& command) {
   }
   return std::nullopt;
 }
+
+namespace {
+
+constexpr const char* kOwnLinker = "/lib64/ld-linux-x86-64.so.2";
+constexpr std::size_t kHead = 4096;   // bytes; the kernel reads 256 of a script
+constexpr int kMostInterpreters = 5;  // of interpreters, as the kernel (execve(2))
+constexpr int kMostSeconds = 5;       // for the question to a dynamic linker
 
 std::string read_head(const std::string& program) {
   std::ifstream file(program, std::ios::binary);

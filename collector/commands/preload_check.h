@@ -1,9 +1,13 @@
 // Before a job starts: what the preload does to its first program. What that one starts is not known yet.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 
 namespace ddpscope::commands {
+
+// The file that execvp() would start; nothing: there is none.
+std::optional<std::string> find_program(const std::string& command);
 
 enum class PreloadEffect {
   kRecords,
