@@ -6,6 +6,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from command_line import BUILD, compile_program, ddpscope, write_program_of_32_bits
@@ -162,35 +164,33 @@ def test_another_user(tmp_path):
 
 
 @pytest.fixture
-def of_nobody(tmp_path):
-    """A folder of nobody's, and what makes a command of theirs in front of `ddpscope`."""
-    for folder in [tmp_path, *tmp_path.parents][:3]:
-        folder.chmod(folder.stat().st_mode | 0o011)
-    own = tmp_path / "own"
-    own.mkdir()
-    os.chown(own, 65534, 65534)
+def of_nobody():
+    """A folder of nobody's, and what makes a command theirs in front of `ddpscope`. Not below pytest's: another
+    pytest that starts meanwhile makes that one root's alone."""
     before = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    if subprocess.run([*before, "test", "-x", BUILD / "bin" / "ddpscope", "-a", "-w", own], timeout=60).returncode != 0:
-        pytest.skip("nobody cannot reach this build")
-    return own, before
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 65534, 65534)
+        if subprocess.run([*before, "test", "-x", BUILD / "bin" / "ddpscope", "-a", "-w", folder], timeout=60).returncode != 0:
+            pytest.skip("nobody cannot reach this build")
+        yield Path(folder), before
 
 
 @as_root
-def test_a_program_that_may_not_be_read(of_nobody, tmp_path):
-    own, before = of_nobody
-    program = compile_program(tmp_path / "job", SLEEPS_IN_C, "cc")
+def test_a_program_that_may_not_be_read(of_nobody):
+    folder, before = of_nobody
+    program = compile_program(folder / "job", SLEEPS_IN_C, "cc")
     program.chmod(0o711)
-    said = causes(own, "sh", "-c", f"{program}; exit 2", code=2, before=before)
+    said = causes(folder, "sh", "-c", f"{program}; exit 2", code=2, before=before)
     assert said == "job (N) keeps its environment from being looked at"
 
 
 @as_root
-def test_a_program_that_hides_itself(of_nobody, tmp_path):
+def test_a_program_that_hides_itself(of_nobody):
     """It was seen before."""
-    own, before = of_nobody
-    program = compile_program(tmp_path / "job", "#include <unistd.h>\n#include <sys/prctl.h>\n"
+    folder, before = of_nobody
+    program = compile_program(folder / "job", "#include <unistd.h>\n#include <sys/prctl.h>\n"
                               "int main() { usleep(300000); prctl(PR_SET_DUMPABLE, 0); usleep(600000); return 3; }\n", "cc")  # fmt: skip
-    said = causes(own, program, code=3, before=before)
+    said = causes(folder, program, code=3, before=before)
     assert re.fullmatch(rf"{program} \(N\) had the library loaded and ended with exit code 3 after \d\.\d s, before .*", said), said
 
 
