@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -107,19 +108,42 @@ void forward_signal(pid_t job, int signals, ProcessWatch& watch, sigset_t& passe
   if (signal != SIGCHLD && info.ssi_code != SI_KERNEL) kill(job, signal);
 }
 
-int wait_and_forward(pid_t job, int signals, ProcessWatch& watch, sigset_t& passed_on) {
+// -1: at no time.
+int milliseconds_until_look(const JobSight& sight) {
+  using std::chrono::milliseconds;
+  if (sight.next() == JobSight::Clock::time_point::max()) return -1;
+  auto left = std::chrono::ceil<milliseconds>(sight.next() - JobSight::Clock::now());
+  return static_cast<int>(std::max(left, milliseconds(0)).count());
+}
+
+// Until the next look is due, at most.
+void serve(pid_t job, int signals, ProcessWatch& watch, JobSight& sight, sigset_t& passed_on) {
+  if (watch.has_met_any()) sight.stop();
+  pollfd ready[] = {{signals, POLLIN, 0}, {watch.fd(), POLLIN, 0}};
+  int count = poll(ready, 2, milliseconds_until_look(sight));
+  if (count == 0) sight.look();
+  if (count <= 0) return;
+  if (ready[0].revents) forward_signal(job, signals, watch, passed_on);
+  if (ready[1].revents) watch.look();
+}
+
+// Of its end /proc tells until it is awaited.
+pid_t await(pid_t job, int& status, JobSight& sight) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(job), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == job)
+    sight.note_end();
+  return waitpid(job, &status, WNOHANG | WUNTRACED);
+}
+
+int wait_and_forward(pid_t job, int signals, ProcessWatch& watch, JobSight& sight, sigset_t& passed_on) {
   for (;;) {
     int status = 0;
-    pid_t changed = waitpid(job, &status, WNOHANG | WUNTRACED);
+    pid_t changed = await(job, status, sight);
     if (changed == job && !WIFSTOPPED(status)) return exit_code(status);
-    if (changed == job) {
+    if (changed == job)
       stop_like(WSTOPSIG(status));
-      continue;
-    }
-    pollfd ready[] = {{signals, POLLIN, 0}, {watch.fd(), POLLIN, 0}};
-    if (poll(ready, 2, -1) <= 0) continue;
-    if (ready[0].revents) forward_signal(job, signals, watch, passed_on);
-    if (ready[1].revents) watch.look();
+    else
+      serve(job, signals, watch, sight, passed_on);
   }
 }
 
@@ -141,7 +165,8 @@ struct Descriptors {
 
 }  // namespace
 
-Result<int> run_job(const JobStart& start, ProcessWatch& watch, const std::function<void(int)>& ended) {
+Result<int> run_job(const JobStart& start, ProcessWatch& watch, JobSight& sight,
+                    const std::function<void(int)>& ended) {
   sigset_t handled = handled_signals();
   Descriptors descriptors;
   if (!descriptors.open(handled))
@@ -157,10 +182,11 @@ Result<int> run_job(const JobStart& start, ProcessWatch& watch, const std::funct
   descriptors.close_write_end();
   int error = 0;
   ssize_t got = read(descriptors.failure[0], &error, sizeof(error));
+  const bool started = got != static_cast<ssize_t>(sizeof(error));
+  if (started) sight.begin(job);
   sigset_t passed_on;
   sigemptyset(&passed_on);
-  int code = wait_and_forward(job, descriptors.signals, watch, passed_on);
-  const bool started = got != static_cast<ssize_t>(sizeof(error));
+  int code = wait_and_forward(job, descriptors.signals, watch, sight, passed_on);
   if (started) {
     watch.note_end();
     wait_for_rest(watch, {descriptors.signals, passed_on, code, start.rest});

@@ -28,14 +28,8 @@
 #include "collector/reports/escape.h"
 
 namespace ddpscope::commands {
-namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kOwnLinker = "/lib64/ld-linux-x86-64.so.2";
-constexpr std::size_t kHead = 4096;   // bytes; the kernel reads 256 of a script
-constexpr int kMostInterpreters = 5;  // of interpreters, as the kernel (execve(2))
-constexpr int kMostSeconds = 5;       // for the question to a dynamic linker
 
 std::optional<std::string> find_program(const std::string& command) {
   if (command.find('/') != std::string::npos) return command;
@@ -48,6 +42,13 @@ std::optional<std::string> find_program(const std::string& command) {
   }
   return std::nullopt;
 }
+
+namespace {
+
+constexpr const char* kOwnLinker = "/lib64/ld-linux-x86-64.so.2";
+constexpr std::size_t kHead = 4096;   // bytes; the kernel reads 256 of a script
+constexpr int kMostInterpreters = 5;  // of interpreters, as the kernel (execve(2))
+constexpr int kMostSeconds = 5;       // for the question to a dynamic linker
 
 std::string read_head(const std::string& program) {
   std::ifstream file(program, std::ios::binary);
@@ -129,12 +130,9 @@ std::optional<std::string> objection(const std::string& linker, const std::strin
   return std::nullopt;
 }
 
-PreloadCheck check_linker(const std::string& linker, const std::string& program,
-                          const std::map<std::string, std::string>& environment) {
+PreloadCheck ask_linker(const std::string& linker, const std::string& program,
+                        const std::map<std::string, std::string>& environment) {
   std::error_code ignored;
-  if (fs::path(linker).filename().string().starts_with("ld-musl"))
-    return {PreloadEffect::kFatal, fmt::format("{} has musl as its C library, and what records is for glibc",
-                                               reports::escape(program))};
   if (linker == kOwnLinker || fs::equivalent(linker, kOwnLinker, ignored)) return {};
   auto against = objection(linker, program, environment);
   if (!against || objection(linker, program, {})) return {};
@@ -142,22 +140,32 @@ PreloadCheck check_linker(const std::string& linker, const std::string& program,
                                              reports::escape(program), reports::escape(*against))};
 }
 
-PreloadCheck check_binary(const std::string& program, const std::string& head,
-                          const std::map<std::string, std::string>& environment) {
+// Without a question to its linker, which is given. `name` is what a sentence calls the program.
+PreloadCheck check_file(const std::string& program, const std::string& head, const std::string& name,
+                        std::optional<std::string>& linker) {
   Elf64_Ehdr header{};
   std::memcpy(&header, head.data(), std::min(head.size(), sizeof(header)));
-  const std::string name = reports::escape(program);
   if (header.e_ident[EI_CLASS] == ELFCLASS32)
     return {PreloadEffect::kNothing, fmt::format("{} is a program of 32 bits", name)};
   if (header.e_machine != EM_X86_64)
     return {PreloadEffect::kNothing, fmt::format("{} is for another processor", name)};
   if (changes_its_user(program))
     return {PreloadEffect::kNothing, fmt::format("{} changes its user, which takes the preload away", name)};
-  auto linker = find_linker(program, header);
-  if (linker) return check_linker(*linker, program, environment);
-  if (fs::path(program).filename().string().starts_with("ld-"))
-    return {};  // a dynamic linker, which preloads
+  linker = find_linker(program, header);
+  if (linker && fs::path(*linker).filename().string().starts_with("ld-musl"))
+    return {PreloadEffect::kFatal,
+            fmt::format("{} has musl as its C library, and what records is for glibc", name)};
+  if (linker || fs::path(name).filename().string().starts_with("ld-"))
+    return {};  // a dynamic linker itself preloads, too
   return {PreloadEffect::kNothing, fmt::format("{} is linked statically", name)};
+}
+
+PreloadCheck check_binary(const std::string& program, const std::string& head,
+                          const std::map<std::string, std::string>& environment) {
+  std::optional<std::string> linker;
+  PreloadCheck check = check_file(program, head, reports::escape(program), linker);
+  if (check.effect != PreloadEffect::kRecords || !linker) return check;
+  return ask_linker(*linker, program, environment);
 }
 
 }  // namespace
@@ -172,6 +180,12 @@ PreloadCheck check_preload(const std::string& command,
     program = find_interpreter(head);
   }
   return {};
+}
+
+std::string describe_unloadable(const std::string& file, const std::string& name) {
+  const std::string head = read_head(file);
+  std::optional<std::string> linker;
+  return head.starts_with(ELFMAG) ? check_file(file, head, name, linker).why : "";
 }
 
 }  // namespace ddpscope::commands

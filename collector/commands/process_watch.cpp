@@ -9,12 +9,12 @@
 
 #include <charconv>
 #include <csignal>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "collector/commands/exit_status.h"
 #include "collector/commands/own_trace.h"
+#include "collector/commands/process_sight.h"
 #include "collector/reading/generations.h"
 #include "trace/calls.h"
 
@@ -54,13 +54,6 @@ bool add(int epoll, int fd) {
   event.events = EPOLLIN;
   event.data.fd = fd;
   return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-std::string name_of_process(std::int32_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name.empty() ? "?" : name;
 }
 
 std::size_t half_of_the_descriptors() {
@@ -138,6 +131,7 @@ void ProcessWatch::meet_new_files() {
 void ProcessWatch::meet(const std::string& file) {
   auto name = parse(file, own_.host);
   bool our_own = name && name->pid == own_.pid && name->start_time == own_.start_time;
+  met_any_ = met_any_ || (!our_own && file.ends_with(trace::kFileSuffix));
   if (!name || our_own) return;
   for (const auto& [pidfd, seen] : alive_)
     if (seen.pid == name->pid && seen.start_time == name->start_time)

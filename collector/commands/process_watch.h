@@ -36,6 +36,8 @@ class ProcessWatch {
   int fd() const { return epoll_; }  // readable: there is something for look(); -1: nothing will ever be
   void look();
 
+  bool has_met_any() const { return met_any_; }  // a trace that began since, whoever writes it
+
   // A signal came for the job from `sender` (0: unknown) and is handed on.
   void note_signal(int signal, std::int32_t sender);
 
@@ -75,6 +77,7 @@ class ProcessWatch {
   std::size_t most_;                // processes watched at a time
   int epoll_;
   int inotify_;
+  bool met_any_ = false;
   std::map<int, Seen> alive_;  // by pidfd
   std::vector<Seen> ended_;    // not yet written
   MemoryKills memory_kills_;

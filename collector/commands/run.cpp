@@ -21,6 +21,7 @@
 #include "collector/commands/hang_watch.h"
 #include "collector/commands/job_environment.h"
 #include "collector/commands/job_process.h"
+#include "collector/commands/job_sight.h"
 #include "collector/commands/preload_check.h"
 #include "collector/commands/recording_folder.h"
 #include "collector/commands/say.h"
@@ -143,15 +144,11 @@ bool say_that_none_had_a_file(const std::filesystem::path& folder, const std::st
   return !unrecorded.empty();
 }
 
-// `why`: what is known of the job's first program; empty: nothing that stands against recording it.
+// `causes`: what was seen of its processes.
 void say_that_nothing_was_recorded(const std::filesystem::path& folder, const std::string& run,
-                                   const std::string& why) {
+                                   const std::string& causes) {
   if (say_that_none_had_a_file(folder, run)) return;
-  if (!why.empty())
-    return say("ddpscope: no process of the job recorded anything: {}; nor did one that it started\n", why);
-  say("ddpscope: no process of the job recorded anything: it ended before it made a call that is recorded, "
-      "its environment was scrubbed of LD_PRELOAD, or it is a static binary, one of 32 bits or one that "
-      "changes its user\n");
+  say("ddpscope: no process of the job recorded anything: {}\n", causes);
   if (reading::count_traces(folder) > 0)
     say("ddpscope: the traces in {} are those of an earlier job\n", escape(folder.string()));
 }
@@ -161,7 +158,7 @@ struct HowItEnded {
   bool recorded;                         // anything of it
   std::vector<RunningProcess> outlived;  // that go on without it
   std::string run;                       // its name
-  std::string unrecordable;              // why its first program records nothing
+  std::string causes;                    // why nothing was recorded
 };
 
 void say_what_runs_on(const std::vector<RunningProcess>& outlived, const std::string& folder) {
@@ -188,7 +185,7 @@ void sum_up(const RunOptions& options, const std::filesystem::path& folder, cons
         escape(folder.string()));
   if (auto problem = check_room(folder))
     say("ddpscope: {}: {}; what came after was not recorded\n", escape(problem->where), problem->what);
-  if (!ended.recorded) return say_that_nothing_was_recorded(folder, ended.run, ended.unrecordable);
+  if (!ended.recorded) return say_that_nothing_was_recorded(folder, ended.run, ended.causes);
   auto analysis = analyze(folder);
   if (analysis)
     say_what_was_found(options, *analysis);
@@ -231,6 +228,13 @@ std::string name_run(const RunOptions& options, const std::filesystem::path& fol
   return run;
 }
 
+// The last of the preload list that is ours: an outer run may have put its own in front.
+std::string injector_in(const std::string& preload) {
+  const std::size_t name = preload.rfind("/libddpscope.so");
+  const std::size_t begin = preload.substr(0, name).rfind(':');
+  return preload.substr(begin == std::string::npos ? 0 : begin + 1, preload.find(':', name) - begin - 1);
+}
+
 Outcome record(const RunOptions& options, const RecordingFolder& folder,
                std::map<std::string, std::string> environment, const std::string& unrecordable) {
   std::string run = name_run(options, folder.path, environment);
@@ -240,6 +244,8 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   const std::size_t before = use.was_first() ? reading::count_traces(folder.path) : 0;
   if (before > 0) say_whose_traces_are_there(folder.path, environment["DDPSCOPE_COMMAND"]);
   ProcessWatch watch(folder.path, run);
+  JobSight sight({injector_in(environment["LD_PRELOAD"]), folder.path}, options.command.front(),
+                 unrecordable);
   bool recorded = false;
   std::vector<RunningProcess> outlived;
   auto ended = [&](int code) {
@@ -253,7 +259,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
   write_back.emplace(folder.path, use);
   JobStart start{options.command, std::move(environment)};
   if (options.wait) start.rest = std::chrono::seconds(*options.wait);
-  auto code = run_job(start, watch, ended);
+  auto code = run_job(start, watch, sight, ended);
   hangs.reset();
   write_back.reset();
   if (!code) {
@@ -263,7 +269,7 @@ Outcome record(const RunOptions& options, const RecordingFolder& folder,
     return failed(code.error());
   }
   if (use.leave())
-    sum_up(options, folder.path, {*code, recorded, outlived, run, unrecordable});
+    sum_up(options, folder.path, {*code, recorded, outlived, run, recorded ? "" : sight.describe(*code)});
   else
     say("ddpscope: other runs still record into {}; the last one sums up\n", escape(folder.path.string()));
   return {*code, {}};

@@ -8,11 +8,13 @@ namespace ddpscope::trace {
 class ProcessStat {
  public:
   static constexpr int kParentPid = 4;
-  static constexpr int kMajorFaults = 12;  // pages that had to be read, of all its threads
-  static constexpr int kUserTime = 14;     // clock ticks, of all its threads
-  static constexpr int kSystemTime = 15;   // likewise
-  static constexpr int kStartTime = 22;    // clock ticks since boot
-  static constexpr int kExitCode = 52;     // as waitpid() tells it; 0 unless the reader may trace the process
+  static constexpr int kFaultsOfChildren = 11;  // minor ones, of children that it has waited for
+  static constexpr int kMajorFaults = 12;       // pages that had to be read, of all its threads
+  static constexpr int kUserTime = 14;          // clock ticks, of all its threads
+  static constexpr int kSystemTime = 15;        // likewise
+  static constexpr int kStartTime = 22;         // clock ticks since boot
+  static constexpr int kEnvironmentEnd = 51;    // address; 0 also unless the reader may trace the process
+  static constexpr int kExitCode = 52;  // as waitpid() tells it; 0 unless the reader may trace the process
 
   explicit ProcessStat(std::int32_t pid);
 

@@ -39,3 +39,22 @@ def compile_trace(text, folder):
     source.write_text(text)
     subprocess.run([BUILD / "bin" / "text_trace", source, folder], check=True, timeout=60)
     return folder
+
+
+def compile_program(program, source, *compiler):
+    file = program.with_suffix(".c")
+    file.write_text(source)
+    subprocess.run([*compiler, file, "-o", program], check=True, timeout=60)
+    return program
+
+
+# A header and a segment: nothing here could link one.
+HEAD_OF_32_BITS = bytes.fromhex(
+    "7f454c46010101000000000000000000" "02000300010000005480040834000000" "00000000000000003400200001000000"
+    "00000000" "010000000000000000800408008004086000000060000000" "0500000000100000")
+
+
+def write_program_of_32_bits(program, code):
+    """`code` is 12 bytes of instructions, in hexadecimal."""
+    program.write_bytes(HEAD_OF_32_BITS + bytes.fromhex(code))
+    program.chmod(0o755)

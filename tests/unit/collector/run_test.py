@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import AS_ANYBODY, BUILD, DDPSCOPE, assert_cannot_run, ddpscope
+from command_line import AS_ANYBODY, BUILD, DDPSCOPE, assert_cannot_run, compile_program, ddpscope, write_program_of_32_bits
 from live_jobs import wait_for
 
 WRITES = "echo x > y"  # a job of one recorded call
@@ -87,12 +87,6 @@ def test_it_says_when_the_environment_was_scrubbed(scrub, tmp_path):
     assert "no process of the job recorded anything" in result.stderr
 
 
-def compile_program(program, source, *compiler):
-    file = program.with_suffix(".c")
-    file.write_text(source)
-    subprocess.run([*compiler, file, "-o", program], check=True, timeout=60)
-
-
 def test_it_says_when_the_job_is_a_static_binary(tmp_path):
     compile_program(tmp_path / "job", '#include <fcntl.h>\nint main() { return open("y", O_CREAT | O_WRONLY, 0600) < 0 ? 1 : 4; }\n',
                     "cc", "-static")
@@ -108,16 +102,9 @@ def test_a_static_binary_may_start_what_is_recorded(tmp_path):
     assert result.returncode == 0 and "1 process," in result.stderr and "statically" not in result.stderr
 
 
-# A header, a segment, and exit(5) by a system call: nothing here could link one.
-PROGRAM_OF_32_BITS = bytes.fromhex(
-    "7f454c46010101000000000000000000" "02000300010000005480040834000000" "00000000000000003400200001000000"
-    "00000000" "010000000000000000800408008004086000000060000000" "0500000000100000" "b801000000bb05000000cd80")
-
-
 def test_it_says_when_the_job_is_of_32_bits(tmp_path):
     job = tmp_path / "job"
-    job.write_bytes(PROGRAM_OF_32_BITS)
-    job.chmod(0o755)
+    write_program_of_32_bits(job, "b801000000bb05000000cd80")  # exit(5)
     result = ddpscope("run", "-o", tmp_path / "t", "--", "./job", cwd=tmp_path)
     if "Exec format error" in result.stderr:
         pytest.skip("this kernel runs no program of 32 bits")
@@ -666,8 +653,8 @@ def test_what_a_machine_may_lack(tmp_path):
                       "/proc/self/exe: cannot find the libraries of ddpscope: No such file or directory")  # fmt: skip
     somebody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     (tmp_path / "u").mkdir(mode=0o777)
-    result = ddpscope("run", "-o", tmp_path / "v", "--", *somebody, "sh", "-c", "echo x >/dev/null; exit 2", cwd=tmp_path)
-    assert result.returncode == 2 and "one that changes its user" in result.stderr
+    result = ddpscope("run", "-o", tmp_path / "v", "--", *somebody, "sh", "-c", "sleep 0.4; exit 2", cwd=tmp_path)
+    assert result.returncode == 2 and "user nobody) may not" in result.stderr
 
 
 @pytest.mark.parametrize("variable, value", [("TMPDIR", "/nonexistent"), ("HOME", None), ("PATH", None)])
