@@ -57,6 +57,8 @@ def main():
     if dist.get_rank() == 0:
         print(f"trained on {len(pieces)} pieces, loss {loss.item():.4f}")
     dist.barrier()
+    del model  # which uses the group
+    dist.destroy_process_group()
 
 
 main()

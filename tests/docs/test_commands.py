@@ -9,13 +9,15 @@ import committed
 import ddpscope
 import pages
 import pytest
+import wheel
 
 BIN = ddpscope.BUILD / "bin"
+OF_THE_WHEEL = "<!-- torchrun: of PyTorch's wheel -->"  # not Debian's
 RUNNABLE = {page: [block for block in pages.blocks(page) if block.kind == "console" and not block.reason] for page in pages.PAGES}
 
 
-def run(command, folder):
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(folder), "DDPSCOPE_BUILD": str(ddpscope.BUILD),
+def run(command, folder, path=os.environ["PATH"]):
+    environment = {**os.environ, "PATH": f"{BIN}:{path}", "HOME": str(folder), "DDPSCOPE_BUILD": str(ddpscope.BUILD),
                    "DDPSCOPE_SOURCE": str(pages.ROOT)}
     return subprocess.run(["bash", "-c", command], cwd=folder, env=environment, timeout=90, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -48,9 +50,12 @@ def test_the_commands_of_a_page_run(page, recorded, tmp_path):
     commands = [command for block in RUNNABLE[page] for command in pages.commands(block)]
     assert commands, f"{page} has a console block without a line that begins with `$ `"
     scratch(tmp_path, recorded, commands)
+    path = os.environ["PATH"]
+    if OF_THE_WHEEL in (pages.ROOT / page).read_text():
+        path = f"{wheel.python().parent}:{path}"
     drifted = []
     for command in commands:
-        done = run(command.text, tmp_path)
+        done = run(command.text, tmp_path, path)
         printed = done.stdout.replace(str(tmp_path), "/tmp/job")
         assert done.returncode == command.code, f"{command.block}: {command.text}\nexit code {done.returncode}\n{printed[-3000:]}"
         if command.shown.strip() and not pages.agrees(command.shown, printed):
