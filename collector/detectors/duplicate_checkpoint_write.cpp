@@ -62,6 +62,20 @@ std::vector<Bug> group(const Facts& facts, const WriteOrders& orders, std::vecto
   return bugs;
 }
 
+// Of one content under several names. What one rank alone writes from a line of its own is no duplicate if
+// from other lines all of them write it: rank 0 keeps the best model beside what each rank saves.
+void leave_out_single_writers(const Facts& facts, Duplicate& duplicate) {
+  std::map<std::string, std::set<std::int32_t>> ranks_at;
+  auto place_of = [&](const WrittenFile* file) { return program_place(facts.job, file->open); };
+  for (const WrittenFile* file : duplicate.writers) ranks_at[place_of(file)].insert(file->rank);
+  Duplicate common = duplicate;
+  std::erase_if(common.writers, [&](const WrittenFile* file) {
+    std::string place = place_of(file);
+    return !place.empty() && ranks_at[place].size() == 1;
+  });
+  if (ranks_of(common) == ranks_of(duplicate)) duplicate = std::move(common);
+}
+
 // Bytes beyond those of one writer.
 std::uint64_t wasted_bytes(const Bug& bug) {
   std::uint64_t wasted = 0;
@@ -255,6 +269,8 @@ void detect_duplicate_checkpoint_write(const Facts& facts, findings::Outcome& ou
       duplicates, [](const Duplicate& duplicate) { return !duplicate.doubtful; });
   std::vector<Duplicate> perhaps(doubtful.begin(), doubtful.end());
   duplicates.erase(doubtful.begin(), doubtful.end());
+  for (Duplicate& duplicate : duplicates)
+    if (!duplicate.same_file) leave_out_single_writers(facts, duplicate);
   std::vector<Bug> bugs = group(facts, orders, std::move(duplicates));
   for (const Bug& bug : bugs) tell(facts, bug, outcome);
   add_doubts(facts, bugs, perhaps, outcome);
