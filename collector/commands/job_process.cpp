@@ -127,7 +127,7 @@ void serve(pid_t job, int signals, ProcessWatch& watch, JobSight& sight, sigset_
   if (ready[1].revents) watch.look();
 }
 
-// Of its end /proc tells until it is awaited.
+// /proc shows its end until it is awaited.
 pid_t await(pid_t job, int& status, JobSight& sight) {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(job), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == job)

@@ -114,7 +114,7 @@ bool has_our_root(std::int32_t pid) {
   return same("ns/mnt") && same("root");
 }
 
-// Below its root, as the process itself would find it. -1: errno tells.
+// Below its root, as the process itself would find it. -1: errno has the reason.
 int open_below(int root, const fs::path& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
