@@ -59,6 +59,9 @@ class Reader {
                             [&](EventPlace place, const Record& record) { take(place, record); });
     end_step();
     end_last_step();
+    for (FrameworkStep& step : result_.steps)
+      for (BackwardPass& pass : step.passes)
+        if (pass.used_before) pass.reduced.clear();
     result_.has_peers = std::ranges::any_of(sizes_, [](const auto& of) { return of.second > 1; });
     return overlap_ ? FrameworkSteps{} : std::move(result_);
   }
@@ -68,6 +71,7 @@ class Reader {
   void begin_pass(EventPlace place, const Record& record);
   void begin_step(EventPlace place, const Record& record);
   void end_step();
+  void give_back_use();
   void keep_latest_passes(std::uint64_t count);
   void end_last_step();
   void take_reducer(EventPlace place, const Record& record);
@@ -140,12 +144,23 @@ void Reader::begin_step(EventPlace place, const Record& record) {
   if (BackwardPass* pass = pass_at(begin_ns)) {
     end_ns = std::max(end_ns, pass->end_ns);
     pass->used_before = pass->used_before || !reducing_;
+  } else {
+    give_back_use();
   }
   step_ = OpenStep{{process_, place},
                    begin_ns,
                    end_ns,
                    static_cast<Call>(record.call) == Call::optimizer_step,
                    data.object};
+}
+
+// A further optimizer runs behind the pass: it uses what was reduced, and the one within had parameters of
+// its own.
+void Reader::give_back_use() {
+  if (!passes_.empty() || result_.steps.empty()) return;
+  BackwardPass& last = result_.steps.back().passes.back();
+  if (!std::exchange(last.used_before, false)) return;
+  for (Reducer reducer : last.reduced) insert(result_.reducers, reducer);
 }
 
 // Writes that are not seen (parameter.data) may have used the others' gradients. Of one pass alone it is
@@ -214,8 +229,8 @@ void Reader::take_reducer(EventPlace place, const Record& record) {
       sharded_[record.thread] = job_.end_ns(process_, record);
       return insert(pass->given, kSharded);
     case Call::reducer_finish:
-      if (pass->used_before) return;
       insert(pass->reduced, number_of(data.object));
+      if (pass->used_before) return;
       return insert(result_.reducers, number_of(data.object));
     default:
       return;

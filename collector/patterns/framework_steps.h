@@ -24,8 +24,8 @@ struct BackwardPass {
   std::vector<Reducer> reduced;  // likewise, who then reduced them
   std::uint64_t bytes = 0;       // that they reduced with other ranks, as far as it is known who reduced
   bool through_wrapper = false;  // a forward of DistributedDataParallel came since the pass before
-  // The optimizer runs in it, before a reducer has begun: what is reduced then has been used. Nothing counts
-  // as reduced.
+  // The optimizer runs in it, before a reducer has begun, and none behind it: what is reduced then has been
+  // used. Nothing counts as reduced.
   bool used_before = false;
 };
 

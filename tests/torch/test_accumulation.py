@@ -92,6 +92,16 @@ def test_the_optimizer_runs_within_the_pass(tmp_path, seed, ranks):
     assert finding["advice"].startswith("Run the optimizer behind backward()"), finding
 
 
+@pytest.mark.newest
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
+def test_another_optimizer_runs_within_the_pass(tmp_path, seed, ranks):
+    """Of parameters that each rank has for itself; those that are reduced wait for the end of the pass."""
+    report = ddpscope.report(trained(tmp_path, seed, ranks, "--beside", "own-head"))
+    assert report["findings"] == [], report["findings"]
+    unjudged = {slug for row in report["coverage"] for slug in row["unjudged"]}
+    assert not unjudged & GRADIENTS, report["coverage"]
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("steps, confidence", [(15, "certain"), pytest.param(5, "likely", marks=pytest.mark.long)])
 def test_shorter_steps_are_left_out(tmp_path, seed, ranks, steps, confidence):

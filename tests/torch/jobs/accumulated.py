@@ -18,7 +18,7 @@ def arguments():
     parser.add_argument("--buffers", action="store_true", help="normalise batches: the wrapper broadcasts the statistics")
     parser.add_argument("--past-wrapper", action="store_true", help="call the wrapped module itself")
     parser.add_argument("--by-hand", choices=["nothing", "gradients", "parameters"], default="nothing", help="average these, too")
-    parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty", "evaluations", "ascent"], default="nothing")
+    parser.add_argument("--beside", choices=["nothing", "critic", "adversary", "search", "penalty", "evaluations", "ascent", "own-head"], default="nothing")
     parser.add_argument("--micro-batches", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--hidden", type=int, default=64)
@@ -168,6 +168,13 @@ def ascend(model, optimizer, ascent):
     optimizer.zero_grad()
 
 
+# A layer of each rank's own, which learns as soon as it has its gradient, in front of all that is reduced.
+def learn_head(model, optimizer, head):
+    model(torch.randn(8, 32)).matmul(head).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
 # A gradient is asked for, and added to none.
 def penalise(model, optimizer):
     x = torch.randn(8, 32, requires_grad=True)
@@ -204,6 +211,9 @@ def main():
     of_critic, of_generator = make(critic.parameters(), lr=1e-2), make(generator.parameters(), lr=1e-2)
     at_full_steps = {"first": {0}, "last": {asked.micro_batches - 1}, "every": set(range(asked.micro_batches)), "never": set()}[asked.reduce]
     torch.manual_seed(100 + dist.get_rank())
+    head = torch.ones(1, 1, requires_grad=True)
+    if asked.beside == "own-head":
+        InBackward([head], make)
     ascent = torch.optim.SGD(model.parameters(), lr=0.05, maximize=True)
     loss = 0.0
     for step in range(asked.steps):
@@ -213,6 +223,8 @@ def main():
             search(model, optimizer)
         elif asked.beside == "ascent":
             ascend(model, optimizer, ascent)
+        elif asked.beside == "own-head":
+            learn_head(model, optimizer, head)
         elif asked.beside == "penalty":
             penalise(model, optimizer)
         elif asked.beside == "evaluations":
