@@ -161,6 +161,9 @@ std::string JobSight::describe_obstacle(int index) const {
   const Seen& seen = seen_[static_cast<std::size_t>(index)];
   const std::string name = name_of(index), folder = escape(needs_.folder.string()),
                     library = escape(needs_.library);
+  auto elsewhere = [&](const std::string& path, const char* what) {
+    return fmt::format("{} ran in another root or mount namespace, where {} is {}", name, path, what);
+  };
   switch (obstacle_of(seen)) {
     case Obstacle::kNone:
       return "";
@@ -178,14 +181,13 @@ std::string JobSight::describe_obstacle(int index) const {
       return fmt::format("{} had LD_PRELOAD in its environment, but its dynamic linker did not load {}", name,
                          library);
     case Obstacle::kNoLibrary:
-      return fmt::format("{} ran in another root or mount namespace, where {} is not there", name, library);
+      return elsewhere(library, "not there");
     case Obstacle::kNoFolder:
-      return fmt::format("{} ran in another root or mount namespace, where {} is not there", name, folder);
+      return elsewhere(folder, "not there");
     case Obstacle::kOtherFolder:
-      return fmt::format("{} ran in another root or mount namespace, where {} is another folder", name,
-                         folder);
+      return elsewhere(folder, "another folder");
     case Obstacle::kReadOnlyFolder:
-      return fmt::format("{} ran in another root or mount namespace, where {} is read-only", name, folder);
+      return elsewhere(folder, "read-only");
     case Obstacle::kForbiddenLibrary:
       return fmt::format("{} may not read {}", name, library);
     case Obstacle::kForbiddenFolder:

@@ -242,6 +242,17 @@ bool concerns_others(const Facts& facts, std::uint32_t process, const Habit& hab
                      : facts.framework_steps.get()[process].has_peers;
 }
 
+// Calls visit(rank, process, its steps) for each rank that left a trace.
+template <class Visit>
+void for_each_rank(const Facts& facts, Visit&& visit) {
+  for (std::int32_t rank : facts.job.ranks()) {
+    std::int32_t index = facts.job.process_of_rank(rank);
+    if (index < 0) continue;
+    auto process = static_cast<std::uint32_t>(index);
+    visit(rank, process, facts.framework_steps.get()[process]);
+  }
+}
+
 using Find = std::optional<Habit> (*)(const model::Job&, const FrameworkSteps&);
 
 Groups find_groups(const Facts& facts, std::string_view slug, const findings::Outcome& outcome, Find find) {
@@ -250,18 +261,16 @@ Groups find_groups(const Facts& facts, std::string_view slug, const findings::Ou
   for (const findings::Finding& finding : outcome.findings)
     if (finding.slug == slug) named.insert(finding.ranks.begin(), finding.ranks.end());
   Groups groups;
-  for (std::int32_t rank : facts.job.ranks()) {
-    std::int32_t index = facts.job.process_of_rank(rank);
-    if (index < 0 || named.contains(rank)) continue;
-    auto process = static_cast<std::uint32_t>(index);
-    auto habit = find(facts.job, facts.framework_steps.get()[process]);
-    if (!habit || !concerns_others(facts, process, *habit)) continue;
+  for_each_rank(facts, [&](std::int32_t rank, std::uint32_t process, const FrameworkSteps& found) {
+    if (named.contains(rank)) return;
+    auto habit = find(facts.job, found);
+    if (!habit || !concerns_others(facts, process, *habit)) return;
     std::string place = facts.places.whole(habit->example().passes.front().event);
     Group& group = groups[fmt::format("{} {}", habit->times, place)];
     group.ranks.push_back(rank);
     group.most_steps = std::max(group.most_steps, habit->steps.size());
     if (!group.first) group.first = std::move(habit);
-  }
+  });
   return groups;
 }
 
@@ -363,13 +372,10 @@ void tell_early_passes(const Facts& facts, std::string_view slug, findings::Outc
 
 void tell_steps_left_out(const Facts& facts, std::string_view slug, findings::Outcome& outcome) {
   std::map<std::string, std::vector<std::int32_t>> doubts;
-  for (std::int32_t rank : facts.job.ranks()) {
-    std::int32_t process = facts.job.process_of_rank(rank);
-    if (process < 0) continue;
-    const FrameworkSteps& found = facts.framework_steps.get()[static_cast<std::size_t>(process)];
+  for_each_rank(facts, [&](std::int32_t rank, std::uint32_t, const FrameworkSteps& found) {
     for (const auto& [stack, left_out] : find_steps_left_out(facts.job, found))
       if (left_out.doubt) doubts[left_out.doubt].push_back(rank);
-  }
+  });
   for (const auto& [doubt, ranks] : doubts)
     outcome.coverage.push_back({"gradient reductions of " + list_ranks(ranks), doubt, {std::string(slug)}});
   for (const auto& [key, group] : find_groups(facts, slug, outcome, find_left_out)) {
@@ -426,13 +432,10 @@ void tell_unreduced_passes(const Facts& facts, std::string_view slug, findings::
     outcome.findings.push_back(std::move(finding));
   }
   std::vector<std::int32_t> exchanging;
-  for (std::int32_t rank : facts.job.ranks()) {
-    std::int32_t process = facts.job.process_of_rank(rank);
-    if (process < 0) continue;
-    const FrameworkSteps& found = facts.framework_steps.get()[static_cast<std::size_t>(process)];
+  for_each_rank(facts, [&](std::int32_t rank, std::uint32_t, const FrameworkSteps& found) {
     if (std::ranges::any_of(patterns::find_unreduced_steps(found), &patterns::UnreducedSteps::exchanged))
       exchanging.push_back(rank);
-  }
+  });
   if (exchanging.size() > 1)
     outcome.coverage.push_back({"gradient reductions of " + list_ranks(exchanging),
                                 "DistributedDataParallel makes none, but the program exchanges numbers by "

@@ -63,7 +63,7 @@ def test_the_first_failure_is_named(tmp_path, seed, how, ranks):
 @pytest.mark.parametrize("how, ranks", [("reduce", 2), *(pytest.param(how, ranks, marks=pytest.mark.long)
                                                          for how, ranks in (("barrier", 2), ("broadcast", 2), ("reduce", 4)))])
 def test_a_rank_calls_alone(tmp_path, seed, how, ranks):
-    """What Gloo does depends on what meets; each rank raises, aborts on a thread of Gloo, or is ended: its place is told, and the finding
+    """What Gloo does depends on what meets; each rank raises, aborts on a thread of Gloo, or is ended: its place is named, and the finding
     has the line of both calls."""
     rank, job = drawn(seed, how, ranks, True)
     job.arguments[job.arguments.index("--rank") + 1] = 0  # the main process, as people write it

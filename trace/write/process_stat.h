@@ -14,7 +14,7 @@ class ProcessStat {
   static constexpr int kSystemTime = 15;        // likewise
   static constexpr int kStartTime = 22;         // clock ticks since boot
   static constexpr int kEnvironmentEnd = 51;    // address; 0 also unless the reader may trace the process
-  static constexpr int kExitCode = 52;  // as waitpid() tells it; 0 unless the reader may trace the process
+  static constexpr int kExitCode = 52;  // as waitpid() gives it; 0 unless the reader may trace the process
 
   explicit ProcessStat(std::int32_t pid);
 
