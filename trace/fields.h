@@ -36,6 +36,7 @@ enum class FieldFormat : std::uint8_t {
   workflags,      // bits
   trainingflags,  // bits
   outcome,
+  real,  // bits of a double
 };
 
 struct FieldInfo {
@@ -52,7 +53,7 @@ constexpr FieldFormat field_format(std::string_view word) {
       "dec",           "hex",         "text",           "path",       "errno",        "datatype",
       "reduction",     "copykind",    "openflags",      "result",     "ticks",        "handover",
       "handoverflags", "streamflags", "storeoperation", "devicework", "ncclfunction", "teller",
-      "groupflags",    "workflags",   "trainingflags",  "outcome"};
+      "groupflags",    "workflags",   "trainingflags",  "outcome",    "real"};
   for (std::size_t i = 0; i < std::size(words); ++i)
     if (words[i] == word) return static_cast<FieldFormat>(i);
   throw "a format that payloads.def does not name";  // not a constant expression: does not compile

@@ -189,11 +189,9 @@ void add_hidden_collectives(const Job& job, const matching::Collectives& collect
   const bool by_groups = judged.contains("skipped-barrier");
   if (by_groups) {
     add("collectives",
-        fmt::format(
-            "the ranks talk by {} without NCCL: what values they reduce is not read, and no device can "
-            "be kept waiting",
-            matching::uses_mpi(job) ? "MPI" : "PyTorch's process groups"),
-        {"rank-divergence", "exposed-communication"});
+        fmt::format("the ranks talk by {} without NCCL: no device can be kept waiting",
+                    matching::uses_mpi(job) ? "MPI" : "PyTorch's process groups"),
+        {"exposed-communication"});
     add("when gradients are reduced",
         "no steps of models that DistributedDataParallel or FSDP wraps were recorded of all ranks",
         {"redundant-accumulation-sync", "missing-gradient-sync"});

@@ -4,6 +4,7 @@
 #include "collector/detectors/divergent_checks.h"
 #include "collector/detectors/hung_collective.h"
 #include "collector/detectors/hung_creation.h"
+#include "collector/detectors/parted_copies.h"
 #include "collector/matching/group_collectives.h"
 #include "collector/ordering/group_waits.h"
 
@@ -68,7 +69,9 @@ void GroupFindings::detect(const detectors::Facts& facts, const detectors::Facts
     auto held = detectors::detect_hung_creation(groups, {}, outcome);
     detectors::detect_hung_calls(groups, {}, outcome, held);
   }
-  if (facts.collectives.calls.empty() && !calls_.calls.empty()) {
+  const bool alone = facts.collectives.calls.empty() && !calls_.calls.empty();
+  if (is_asked("rank-divergence", only)) detectors::detect_parted_copies(groups, alone, outcome);
+  if (alone) {
     if (is_asked("straggler", only)) detectors::detect_straggler(groups, outcome);
     if (is_asked("slow-checkpoint", only)) detectors::detect_slow_checkpoint(groups, outcome);
   }

@@ -58,6 +58,7 @@ CallClass class_of(PayloadKind payload) {
     case PayloadKind::kGroupCollective:
     case PayloadKind::kGroupWork:
     case PayloadKind::kTrainingCall:
+    case PayloadKind::kParameterSample:
     case PayloadKind::kLoaderBatch:
       return CallClass::kProcessGroups;
     default:

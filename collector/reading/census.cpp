@@ -19,7 +19,8 @@ constexpr trace::OperationSet kNoCalls =
         Operation::kJobTold,          Operation::kProcessEnded,    Operation::kMark,
         Operation::kTraceback,        Operation::kMemoryRanOut,    Operation::kThreadSeen,
         Operation::kProcessOutlived,  Operation::kProcessorWait,   Operation::kLoaderBatch,
-        Operation::kCollectiveChoice, Operation::kMissingFunction, Operation::kUnhookedCommunicator} |
+        Operation::kCollectiveChoice, Operation::kMissingFunction, Operation::kUnhookedCommunicator,
+        Operation::kParameterSample} |
     trace::OperationSet::range(Operation::kRangePush, Operation::kRangeEnd);
 
 void take_setting(Process& process, const Record& record) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <bit>
 #include <charconv>
 
 #include "collector/model/nccl_types.h"
@@ -152,6 +153,7 @@ std::string RecordPrinter::value(const Field& field, const trace::Record& record
   if (field.format == "groupflags") return bits(trace::FieldFormat::groupflags, raw);
   if (field.format == "workflags") return bits(trace::FieldFormat::workflags, raw);
   if (field.format == "trainingflags") return bits(trace::FieldFormat::trainingflags, raw);
+  if (field.format == "real") return fmt::format("{:.9g}", std::bit_cast<double>(raw));
   if (field.format == "outcome") return name_of(trace::FieldFormat::outcome, raw);
   if (field.format == "ticks" && time_ns_)
     return fmt::format("{:.9f}", static_cast<double>(time_ns_(raw)) * 1e-9);

@@ -16,6 +16,7 @@ struct Operation {
   std::uint64_t count = 0;
   std::uint32_t flags = 0;
   std::int32_t peer = -1, tag = 0;
+  std::uint64_t reducer = 0;
   std::uint8_t datatype = kUnknownType;
   std::uint8_t reduction = kNoReduction;
 };
@@ -39,7 +40,10 @@ Operation collective_of(const HookedCall& call, const ProcessGroup& group) {
   operation.reduction = options.reduction;
   operation.flags = flags_of(options.mode);
   if (!elements.read || !options.read) operation.flags |= kUnread;
-  if (find_around(call, handlers::reducer_bucket)) operation.flags |= kByReducer;
+  if (const HookedCall* bucket = find_around(call, handlers::reducer_bucket)) {
+    operation.flags |= kByReducer;
+    operation.reducer = bucket->argument(Argument::kResult);  // it returns nothing: its object
+  }
   if (function.call == Call::c10d_send || function.call == Call::c10d_recv) {
     operation.peer = number(call, Argument::kSecond);
     operation.tag = number(call, Argument::kThird);
@@ -66,7 +70,7 @@ void open(trace::FileWriter& file, HookedCall& call, ProcessGroup& group, const 
                           operation.count,
                           operation.flags,
                           operation.tag,
-                          0,
+                          operation.reducer,
                           operation.peer,
                           operation.datatype,
                           operation.reduction,

@@ -7,6 +7,7 @@
 #include "injector/core/hook.h"
 #include "injector/files/pool.h"
 #include "injector/torch/callers.h"
+#include "injector/torch/parameter_samples.h"
 #include "injector/torch/parameters.h"
 
 namespace ddpscope::injector::torch {
@@ -76,22 +77,21 @@ Call kind_of(const char* name) {
 }
 
 template <Call call>
-OpenRecord open(trace::FileWriter& file, const char* name) {
-  std::uint32_t stack = current_stack(file);
+OpenRecord open(trace::FileWriter& file, const char* name, std::uint32_t stack) {
   return this_thread.writer.open<call>(file, {0, this_thread.writer.intern(file, name), 0, 0}, now(file),
                                        stack);
 }
 
-OpenRecord open(trace::FileWriter& file, Call call, const char* name) {
+OpenRecord open(trace::FileWriter& file, Call call, const char* name, std::uint32_t stack) {
   switch (call) {
     case Call::optimizer_step:
-      return open<Call::optimizer_step>(file, name);
+      return open<Call::optimizer_step>(file, name, stack);
     case Call::optimizer_zero_grad:
-      return open<Call::optimizer_zero_grad>(file, name);
+      return open<Call::optimizer_zero_grad>(file, name, stack);
     case Call::sharded_gradients:
-      return open<Call::sharded_gradients>(file, name);
+      return open<Call::sharded_gradients>(file, name, stack);
     default:
-      return open<Call::module_forward>(file, name);
+      return open<Call::module_forward>(file, name, stack);
   }
 }
 
@@ -113,8 +113,10 @@ void begin_scope(const void* scope) {
   trace::FileWriter* file = recorder(Weight::kFollows);
   OwnWork work(file);
   if (!work) return;
+  std::uint32_t stack = current_stack(*file);
+  if (call == Call::optimizer_step) record_parameter_samples(*file, stack);
   if (!scopes) scopes = take_scopes();
-  if (scopes) scopes->of[scopes->count++] = {scope, call, open(*file, call, name_of(scope))};
+  if (scopes) scopes->of[scopes->count++] = {scope, call, open(*file, call, name_of(scope), stack)};
 }
 
 void end_scope(const void* scope) {

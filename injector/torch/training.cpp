@@ -1,6 +1,7 @@
 // Backward passes, and what DistributedDataParallel does in them.
 #include "injector/torch/handlers.h"
 #include "injector/torch/missing_functions.h"
+#include "injector/torch/parameter_samples.h"
 #include "injector/torch/parameters.h"
 #include "injector/torch/profiler_scopes.h"
 #include "trace/process_groups.h"
@@ -13,8 +14,9 @@ using enum trace::TrainingFlags;
 // Backward passes of this process so far, and in which of them each reducer had gradients last.
 std::uint32_t passes;  // __atomic
 struct Reducer {
-  std::uint64_t object;  // __atomic
-  std::uint32_t pass;    // __atomic; 0: none
+  std::uint64_t object;   // __atomic
+  std::uint32_t pass;     // __atomic; 0: none
+  std::uint32_t sampled;  // __atomic; the pass behind which its parameters were looked at
 };
 constexpr std::uint32_t kReducers = 64;
 Reducer reducers[kReducers];
@@ -91,6 +93,15 @@ void enter_end(HookedCall& call) {
 }
 
 }  // namespace
+
+void record_parameter_samples(trace::FileWriter& file, std::uint32_t stack) {
+  for (Reducer& place : reducers) {
+    std::uint64_t object = __atomic_load_n(&place.object, __ATOMIC_RELAXED);
+    std::uint32_t pass = __atomic_load_n(&place.pass, __ATOMIC_RELAXED);
+    if (object && pass && __atomic_exchange_n(&place.sampled, pass, __ATOMIC_RELAXED) != pass)
+      record_parameter_sample(file, object, stack);
+  }
+}
 
 const Handler handlers::backward{enter_backward, leave};
 const Handler handlers::reducer_forward{enter_reducer<Call::reducer_forward>, leave};

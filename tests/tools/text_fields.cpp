@@ -1,6 +1,8 @@
 // Parses values by the format of their field.
 #include "tests/tools/text_fields.h"
 
+#include <bit>
+#include <charconv>
 #include <cstring>
 #include <string>
 
@@ -24,8 +26,18 @@ std::optional<std::uint64_t> named_value(FieldFormat format, std::string_view na
   return std::nullopt;
 }
 
+// 0.25, nan: the bits of the double.
+std::uint64_t parse_real(std::string_view text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw Mistake{"'" + std::string(text) + "' is no number"};
+  return std::bit_cast<std::uint64_t>(value);
+}
+
 // wronly|creat|0x40 and plain numbers.
 std::uint64_t parse_value(FieldFormat format, std::string_view text) {
+  if (format == FieldFormat::real) return parse_real(text);
   std::uint64_t value = 0;
   while (true) {
     bool bits = format == FieldFormat::openflags || format == FieldFormat::handoverflags ||

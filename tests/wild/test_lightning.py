@@ -30,12 +30,27 @@ def test_a_healthy_program_is_silent(tmp_path):
     assert not unjudged & {"missing-gradient-sync", "redundant-accumulation-sync", "uneven-steps"}, report["coverage"]
 
 
+@pytest.mark.long
 @broken
 def test_a_callback_saves_on_all_ranks(tmp_path, ranks):
     finding, = report_of(tmp_path, "--save", "all", ranks=ranks)["findings"]
     assert finding["slug"] == "duplicate-checkpoint-write" and finding["ranks"] == list(range(ranks)), finding
     line = ddpscope.line_of(SCRIPT, "# kept")
     assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+
+
+@broken
+def test_a_learning_rate_follows_each_ranks_own_loss(tmp_path, ranks):
+    """log() averages over the ranks only where it is asked to, and ReduceLROnPlateau takes what is logged."""
+    finding, = report_of(tmp_path, "--schedule", "own", ranks=ranks)["findings"]
+    assert finding["slug"] == "rank-divergence" and finding["ranks"] == list(range(ranks)), finding
+    line = ddpscope.line_of(SCRIPT, "lightning.Trainer(")
+    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+
+
+@pytest.mark.long
+def test_a_learning_rate_follows_the_mean_of_the_losses(tmp_path):
+    assert report_of(tmp_path, "--schedule", "averaged")["findings"] == []
 
 
 CLIPS = """import os, torch

@@ -12,6 +12,7 @@ parser.add_argument("--accumulate", type=int, default=2)
 parser.add_argument("--save", choices=["rank-0", "all"], default="rank-0")
 parser.add_argument("--clips", type=int, help="train on so many files of a sample, and validate on 16, also before training")
 parser.add_argument("--sampler", choices=["on", "off"], default="on")
+parser.add_argument("--schedule", choices=["none", "averaged", "own"], default="none", help="whose loss the learning rate follows")
 arguments = parser.parse_args()
 
 
@@ -23,14 +24,18 @@ class Regression(lightning.LightningModule):
     def training_step(self, batch, index):
         x, y = batch
         loss = nn.functional.mse_loss(self.layers(x), y)
-        self.log("loss", loss, sync_dist=True)
+        self.log("loss", loss, sync_dist=arguments.schedule != "own")
         return loss
 
     def validation_step(self, batch, index):
         self.log("held out", self.training_step(batch, index), sync_dist=True)
 
     def configure_optimizers(self):
-        return torch.optim.Adam(self.parameters(), lr=1e-3)
+        optimizer = torch.optim.Adam(self.parameters(), lr=1e-3)
+        if arguments.schedule == "none":
+            return optimizer
+        schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "monitor": "loss", "interval": "step"}}
 
 
 class Keep(lightning.Callback):
