@@ -30,21 +30,23 @@ part_repeat() {
   done
 }
 
-# Healthy jobs with other draws each time: nothing may be found. Seeds that passed are remembered.
-part_silence() {
+# Healthy jobs with other draws each time: nothing may be found.
+part_silence() { silent e2e $silent_seeds; }
+part_silence_torch() { silent torch $silent_torch_seeds; }
+part_silence_wild() {
+  bash tests/torch_cuda/environment.sh --frameworks --wild --speechbrain && silent wild $silent_wild_seeds
+}
+
+# silent FOLDER SEEDS: the healthy jobs of tests/FOLDER with each seed. Seeds that passed at this commit are remembered.
+silent() {
   cmake --preset dev >/dev/null && cmake --build --preset dev --parallel "$(nproc)" || return 1
-  bash tests/torch_cuda/environment.sh --frameworks --wild --speechbrain || return 1
-  local progress=build/long/silence.$commit seed folder
-  local -A seeds=([e2e]=$silent_seeds [torch]=$silent_torch_seeds [wild]=$silent_wild_seeds)
+  local progress=build/long/silence.$1.$commit seed
   mkdir -p build/long
   touch "$progress"
-  for seed in $(seq "$(printf '%s\n' "${seeds[@]}" | sort -n | tail -1)"); do
-    for folder in e2e torch wild; do
-      if [ "$seed" -gt "${seeds[$folder]}" ]; then continue; fi
-      if grep -qx "$folder $seed" "$progress"; then continue; fi
-      DDPSCOPE_SEEDS=$seed ctest --preset dev -R "^$folder\.healthy" --parallel 4 --output-on-failure || return 1
-      echo "$folder $seed" >>"$progress"
-    done
+  for seed in $(seq "$2"); do
+    if grep -qx "$seed" "$progress"; then continue; fi
+    DDPSCOPE_SEEDS=$seed ctest --preset dev -R "^$1\.healthy" --parallel 4 --output-on-failure || return 1
+    echo "$seed" >>"$progress"
   done
 }
 

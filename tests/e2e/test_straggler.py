@@ -52,6 +52,7 @@ def test_slow_device(tmp_path, ranks, seed):
     assert_late(draw, trace, "its device is late though its host is not")
 
 
+@pytest.mark.one_of(2)
 @trainer.other_tiers
 def test_slow_device_by_times_of_other_tiers(tmp_path, tier, seed):
     draw = draw_of(seed, f"slow-compute {tier}", 2)
@@ -93,6 +94,7 @@ def test_nobody_is_late(tmp_path, twin, ranks, seed):
     trainer.assert_silent(trace)
 
 
+@pytest.mark.one_of(2)
 @trainer.other_tiers
 def test_nobody_is_late_by_times_of_other_tiers(tmp_path, tier, seed):
     draw = draw_of(seed, f"healthy {tier}", 2)

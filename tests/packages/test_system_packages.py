@@ -71,6 +71,7 @@ def test_they_hold_what_is_installed(kind, tmp_path):
     assert [name for name in of_graphics if "licenses" not in name] == []
 
 
+@pytest.mark.one_of(2)
 @BOTH
 def test_what_is_unpacked_works_and_the_viewer_is_missed(kind, tmp_path):
     prefix = unpack(find_package("ddpscope", kind), tmp_path / "root")

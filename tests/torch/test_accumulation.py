@@ -44,7 +44,7 @@ def test_nobody_names_the_update(tmp_path, seed, ranks, update, reduce, slug):
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("update", ["loop", pytest.param("compiled", marks=[pytest.mark.newest, pytest.mark.long]), UPDATES[2]])
 def test_nobody_names_the_update_of_what_is_reduced_once(tmp_path, seed, ranks, update):
     report = ddpscope.report(trained(tmp_path, seed, ranks, "--update", update))
     assert report["findings"] == [], report["findings"]

@@ -60,6 +60,7 @@ def expect(trace, slug, ranks, store):
         assert any(f"kept_clips.py:{line} " in frame and ".load" in frame for frame in frames), (line, frames)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("sampler, store, start, seed", [pair for seed in ddpscope.SEEDS for pair in pairs(seed)])
 def test_pair(tmp_path, sampler, store, start, seed):
     trace = record(tmp_path, seed, store, ["--sampler", sampler, *STARTS[start]])

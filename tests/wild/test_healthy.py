@@ -1,4 +1,4 @@
-"""Healthy uses of the packages, with other sizes, options and ranks for each seed: tests/run.sh --long silence has 20 seeds.
+"""Healthy uses of the packages, with other sizes, options and ranks for each seed: tests/run.sh --long silence_wild has 20 seeds.
 
 Left out are coqui-tts-trainer, whose release 0.4.0 drops the wrapper in each distributed job, and SpeechBrain's tokenizer, which still fails on
 a rank that comes late.
