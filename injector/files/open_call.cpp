@@ -39,9 +39,10 @@ void begin_named(const OpenRequest& request, PathText path, OpenInProgress* open
   if (!work) return;
   open->followed = true;
   open->path_hash = trace::hash_bytes(path.text, path.size);
-  if (writes) note_written_name(*file, open->path_hash);
+  const bool named = !makes_nameless(request.flags);
+  if (writes && named) note_written_name(*file, open->path_hash);
   if (!writes && !keep_read_open(*file, open->path_hash)) return;
-  open->path = this_thread.writer.intern(*file, path.text, path.size);
+  open->path = named ? this_thread.writer.intern(*file, path.text, path.size) : 0;
   open->attempt = join_attempts(*file, request.call, open->path_hash);
   if (!open->attempt.record) open_new_record(*file, *open);
 }

@@ -43,8 +43,11 @@ inline bool is_write_open(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC));
 }
 
+// A file that is in no folder: the path is the folder whose file system it lies on.
+inline bool makes_nameless(int flags) { return (flags & O_TMPFILE) == O_TMPFILE; }
+
 // The mode is an argument only of opens that may create.
-inline bool takes_mode(int flags) { return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE; }
+inline bool takes_mode(int flags) { return (flags & O_CREAT) || makes_nameless(flags); }
 
 template <Call call, class RealOpen>
 inline int recorded_open(int directory, const char* path, int flags, mode_t mode, RealOpen real_open) {

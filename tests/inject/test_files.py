@@ -23,7 +23,8 @@ def total(records, *names):
 
 
 def mode_argument(records):
-    return calls(records, "open")[0]["mode"] == 0o640
+    opened = [(r["mode"], r["path"] == "-", r["error"]) for r in calls(records, "open")]
+    return opened[:1] == [(0o640, False, 0)] and opened[-1] == (0o600, True, 0)
 
 
 def error_numbers(records):
