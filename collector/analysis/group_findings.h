@@ -21,9 +21,9 @@ class GroupFindings {
   // refers to.
   detectors::Facts facts_in(const detectors::Facts& of_job);
 
-  // By skipped-barrier, mismatched-collective, divergent-existence-check, rank-divergence, (`hangs`: of a job that is over)
-  // hung-collective and, of a job that does not train by NCCL, straggler and slow-checkpoint, of these as
-  // many as `is_asked` says. `facts`: of the job, and those with the groups' calls.
+  // By skipped-barrier, mismatched-collective, divergent-existence-check, rank-divergence, (`hangs`: of a job
+  // that is over) hung-collective and, of a job that does not train by NCCL, straggler and slow-checkpoint,
+  // of these as many as `is_asked` says. `facts`: of the job, and those with the groups' calls.
   void detect(const detectors::Facts& facts, const detectors::Facts& groups,
               bool (*is_asked)(std::string_view, const std::vector<std::string>&),
               const std::vector<std::string>& only, bool hangs, findings::Outcome& outcome) const;

@@ -140,7 +140,7 @@ CopyComparison compare_copies(const model::Job& job, const matching::Communicato
     }
     for (std::size_t reducer = 0; reducer < std::min(first.size(), samples.size()); ++reducer) {
       CopyCourse course = compare(first[reducer], samples[reducer]);
-      if (course.tells()) result.compared.insert({first_rank, member.rank});
+      if (course.is_long_enough()) result.compared.insert({first_rank, member.rank});
       if (!course.parted() || (result.reducer && result.course.first_apart <= course.first_apart)) continue;
       result.reducer = reducer;
       result.course = course;

@@ -37,7 +37,7 @@ struct CopyCourse {
   void see(const CopySample& a, const CopySample& b);
   // Nothing brings copies together again that have parted, as all are given the same gradients.
   bool parted() const { return apart >= kLeast && apart * 10 >= after * 9; }
-  bool tells() const { return alike + after >= kLeast; }
+  bool is_long_enough() const { return alike + after >= kLeast; }
 
   static constexpr std::uint32_t kLeast = 5;
 };

@@ -1,8 +1,6 @@
 // The parameters that a reducer holds, and their elements, read where PyTorch has them.
 #include "injector/torch/parameter_samples.h"
 
-#include <string.h>
-
 #include <bit>
 
 #include "injector/core/safe_read.h"
@@ -23,12 +21,6 @@ constexpr std::uint32_t kMostTensors = 32, kPlaces = 4;
 constexpr std::uint32_t kProofs = 3, kTries = 8;
 constexpr std::uint32_t kRefused = ~0u;
 std::uint32_t proofs, tries;  // __atomic
-
-bool look_safely(std::uintptr_t from, void* to, std::size_t bytes) { return read_safely(from, to, bytes); }
-bool look_plainly(std::uintptr_t from, void* to, std::size_t bytes) {
-  memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  return true;
-}
 
 // c10::ScalarType of what is trained.
 enum : std::uint16_t { kHalf = 5, kFloat = 6, kDouble = 7, kBFloat16 = 15 };
@@ -158,15 +150,15 @@ bool take_sample(std::uint64_t reducer, const Layout& layout, Look look, Sample*
 // As sample, but for what may be no reducer: with all its tensors asked whether they are any.
 bool are_tensors(std::uint64_t reducer) {
   std::uintptr_t vector[2], tensor = 0;
-  if (!look_safely(reducer + kParameters, vector, sizeof(vector)) || vector[1] <= vector[0]) return false;
+  if (!read_safely(reducer + kParameters, vector, sizeof(vector)) || vector[1] <= vector[0]) return false;
   constexpr std::uint64_t kAsked = 8;
   for (std::uintptr_t at = vector[0]; at < vector[1] && at < vector[0] + 8 * kAsked; at += 8)
-    if (!look_safely(at, &tensor, sizeof(tensor)) || !is_tensor(tensor)) return false;
+    if (!read_safely(at, &tensor, sizeof(tensor)) || !is_tensor(tensor)) return false;
   return true;
 }
 
 bool take_proving(std::uint64_t reducer, const Layout& layout, Sample* out) {
-  bool readable = are_tensors(reducer) && take_sample(reducer, layout, look_safely, out);
+  bool readable = are_tensors(reducer) && take_sample(reducer, layout, read_safely, out);
   if (readable && out->elements)
     __atomic_fetch_add(&proofs, 1, __ATOMIC_RELAXED);
   else if (!readable || __atomic_add_fetch(&tries, 1, __ATOMIC_RELAXED) >= kTries)
@@ -182,7 +174,7 @@ void record_parameter_sample(trace::FileWriter& file, std::uint64_t reducer, std
   Sample sample{};
   if (proved == kRefused || !known) return;
   bool read = proved < kProofs ? take_proving(reducer, *known, &sample)
-                               : take_sample(reducer, *known, look_plainly, &sample);
+                               : take_sample(reducer, *known, read_plainly, &sample);
   if (!read || !sample.elements) return;
   constexpr std::uint64_t kNoNumber = 0x7FF8'0000'0000'0000;
   std::uint64_t sum = sample.finite ? std::bit_cast<std::uint64_t>(sample.sum) : kNoNumber;

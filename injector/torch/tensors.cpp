@@ -33,7 +33,7 @@ struct Tensor {
 
 // The bytes of a tensor from its sizes on. `look` copies memory: plainly, or where it may not be there.
 template <class Look>
-bool parse(const char* tensor, std::size_t sizes, Look look, Tensor* out) {
+bool parse(std::uintptr_t tensor, std::size_t sizes, Look look, Tensor* out) {
   unsigned char bytes[kBytes];
   if (!look(tensor + sizes, bytes, sizeof(bytes))) return false;
   std::int64_t lengths[kMostDimensions];
@@ -44,7 +44,7 @@ bool parse(const char* tensor, std::size_t sizes, Look look, Tensor* out) {
   if (out->dimensions <= kInline) {
     memcpy(lengths, bytes + 8, out->dimensions * 8);
   } else {
-    const char* elsewhere;
+    std::uintptr_t elsewhere;
     memcpy(&elsewhere, bytes + 8, sizeof(elsewhere));
     if (!look(elsewhere, lengths, out->dimensions * 8)) return false;
   }
@@ -56,21 +56,13 @@ bool parse(const char* tensor, std::size_t sizes, Look look, Tensor* out) {
   return product == out->count;
 }
 
-bool look_safely(const void* from, void* to, std::size_t bytes) {
-  return read_safely(reinterpret_cast<std::uintptr_t>(from), to, bytes);
-}
-bool look_plainly(const void* from, void* to, std::size_t bytes) {
-  memcpy(to, from, bytes);
-  return true;
-}
-
 // A reference-counted object begins with its table of functions and two counts, of 8 bytes each or of 4:
 // whoever hands a tensor over holds it, and a strong count holds the weak one. Of the weak one of 4 bytes the
 // highest bit says, in 2.15, that Python has an object for it.
-bool counts_fit(const char* tensor, std::uint8_t header) {
+bool counts_fit(std::uintptr_t tensor, std::uint8_t header) {
   constexpr std::uint64_t kMostHolders = 1u << 31;
   std::uint64_t words[2];
-  if (!look_safely(tensor + 8, words, sizeof(words))) return false;
+  if (!read_safely(tensor + 8, words, sizeof(words))) return false;
   std::uint64_t strong = words[0], weak = words[1];
   if (header == 16) strong = words[0] & 0xFFFF'FFFF, weak = words[0] >> 32 & 0x7FFF'FFFF;
   return strong > 0 && strong < kMostHolders && weak > 0 && weak < kMostHolders;
@@ -99,12 +91,12 @@ int voted_layout() {
 }
 
 // What only one layout fits; without elements, what the one fits that others spoke for.
-bool read_undecided(const char* tensor, Tensor* out) {
+bool read_undecided(std::uintptr_t tensor, Tensor* out) {
   int fitting = -1;
   const int voted = voted_layout();
   for (int i = 0; i < kLayoutCount; ++i) {
     Tensor read{};
-    if (!counts_fit(tensor, kLayouts[i].header) || !parse(tensor, kLayouts[i].sizes, look_safely, &read))
+    if (!counts_fit(tensor, kLayouts[i].header) || !parse(tensor, kLayouts[i].sizes, read_safely, &read))
       continue;
     if (is_empty(read)) {
       if (i != voted) continue;
@@ -124,11 +116,11 @@ bool read_undecided(const char* tensor, Tensor* out) {
   return true;
 }
 
-bool read_tensor(const char* tensor, Tensor* out) {
+bool read_tensor(std::uintptr_t tensor, Tensor* out) {
   int known = __atomic_load_n(&decided, __ATOMIC_RELAXED);
   if (!tensor || known == kRefused) return false;
   if (known == kUndecided) return read_undecided(tensor, out);
-  return parse(tensor, kLayouts[known].sizes, look_plainly, out);
+  return parse(tensor, kLayouts[known].sizes, read_plainly, out);
 }
 
 // c10::ScalarType, whose numbers are those of TensorImpl's data_type_.
@@ -165,16 +157,17 @@ std::uint8_t datatype_of(std::uint16_t type) {
 }
 
 struct Range {
-  const char* const* begin;
-  const char* const* end;
+  const std::uintptr_t* begin;
+  const std::uintptr_t* end;
 };
 
 // at::Tensor is a pointer to its TensorImpl; std::vector is {begin, end, end of room}.
 Range tensors_of(const HookedCall& call, Counted counted) {
   bool first = counted == Counted::kFirstVector || counted == Counted::kFirstTensor;
-  const auto* tensors = call.pointer<const char* const*>(first ? Argument::kFirst : Argument::kSecond);
+  const auto* tensors = call.pointer<const std::uintptr_t*>(first ? Argument::kFirst : Argument::kSecond);
   if (counted == Counted::kFirstTensor || counted == Counted::kSecondTensor) return {tensors, tensors + 1};
-  return {reinterpret_cast<const char* const*>(tensors[0]), reinterpret_cast<const char* const*>(tensors[1])};
+  return {reinterpret_cast<const std::uintptr_t*>(tensors[0]),
+          reinterpret_cast<const std::uintptr_t*>(tensors[1])};
 }
 
 }  // namespace
@@ -198,10 +191,9 @@ Elements count_elements(const HookedCall& call, Counted counted) {
 
 bool is_tensor(std::uintptr_t address) {
   const Layout* known = layout();
-  const auto* tensor = reinterpret_cast<const char*>(address);
   Tensor read{};
-  return known && tensor && counts_fit(tensor, known->header) &&
-         parse(tensor, known->sizes, look_safely, &read) && !is_empty(read);
+  return known && address && counts_fit(address, known->header) &&
+         parse(address, known->sizes, read_safely, &read) && !is_empty(read);
 }
 
 const Layout* layout() {

@@ -22,6 +22,13 @@ def report_of(folder, *arguments, ranks=2):
     return report
 
 
+def expect(report, slug, ranks, text):
+    finding, = report["findings"]
+    assert finding["slug"] == slug and finding["ranks"] == list(range(ranks)), finding
+    line = ddpscope.line_of(SCRIPT, text)
+    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+
+
 def test_a_healthy_program_is_silent(tmp_path):
     """Of two micro-batches Lightning runs the first inside no_sync(), the second in a closure of the optimizer."""
     report = report_of(tmp_path)
@@ -33,19 +40,13 @@ def test_a_healthy_program_is_silent(tmp_path):
 @pytest.mark.long
 @broken
 def test_a_callback_saves_on_all_ranks(tmp_path, ranks):
-    finding, = report_of(tmp_path, "--save", "all", ranks=ranks)["findings"]
-    assert finding["slug"] == "duplicate-checkpoint-write" and finding["ranks"] == list(range(ranks)), finding
-    line = ddpscope.line_of(SCRIPT, "# kept")
-    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+    expect(report_of(tmp_path, "--save", "all", ranks=ranks), "duplicate-checkpoint-write", ranks, "# kept")
 
 
 @broken
 def test_a_learning_rate_follows_each_ranks_own_loss(tmp_path, ranks):
     """log() averages over the ranks only where it is asked to, and ReduceLROnPlateau takes what is logged."""
-    finding, = report_of(tmp_path, "--schedule", "own", ranks=ranks)["findings"]
-    assert finding["slug"] == "rank-divergence" and finding["ranks"] == list(range(ranks)), finding
-    line = ddpscope.line_of(SCRIPT, "lightning.Trainer(")
-    assert any(f"{SCRIPT.name}:{line} " in frame for frame in ddpscope.frames(finding, 0)), finding
+    expect(report_of(tmp_path, "--schedule", "own", ranks=ranks), "rank-divergence", ranks, "lightning.Trainer(")
 
 
 @pytest.mark.long
